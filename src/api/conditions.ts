@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { type Instant, toIso8601 } from "../util/time.ts";
+
+export const conditionSchema = z
+  .object({
+    type: z.string().max(316),
+    status: z.enum(["True", "False", "Unknown"]),
+    observedGeneration: z.int().min(0).optional(),
+    lastTransitionTime: z.iso.datetime().meta({ format: "date-time" }),
+    reason: z.string().max(1024),
+    message: z.string().max(32_768),
+  })
+  .meta({ description: "A metav1.Condition." });
+
+/** metav1.Condition, as kstatus and `kubectl wait` read it. */
+export type Condition = Readonly<z.output<typeof conditionSchema>>;
+
+export interface ConditionUpdate {
+  readonly type: string;
+  readonly status: Condition["status"];
+  readonly reason: string;
+  /** A whole sentence without secrets; cut at 1,024 characters. */
+  readonly message: string;
+}
+
+const MAX_MESSAGE = 1_024;
+
+/**
+ * A new list in which `update` holds. `lastTransitionTime` moves only when the status changes; the order
+ * of the other conditions stays.
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  update: ConditionUpdate,
+  observedGeneration: number,
+  now: Instant,
+): readonly Condition[] {
+  const old = conditions.find(({ type }) => type === update.type);
+  const next: Condition = {
+    ...update,
+    message: update.message.slice(0, MAX_MESSAGE),
+    observedGeneration,
+    lastTransitionTime:
+      old !== undefined && old.status === update.status ? old.lastTransitionTime : toIso8601(now),
+  };
+  return old === undefined
+    ? [...conditions, next]
+    : conditions.map((condition) => (condition === old ? next : condition));
+}
+
+/** A new list without the condition of that type. */
+export function removeCondition(
+  conditions: readonly Condition[],
+  type: string,
+): readonly Condition[] {
+  return conditions.filter((condition) => condition.type !== type);
+}
+
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/** What one pass found about an object as a whole; {@link readinessConditions} spells it out. */
+export type Readiness =
+  | { readonly state: "Ready"; readonly reason: string; readonly message: string }
+  /** On the way, or waiting for something that will wake it. */
+  | { readonly state: "Reconciling"; readonly reason: string; readonly message: string }
+  /** Only a change by a person helps. */
+  | { readonly state: "Stalled"; readonly reason: string; readonly message: string };
+
+/** Writes Ready, Reconciling and Stalled as kstatus reads them: the last two exist only while True. */
+export function readinessConditions(
+  conditions: readonly Condition[],
+  { state, reason, message }: Readiness,
+  observedGeneration: number,
+  now: Instant,
+): readonly Condition[] {
+  const ready = setCondition(
+    conditions,
+    { type: "Ready", status: state === "Ready" ? "True" : "False", reason, message },
+    observedGeneration,
+    now,
+  );
+  return (["Reconciling", "Stalled"] as const).reduce(
+    (list, type) =>
+      state === type
+        ? setCondition(list, { type, status: "True", reason, message }, observedGeneration, now)
+        : removeCondition(list, type),
+    ready,
+  );
+}

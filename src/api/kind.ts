@@ -1,0 +1,63 @@
+import type { z } from "zod";
+
+/** A CEL rule of the API server, beside what the schema itself can say. */
+export interface CelRule {
+  readonly rule: string;
+  readonly message: string;
+  /** Dotted path of the node it sits on, below the object's root; "" is the root itself. */
+  readonly at: string;
+  /** A rule that compares with `oldSelf`, so that it is skipped on create. */
+  readonly transition?: boolean;
+}
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 1 shows the column only with `-o wide`. */
+  readonly priority?: 1;
+}
+
+/** One custom resource: everything its CRD, its documentation and its controller need to know. */
+export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortName: string;
+  readonly scope: "Cluster" | "Namespaced";
+  /** One sentence for `kubectl explain` and the reference page. */
+  readonly description: string;
+  readonly spec: Spec;
+  readonly status: Status;
+  readonly rules: readonly CelRule[];
+  readonly columns: readonly PrinterColumn[];
+  readonly selectableFields: readonly string[];
+}
+
+export function defineKind<Spec extends z.ZodType, Status extends z.ZodType>(
+  kind: Kind<Spec, Status>,
+): Kind<Spec, Status> {
+  return kind;
+}
+
+export const readyColumn: PrinterColumn = {
+  name: "Ready",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+  description: "Whether the object is as declared.",
+};
+
+export const reasonColumn: PrinterColumn = {
+  name: "Reason",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+  description: "Why it is or is not ready.",
+};
+
+export const ageColumn: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "Time since creation.",
+};

@@ -1,0 +1,45 @@
+import type { ObjectMeta } from "../util/object-meta.ts";
+
+/** Names that users and other programs see: group, annotations, labels, finalizer, field manager. */
+export const GROUP = "iam.console.dev";
+export const VERSION = "v1alpha1";
+export const API_VERSION = `${GROUP}/${VERSION}`;
+export const CATEGORY = "iam";
+
+export const FINALIZER = `${GROUP}/finalizer`;
+/** Server-side apply: this manager owns everything the operator writes. */
+export const FIELD_MANAGER = "iam-operator";
+/** Owns only `status.bindings` of a ServiceAccount, which the policy-binding controller reports. */
+export const BINDINGS_FIELD_MANAGER = "iam-operator-bindings";
+
+export const annotations = {
+  reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
+  rotateRequestedAt: `${GROUP}/rotate-requested-at`,
+  keyId: `${GROUP}/key-id`,
+  issuedAt: `${GROUP}/issued-at`,
+  expiresAt: `${GROUP}/expires-at`,
+  revision: `${GROUP}/revision`,
+  /** The `spec.secret.data` that a Secret was rendered from, as JSON: text, never values. */
+  template: `${GROUP}/template`,
+  /** A short hash over a Secret's data; tells an edit from our own last write. */
+  dataHash: `${GROUP}/data-hash`,
+  /** The attempt whose answer a staging Secret holds. */
+  attempt: `${GROUP}/attempt`,
+} as const;
+
+export const labels = {
+  managedBy: "app.kubernetes.io/managed-by",
+  apiKey: `${GROUP}/api-key`,
+  /** `target` or `staging`. */
+  role: `${GROUP}/role`,
+} as const;
+export const MANAGED_BY = "iam-operator";
+
+/** Any object of ours as stored; `spec` is parsed by its kind's schema before use. */
+export interface IamObject<Spec, Status> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta & { readonly uid: string; readonly resourceVersion: string };
+  readonly spec: Spec;
+  readonly status?: Status;
+}

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import {
+  commonStatus,
+  connectionRef,
+  consoleId,
+  description,
+  suspend,
+  timestamp,
+} from "./fields.ts";
+import { ageColumn, defineKind, readyColumn } from "./kind.ts";
+import type { IamObject } from "./meta.ts";
+
+/** A creation that was announced and not yet answered for. */
+const createAttempt = z.object({
+  id: z.string().max(64),
+  startedAt: timestamp,
+});
+
+const spec = z.object({
+  connectionRef,
+  name: z.string().min(1).max(128).optional().meta({
+    description: "The account's name at the console; defaults to metadata.name. Immutable.",
+  }),
+  orgId: consoleId
+    .optional()
+    .meta({ description: "Defaults to the connection's organization. Immutable." }),
+  projectId: consoleId
+    .optional()
+    .meta({ description: "Defaults to the connection's project. Immutable." }),
+  description: description.optional(),
+  saId: consoleId.optional().meta({
+    description: "Adopt this existing account instead of creating one. Needs a grant. Immutable.",
+  }),
+  foreignPolicies: z
+    .enum(["Keep", "Remove"])
+    .default("Keep")
+    .meta({ description: "What to do with policies that somebody else bound to the account." }),
+  suspendAccess: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Kill switch: while true, the account has no policy bound at all." }),
+  deletionPolicy: z.enum(["Revoke", "Retain", "Delete"]).optional().meta({
+    description:
+      "Revoke unbinds every policy and lets the account go (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
+  }),
+  suspend,
+});
+
+const status = z.object({
+  ...commonStatus,
+  saId: z.string().max(256).optional(),
+  tpn: z.string().max(1024).optional(),
+  orgId: z.string().max(256).optional(),
+  projectId: z.string().max(256).optional(),
+  state: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: "The account's status at the console." }),
+  origin: z
+    .enum(["Created", "Imported"])
+    .optional()
+    .meta({ description: "Whether the operator created the account or adopted it." }),
+  liveKeyIds: z
+    .array(z.string().max(256))
+    .max(10_000)
+    .optional()
+    .meta({ description: "Keys the console lists for the account, where it lists them." }),
+  keyCount: z.int().min(0).optional(),
+  attempt: createAttempt.optional(),
+  bindings: z
+    .object({
+      policyIds: z.array(z.string().max(256)).max(1_000).optional(),
+      foreignPolicyIds: z.array(z.string().max(256)).max(1_000).optional(),
+      policyCount: z.int().min(0).optional(),
+      syncedAt: timestamp.optional(),
+      readable: z.boolean().optional().meta({
+        description: "False while the console's answer about bound policies cannot be read.",
+      }),
+    })
+    .optional()
+    .meta({ description: "What is bound to the account, as last written or read." }),
+});
+
+export const serviceAccountKind = defineKind({
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  singular: "serviceaccount",
+  shortName: "iamsa",
+  scope: "Namespaced",
+  description: "A service account at the console: created there, or adopted by its saId.",
+  spec,
+  status,
+  rules: (["name", "orgId", "projectId", "saId", "connectionRef"] as const).map((field) => ({
+    at: "spec",
+    rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
+    message: `${field} is immutable: delete this ServiceAccount and create another one`,
+    transition: true,
+  })),
+  columns: [
+    readyColumn,
+    { name: "SA-ID", type: "string", jsonPath: ".status.saId", description: "The account's id." },
+    {
+      name: "State",
+      type: "string",
+      jsonPath: ".status.state",
+      description: "The account's status at the console.",
+    },
+    {
+      name: "Policies",
+      type: "integer",
+      jsonPath: ".status.bindings.policyCount",
+      description: "Policies bound to the account.",
+    },
+    {
+      name: "Keys",
+      type: "integer",
+      jsonPath: ".status.keyCount",
+      description: "Keys the console lists.",
+    },
+    ageColumn,
+  ],
+  selectableFields: [".spec.saId", ".status.saId"],
+});
+
+export type ServiceAccountSpec = z.output<typeof spec>;
+export type ServiceAccountStatus = z.output<typeof status>;
+export type ServiceAccount = IamObject<ServiceAccountSpec, ServiceAccountStatus>;

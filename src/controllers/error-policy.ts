@@ -1,0 +1,51 @@
+import { type IamErrorCode, isIamError } from "../iam/errors.ts";
+import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
+import type { Outcome } from "../runtime/result.ts";
+import { SpecError } from "./spec-error.ts";
+
+type OutcomeKind = Outcome["kind"];
+
+const iamOutcomes: Readonly<Record<IamErrorCode, OutcomeKind>> = {
+  Unauthenticated: "SlowRetry",
+  PermissionDenied: "Terminal",
+  NotFound: "Terminal",
+  AlreadyExists: "Retry",
+  InvalidArgument: "Terminal",
+  RateLimited: "Retry",
+  FailedPrecondition: "SlowRetry",
+  Unavailable: "Retry",
+  Timeout: "Retry",
+  MalformedResponse: "Retry",
+  MfaRequired: "SlowRetry",
+  LoginPaused: "SlowRetry",
+};
+
+const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
+  Unauthenticated: "SlowRetry",
+  Forbidden: "SlowRetry",
+  NotFound: "Retry",
+  AlreadyExists: "Retry",
+  Conflict: "Conflict",
+  Gone: "Retry",
+  Invalid: "Terminal",
+  BadRequest: "Terminal",
+  RateLimited: "Retry",
+  Unavailable: "Retry",
+  Timeout: "Retry",
+  MalformedResponse: "Retry",
+  NotLeading: "Retry",
+};
+
+/** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
+export function errorPolicy(error: unknown): Outcome {
+  if (error instanceof SpecError) return { kind: "Terminal" };
+  if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
+  if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);
+  return { kind: "SlowRetry" };
+}
+
+function outcome(kind: OutcomeKind, notBefore: number | undefined): Outcome {
+  return (kind === "Retry" || kind === "SlowRetry") && notBefore !== undefined
+    ? { kind, notBefore }
+    : { kind };
+}

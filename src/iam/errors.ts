@@ -1,0 +1,82 @@
+import type { Redacted } from "../util/redacted.ts";
+import type { Instant } from "../util/time.ts";
+
+/** A closed set: switched over exhaustively, and a metric label as it is. */
+export type IamErrorCode =
+  | "Unauthenticated"
+  | "PermissionDenied"
+  | "NotFound"
+  | "AlreadyExists"
+  | "InvalidArgument"
+  | "RateLimited"
+  | "FailedPrecondition"
+  | "Unavailable"
+  | "Timeout"
+  | "MalformedResponse"
+  /** The login asks for a second factor; no further login until the credentials change. */
+  | "MfaRequired"
+  /** Too many failed logins: no login is tried before `retryAt`. */
+  | "LoginPaused";
+
+export interface IamErrorDetails {
+  readonly operation: string;
+  readonly status?: number;
+  readonly requestId?: string;
+  readonly retryAt?: Instant;
+  /** False where it is certain that the console never received the request. */
+  readonly sent?: boolean;
+  readonly cause?: unknown;
+}
+
+/** What a call to the console failed with. The message is bounded and never holds a whole body or a secret. */
+export class IamError extends Error {
+  override readonly name = "IamError";
+  readonly code: IamErrorCode;
+  readonly operation: string;
+  readonly status: number | undefined;
+  readonly requestId: string | undefined;
+  /** Not before this moment (`Retry-After`, or the end of a pause). */
+  readonly retryAt: Instant | undefined;
+  readonly sent: boolean;
+
+  constructor(code: IamErrorCode, message: string, details: IamErrorDetails) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause });
+    this.code = code;
+    this.operation = details.operation;
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.retryAt = details.retryAt;
+    this.sent = details.sent ?? true;
+  }
+}
+
+export function isIamError(error: unknown, code?: IamErrorCode): error is IamError {
+  return error instanceof IamError && (code === undefined || error.code === code);
+}
+
+const REFUSED: ReadonlySet<IamErrorCode> = new Set([
+  "Unauthenticated",
+  "PermissionDenied",
+  "NotFound",
+  "InvalidArgument",
+]);
+
+/**
+ * Whether a failed call 2 or 5 can have taken effect. `NotCommitted` only where the console answered 401,
+ * 403, 404 or 422, or never received the request; everything else is `Unknown` and needs recovery.
+ */
+export function commitOutcome(error: unknown): "NotCommitted" | "Unknown" {
+  if (!isIamError(error)) return "Unknown";
+  return !error.sent || REFUSED.has(error.code) ? "NotCommitted" : "Unknown";
+}
+
+/** Text of a server for a person to read: one line, bounded, without the secrets given. */
+export function quoteServerText(text: string, secrets: readonly Redacted[] = []): string {
+  const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
+  const clean = secrets.reduce(
+    (result, secret) =>
+      secret.reveal() === "" ? result : result.replaceAll(secret.reveal(), "<redacted>"),
+    line,
+  );
+  return clean.length <= 256 ? clean : `${clean.slice(0, 255)}…`;
+}

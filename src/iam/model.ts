@@ -1,0 +1,113 @@
+/** The words of the console's API as the operator uses them. Wire shapes are parsed elsewhere. */
+import type { Redacted } from "../util/redacted.ts";
+import type { Instant } from "../util/time.ts";
+
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+/** The 13 documented endpoints, by name; also the metric label `operation`. */
+export const operations = [
+  "login",
+  "createServiceAccount",
+  "listServiceAccounts",
+  "getServiceAccount",
+  "issueKey",
+  "validateKey",
+  "listPolicies",
+  "syncBindings",
+  "listBindings",
+  "evaluatePolicy",
+  "listInstances",
+  "listResourceQuotas",
+  "searchActions",
+] as const;
+/** Calls that an administrator named on the connection (`extraCalls`). */
+export const extraOperations = ["disableKey", "deleteKey", "deleteServiceAccount"] as const;
+export type Operation = (typeof operations)[number] | (typeof extraOperations)[number];
+
+export interface IamServiceAccount {
+  readonly saId: string;
+  readonly tpn?: string;
+  readonly orgId?: string;
+  readonly projectId?: string;
+  readonly name?: string;
+  readonly description?: string;
+  /** `active`, or a value that the spec does not list. */
+  readonly status?: string;
+}
+
+export interface IamServiceAccountDetail extends IamServiceAccount {
+  /** Ids of the account's keys; `undefined` where the answer holds none that can be read. */
+  readonly keyIds: readonly string[] | undefined;
+}
+
+export interface NewServiceAccount {
+  readonly orgId: string;
+  readonly projectId: string;
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface KeyPair {
+  readonly keyId: string;
+  readonly secret: Redacted;
+}
+
+export interface NewKey {
+  readonly description: string;
+  readonly expiresInDays: number;
+}
+
+export interface IamPolicy {
+  readonly policyId: string;
+  readonly name?: string;
+  /** Such as `scp`; `undefined` where the record does not say. */
+  readonly kind?: string;
+}
+
+export type LiveBindings =
+  | { readonly readable: true; readonly policyIds: readonly string[] }
+  | { readonly readable: false };
+
+export interface BindingSet {
+  readonly tpn: string;
+  readonly orgId: string;
+  /** The whole set: what is not in it is revoked. */
+  readonly policyIds: readonly string[];
+}
+
+export interface Quota {
+  readonly name: string;
+  readonly namespace: string;
+  readonly status: string | undefined;
+  readonly displayRequest: string;
+  readonly displayLimit: string;
+  readonly createdAt: string;
+}
+
+export interface QuotaQuery {
+  readonly clusterId: number;
+  readonly namespaces: readonly string[];
+  readonly filterNames: readonly string[];
+}
+
+export interface ActionQuery {
+  readonly q: string;
+  readonly pageSize?: number;
+}
+
+export interface IamAction {
+  readonly actionId: string;
+  readonly actionClass: string | undefined;
+}
+
+/** Seconds the console's clock is ahead of ours, learned from the `Date` header of its answers. */
+export interface ClockSkew {
+  readonly seconds: number;
+  readonly observedAt: Instant;
+}

@@ -1,0 +1,47 @@
+import type { Instant } from "../util/time.ts";
+
+/** A closed set: switched over exhaustively, and a metric label as it is. */
+export type KubeErrorCode =
+  | "Unauthenticated"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "BadRequest"
+  | "RateLimited"
+  | "Unavailable"
+  | "Timeout"
+  | "MalformedResponse"
+  /** The lease may be lost: the call was not made. */
+  | "NotLeading";
+
+export interface KubeErrorDetails {
+  readonly status?: number;
+  /** `reason` of the server's Status. */
+  readonly reason?: string;
+  readonly retryAt?: Instant;
+  readonly cause?: unknown;
+}
+
+/** What a call to the API server failed with. The message holds the server's message, bounded, never a body. */
+export class KubeError extends Error {
+  override readonly name = "KubeError";
+  readonly code: KubeErrorCode;
+  readonly status: number | undefined;
+  readonly reason: string | undefined;
+  readonly retryAt: Instant | undefined;
+
+  constructor(code: KubeErrorCode, message: string, details: KubeErrorDetails = {}) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause });
+    this.code = code;
+    this.status = details.status;
+    this.reason = details.reason;
+    this.retryAt = details.retryAt;
+  }
+}
+
+export function isKubeError(error: unknown, code?: KubeErrorCode): error is KubeError {
+  return error instanceof KubeError && (code === undefined || error.code === code);
+}

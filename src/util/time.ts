@@ -1,0 +1,66 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A moment, in milliseconds since the Unix epoch (UTC). */
+export type Instant = number;
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** The only source of time in the program. Tests and the simulation hand in their own. */
+export interface Clock {
+  /** Wall-clock time. May jump. */
+  now(): Instant;
+  /** Milliseconds that never go backwards; for measuring and for leases. */
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `callback` once after `ms`; the returned function cancels it. */
+  setTimer(ms: number, callback: () => void): () => void;
+}
+
+/** Longest delay Node's timers can hold; longer ones would fire at once. */
+const MAX_TIMER = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    delay(Math.min(ms, MAX_TIMER), undefined, signal === undefined ? {} : { signal }),
+  setTimer: (ms, callback) => {
+    const timer = setTimeout(callback, Math.min(ms, MAX_TIMER));
+    return () => clearTimeout(timer);
+  },
+};
+
+const UNIT: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR };
+
+/** Go-style durations without fractions or signs, such as `720h` or `1h30m`. */
+export const DURATION_PATTERN = /^([0-9]{1,9}(ms|s|m|h))+$/;
+
+/** Milliseconds of a duration as in {@link DURATION_PATTERN}; `undefined` where the text is not one. */
+export function parseDuration(text: string): number | undefined {
+  if (!DURATION_PATTERN.test(text)) return undefined;
+  return [...text.matchAll(/([0-9]+)(ms|s|m|h)/g)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (UNIT[unit ?? ""] ?? 0),
+    0,
+  );
+}
+
+/** ISO 8601 in UTC with whole seconds, as Kubernetes writes times: `2026-01-01T00:00:00Z`. */
+export function toIso8601(instant: Instant): string {
+  return `${new Date(instant).toISOString().slice(0, 19)}Z`;
+}
+
+/** Kubernetes MicroTime: `2026-01-01T00:00:00.000000Z`. */
+export function toMicroTime(instant: Instant): string {
+  return `${new Date(instant).toISOString().slice(0, 23)}000Z`;
+}
+
+/** The moment an RFC 3339 text names; `undefined` where it names none. */
+export function parseInstant(text: string | undefined): Instant | undefined {
+  if (text === undefined) return undefined;
+  const instant = Date.parse(text);
+  return Number.isNaN(instant) ? undefined : instant;
+}
