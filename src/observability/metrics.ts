@@ -1,23 +1,116 @@
-/** Every metric, declared once. */
-import { Counter, Gauge, type Registry } from "prom-client";
+/** Every metric of the program. Labels are closed sets; an object's name labels per-object gauges only. */
+import type { Registry } from "prom-client";
+import { consoleMetrics, kubeMetrics } from "./call-metrics.ts";
+import { apiKeyMetrics, objectMetrics } from "./object-metrics.ts";
+import { controllerMetrics, queueMetrics } from "./queue-metrics.ts";
+import { quotaMetrics } from "./quota-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** What became of one attempt to issue a key. */
+export type IssueResult = "Issued" | "NotCommitted" | "Unknown";
+export type LoginResult = "Success" | "Failure";
+/** controller-runtime's words. */
+export type ReconcileResult = "success" | "requeue" | "requeue_after" | "error";
+
+const issueResults: readonly IssueResult[] = ["Issued", "NotCommitted", "Unknown"];
+const loginResults: readonly LoginResult[] = ["Success", "Failure"];
+const reconcileResults: readonly ReconcileResult[] = [
+  "success",
+  "requeue",
+  "requeue_after",
+  "error",
+];
+
 /** Declares the operator's metrics on `registry`; known series start at zero. */
 export function createMetrics(registry: Registry) {
-  const registers = [registry];
+  const declared = declare(registry);
+  for (const result of issueResults) declared.apiKeyIssues.inc({ result }, 0);
+  for (const result of loginResults) declared.logins.inc({ result }, 0);
+
+  const scrapes = new Set<() => void>();
   return {
     registry,
-    objectReady: new Gauge({
-      name: "iam_operator_object_ready",
-      help: "Whether an object is ready (1) or not (0).",
-      labelNames: ["kind", "namespace", "name"],
-      registers,
-    }),
-    driftCorrections: new Counter({
-      name: "iam_operator_drift_corrections_total",
-      help: "Policy bindings at the console that were changed back.",
-      registers,
-    }),
+    ...declared,
+
+    /** Removes every series of an object that is gone. */
+    forgetObject(kind: string, namespace: string, name: string): void {
+      declared.objectReady.remove({ kind, namespace, name });
+      if (kind === "ApiKey") forgetApiKey(declared, namespace, name);
+      if (kind === "ResourceQuotaExport") forgetExport(declared, namespace, name);
+    },
+
+    /** Removes the quotas of one export, so that those which vanished at the console vanish here. */
+    forgetQuotas(exportNamespace: string, exportName: string): void {
+      forgetQuotas(declared, exportNamespace, exportName);
+    },
+
+    /** Starts the series of a controller and its queue at zero. */
+    startController(controller: string, concurrency: number): void {
+      startController(declared, controller, concurrency);
+    },
+
+    /** Calls `update` before every rendering, for gauges that move by themselves; returns the way to stop. */
+    onScrape(update: () => void): () => void {
+      scrapes.add(update);
+      return () => scrapes.delete(update);
+    },
+
+    /** The text a scrape gets. */
+    render(): Promise<string> {
+      for (const update of scrapes) update();
+      return registry.metrics();
+    },
   };
+}
+
+type Declared = ReturnType<typeof declare>;
+
+function declare(registry: Registry) {
+  return {
+    ...objectMetrics(registry),
+    ...apiKeyMetrics(registry),
+    ...quotaMetrics(registry),
+    ...consoleMetrics(registry),
+    ...kubeMetrics(registry),
+    ...controllerMetrics(registry),
+    ...queueMetrics(registry),
+  };
+}
+
+function forgetApiKey(metrics: Declared, namespace: string, name: string): void {
+  const series = { namespace, name };
+  metrics.apiKeyExpiration.remove(series);
+  metrics.apiKeyRenewal.remove(series);
+  metrics.apiKeyReady.remove(series);
+  metrics.orphanedKeys.remove(series);
+  metrics.supersededLiveKeys.remove(series);
+}
+
+function forgetExport(metrics: Declared, namespace: string, name: string): void {
+  forgetQuotas(metrics, namespace, name);
+  const match = { export_namespace: namespace, export: name };
+  metrics.quotaExportTotal.removeWhere(match);
+  metrics.quotaExportLastSuccess.removeWhere(match);
+  metrics.quotaExportDuration.removeWhere(match);
+}
+
+function forgetQuotas(metrics: Declared, namespace: string, name: string): void {
+  const match = { export_namespace: namespace, export: name };
+  metrics.quotaInfo.removeWhere(match);
+  metrics.quotaCreated.removeWhere(match);
+  metrics.quota.removeWhere(match);
+  metrics.quotaParseOk.removeWhere(match);
+}
+
+function startController(metrics: Declared, controller: string, concurrency: number): void {
+  for (const result of reconcileResults) metrics.reconciles.inc({ controller, result }, 0);
+  metrics.reconcileErrors.inc({ controller }, 0);
+  metrics.terminalErrors.inc({ controller }, 0);
+  metrics.maxConcurrentReconciles.set({ controller }, concurrency);
+  metrics.activeWorkers.set({ controller }, 0);
+  metrics.staleSyncSkips.inc({ kind: controller }, 0);
+  metrics.queueAdds.inc({ name: controller }, 0);
+  metrics.queueRetries.inc({ name: controller }, 0);
+  metrics.queueDepth.set({ name: controller }, 0);
 }

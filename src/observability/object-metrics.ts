@@ -1,0 +1,51 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+
+export function objectMetrics(registry: Registry) {
+  return {
+    objectReady: new Gauge({
+      name: "iam_operator_object_ready",
+      help: "Whether an object is ready (1) or not (0).",
+      labelNames: ["kind", "namespace", "name"],
+      registers: [registry],
+    }),
+    driftCorrections: new Counter({
+      name: "iam_operator_drift_corrections_total",
+      help: "Policy bindings at the console that were changed back.",
+      registers: [registry],
+    }),
+  };
+}
+
+/** Every gauge is of one ApiKey. */
+export function apiKeyMetrics(registry: Registry) {
+  const perKey = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ["namespace", "name"], registers: [registry] });
+  return {
+    apiKeyExpiration: perKey(
+      "iam_operator_apikey_expiration_timestamp_seconds",
+      "When the current key expires, in seconds since the epoch.",
+    ),
+    apiKeyRenewal: perKey(
+      "iam_operator_apikey_renewal_timestamp_seconds",
+      "When the current key is due for rotation, in seconds since the epoch.",
+    ),
+    apiKeyReady: perKey(
+      "iam_operator_apikey_ready",
+      "Whether the Secret holds a usable key (1) or not (0).",
+    ),
+    orphanedKeys: perKey(
+      "iam_operator_orphaned_keys",
+      "Keys that were issued but lost, and live on until they expire.",
+    ),
+    supersededLiveKeys: perKey(
+      "iam_operator_superseded_live_keys",
+      "Keys that were replaced and have not expired.",
+    ),
+    apiKeyIssues: new Counter({
+      name: "iam_operator_apikey_issues_total",
+      help: "Attempts to issue a key, by what became of them.",
+      labelNames: ["result"],
+      registers: [registry],
+    }),
+  };
+}
