@@ -183,13 +183,11 @@ export const apiKeyKind = defineKind({
       at: "spec.serviceAccountRef",
       rule: "self.name == oldSelf.name",
       message: "serviceAccountRef is immutable: delete this ApiKey and create another one",
-      transition: true,
     },
     {
       at: "spec.secret",
       rule: "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
       message: "secret.name is immutable: delete this ApiKey and create another one",
-      transition: true,
     },
     {
       at: "spec.rotation",

@@ -1,13 +1,16 @@
 import type { z } from "zod";
 
-/** A CEL rule of the API server, beside what the schema itself can say. */
+/**
+ * A CEL rule that compares with `oldSelf`, so that the API server asks it on update only. Rules about one
+ * state of an object sit in its schema, see `withRule`.
+ */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** Dotted path of the node it sits on, below the object's root; "" is the root itself. */
+  /** Dotted path of the node it sits on, below the object's root. */
   readonly at: string;
-  /** A rule that compares with `oldSelf`, so that it is skipped on create. */
-  readonly transition?: boolean;
+  /** The field below `at` that the message is about. */
+  readonly field?: string;
 }
 
 export interface PrinterColumn {
@@ -31,6 +34,8 @@ export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodTy
   readonly spec: Spec;
   readonly status: Status;
   readonly rules: readonly CelRule[];
+  /** Where names of this kind end up in shorter places than a name may be. */
+  readonly maxNameLength?: number;
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }

@@ -47,7 +47,6 @@ export const policyBindingKind = defineKind({
       at: "spec.serviceAccountRef",
       rule: "self.name == oldSelf.name",
       message: "serviceAccountRef is immutable: delete this PolicyBinding and create another one",
-      transition: true,
     },
   ],
   columns: [

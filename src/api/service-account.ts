@@ -95,7 +95,6 @@ export const serviceAccountKind = defineKind({
     at: "spec",
     rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
     message: `${field} is immutable: delete this ServiceAccount and create another one`,
-    transition: true,
   })),
   columns: [
     readyColumn,

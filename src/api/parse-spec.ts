@@ -1,0 +1,50 @@
+import type { z } from "zod";
+import type { Kind } from "./kind.ts";
+
+export type ParsedSpec<Spec> =
+  | { readonly ok: true; readonly spec: Spec }
+  /** The message says where and what, without values; it fits into a condition. */
+  | { readonly ok: false; readonly message: string };
+
+const MAX_ISSUES = 5;
+const MAX_MESSAGE = 1_000;
+
+/**
+ * Judges a stored object as the API server would and fills in its defaults. Stored objects may be older
+ * than the schema that the server has now, so a controller asks before it believes a spec.
+ */
+export function parseSpec<Spec extends z.ZodType>(
+  kind: Kind<Spec>,
+  object: { readonly metadata?: { readonly name?: string }; readonly spec?: unknown },
+): ParsedSpec<z.output<Spec>> {
+  if (object.spec === undefined || object.spec === null) {
+    return { ok: false, message: "spec: required" };
+  }
+  const name = object.metadata?.name;
+  if (name !== undefined && kind.maxNameLength !== undefined && name.length > kind.maxNameLength) {
+    return {
+      ok: false,
+      message: `metadata.name: must have at most ${kind.maxNameLength} characters`,
+    };
+  }
+  const parsed = kind.spec.safeParse(object.spec);
+  return parsed.success
+    ? { ok: true, spec: parsed.data }
+    : { ok: false, message: describe(parsed.error.issues) };
+}
+
+function describe(issues: readonly z.core.$ZodIssue[]): string {
+  const texts = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ path, message }) => `${toFieldPath(path)}: ${message}`);
+  const more = issues.length > MAX_ISSUES ? [`and ${issues.length - MAX_ISSUES} more`] : [];
+  return [...texts, ...more].join("; ").slice(0, MAX_MESSAGE);
+}
+
+/** `spec.grants[0].policyIds[1]`, as the API server writes it. */
+function toFieldPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, step) => (typeof step === "number" ? `${text}[${step}]` : `${text}.${String(step)}`),
+    "spec",
+  );
+}
