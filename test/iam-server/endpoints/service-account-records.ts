@@ -1,0 +1,47 @@
+import { toIso8601 } from "../../../src/util/time.ts";
+import type { Shapes } from "../shapes.ts";
+import type { AccountRecord, KeyRecord, World } from "../world.ts";
+
+/** The documented fields of a service account, with `keys` as given. */
+export function accountRecord(account: AccountRecord, keys: unknown): object {
+  const { saId, tpn, orgId, projectId, name, description, status } = account;
+  const fields = { saId, tpn, orgId, projectId, name, description, status };
+  return keys === undefined ? fields : { ...fields, keys };
+}
+
+/** `keys` of a service account in the chosen shape; `undefined` where the property is missing. */
+export function keyList(world: World, shapes: Readonly<Shapes>, saId: string): unknown {
+  const keys = world
+    .keysOf(saId)
+    .filter((key) => shapes.deadKeys === "listed" || isLive(key, world.clock.now()));
+  switch (shapes.keyRecords) {
+    case "full":
+      return keys.map(fullKey);
+    case "keyIdOnly":
+      return keys.map(({ keyId }) => ({ keyId }));
+    case "idProperty":
+      return keys.map(({ keyId, description }) => ({ id: keyId, description }));
+    case "strings":
+      return keys.map(({ keyId }) => keyId);
+    case "empty":
+      return [];
+    case "omitted":
+      return undefined;
+  }
+}
+
+/** Everything there is to say about a key, save its secret. */
+export function fullKey(key: KeyRecord): object {
+  return {
+    keyId: key.keyId,
+    description: key.description,
+    expiresInDays: key.expiresInDays,
+    status: key.status,
+    createdAt: toIso8601(key.issuedAt),
+    expiresAt: toIso8601(key.expiresAt),
+  };
+}
+
+function isLive(key: KeyRecord, now: number): boolean {
+  return key.status === "active" && now < key.expiresAt;
+}

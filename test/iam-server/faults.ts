@@ -1,0 +1,244 @@
+/** What can go wrong between a caller and the console, as values. */
+import { z } from "zod";
+import { ALL_OPERATION_NAMES, type AnyOperation } from "./operations.ts";
+import type { RequestRecord } from "./request-log.ts";
+
+const Milliseconds = z.number().min(0);
+
+/** One thing that happens to a call. All but `delay` and `hold` end it. */
+export const FaultAction = z.discriminatedUnion("kind", [
+  /** Answers with this status instead; `retryAfter` as seconds or an HTTP date. */
+  z.strictObject({
+    kind: z.literal("status"),
+    status: z.int().min(200).max(599),
+    retryAfter: z.union([z.number(), z.string()]).optional(),
+    message: z.string().optional(),
+  }),
+  /** Goes on after so long. */
+  z.strictObject({ kind: z.literal("delay"), ms: Milliseconds }),
+  /** Goes on when the fault is released. */
+  z.strictObject({ kind: z.literal("hold") }),
+  /** Resets the connection. */
+  z.strictObject({ kind: z.literal("reset") }),
+  /** Never answers. */
+  z.strictObject({ kind: z.literal("hang") }),
+  /** Announces the whole body, sends `bytes` of it (default: half) and resets. */
+  z.strictObject({ kind: z.literal("truncate"), bytes: z.int().min(0).optional() }),
+  /** A success whose JSON is none. */
+  z.strictObject({ kind: z.literal("garbage") }),
+  /** A success of at least so many bytes. */
+  z.strictObject({ kind: z.literal("huge"), bytes: z.int().min(1) }),
+  /** A success of arrays so many levels deep. */
+  z.strictObject({ kind: z.literal("nested"), depth: z.int().min(1) }),
+  z.strictObject({
+    kind: z.literal("redirect"),
+    location: z.string(),
+    status: z.int().min(300).max(399).optional(),
+  }),
+  /** Sends the body slowly. */
+  z.strictObject({
+    kind: z.literal("drip"),
+    intervalMs: Milliseconds,
+    chunkBytes: z.int().min(1).optional(),
+  }),
+  /** Sends exactly this text. */
+  z.strictObject({
+    kind: z.literal("body"),
+    text: z.string(),
+    status: z.int().min(200).max(599).optional(),
+    contentType: z.string().optional(),
+  }),
+]);
+export type FaultAction = z.infer<typeof FaultAction>;
+
+/** Before the console has looked at the call, or after it has done everything but answer. */
+export type FaultMoment = "beforeCommit" | "afterCommit";
+
+export const FaultRule = z.strictObject({
+  /** Absent: every call, also those which are not shown. */
+  operation: z.enum(ALL_OPERATION_NAMES as [AnyOperation, ...AnyOperation[]]).optional(),
+  when: z.enum(["beforeCommit", "afterCommit"]),
+  action: FaultAction,
+  /** Acts first on the nth matching call; default 1. */
+  nth: z.int().min(1).optional(),
+  /** On how many calls from there; default 1. */
+  times: z.union([z.int().min(1), z.literal("always")]).optional(),
+  /** Only calls whose path contains this. */
+  pathIncludes: z.string().optional(),
+});
+
+/** A fault, with a free condition where it is set up in the same process. */
+export type FaultRule = z.infer<typeof FaultRule> & {
+  readonly where?: (request: RequestRecord) => boolean;
+};
+
+/** A fault that has been set up. */
+export interface Fault {
+  readonly id: number;
+  readonly rule: FaultRule;
+  /** Calls which matched, and calls on which it acted. */
+  readonly matched: number;
+  readonly hits: number;
+  /** Resolves with the first call on which it acts. */
+  readonly reached: Promise<RequestRecord>;
+  /** Lets calls on `hold` go on, now and from now on. */
+  release(): void;
+  remove(): void;
+}
+
+/** How the console is reached at all. `refuse`: nobody listens. */
+export type Reachability = "up" | "refuse" | "reset" | "unavailable";
+
+export interface RateLimit {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  /** Seconds in `Retry-After`; absent: no such header. */
+  readonly retryAfter?: number;
+}
+
+/** All conditions under which calls are answered. */
+export class Faults {
+  /** Added to every call. */
+  latencyMs = 0;
+  /** How long a new key is unknown after it was issued. */
+  keyPropagationMs = 0;
+  /** How far the `Date` header is from the console's own clock. */
+  dateSkewMs = 0;
+  readonly #active = new Map<number, ActiveFault>();
+  readonly #onReachability: (wanted: Reachability) => Promise<void>;
+  #reachability: Reachability = "up";
+  #bucket: TokenBucket | undefined;
+  #nextId = 1;
+
+  constructor(onReachability: (wanted: Reachability) => Promise<void>) {
+    this.#onReachability = onReachability;
+  }
+
+  add(rule: FaultRule): Fault {
+    const id = this.#nextId++;
+    const fault = new ActiveFault(id, rule, () => this.#active.delete(id));
+    this.#active.set(id, fault);
+    return fault;
+  }
+
+  get(id: number): Fault | undefined {
+    return this.#active.get(id);
+  }
+
+  get list(): readonly Fault[] {
+    return [...this.#active.values()];
+  }
+
+  /** Everything back to normal: faults, latency, propagation, skew, rate limit, reachability. */
+  async clear(): Promise<void> {
+    for (const fault of this.#active.values()) fault.release();
+    this.#active.clear();
+    this.latencyMs = 0;
+    this.keyPropagationMs = 0;
+    this.dateSkewMs = 0;
+    this.rateLimit = undefined;
+    await this.setReachability("up");
+  }
+
+  get reachability(): Reachability {
+    return this.#reachability;
+  }
+
+  async setReachability(wanted: Reachability): Promise<void> {
+    this.#reachability = wanted;
+    await this.#onReachability(wanted);
+  }
+
+  get rateLimit(): RateLimit | undefined {
+    return this.#bucket?.limit;
+  }
+
+  set rateLimit(limit: RateLimit | undefined) {
+    this.#bucket = limit && new TokenBucket(limit);
+  }
+
+  /** Whether the rate limit refuses a call that arrives now. */
+  exceedsRateLimit(): boolean {
+    return this.#bucket?.take() === false;
+  }
+
+  /** The faults which act on this call at this moment, in the order they were set up. */
+  acting(when: FaultMoment, request: RequestRecord): readonly ActiveFault[] {
+    if (this.#active.size === 0) return [];
+    return [...this.#active.values()].filter((fault) => fault.acts(when, request));
+  }
+}
+
+/** A fault as the server sees it. */
+export class ActiveFault implements Fault {
+  readonly id: number;
+  readonly rule: FaultRule;
+  matched = 0;
+  hits = 0;
+  readonly remove: () => void;
+  readonly #reached = Promise.withResolvers<RequestRecord>();
+  readonly #released = Promise.withResolvers<void>();
+
+  constructor(id: number, rule: FaultRule, remove: () => void) {
+    this.id = id;
+    this.rule = rule;
+    this.remove = () => {
+      this.release();
+      remove();
+    };
+  }
+
+  get reached(): Promise<RequestRecord> {
+    return this.#reached.promise;
+  }
+
+  /** Resolves when somebody lets held calls go on. */
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
+  release(): void {
+    this.#released.resolve();
+  }
+
+  /** Counts the call if it matches, and says whether the fault acts on it. */
+  acts(when: FaultMoment, request: RequestRecord): boolean {
+    if (this.rule.when !== when || !this.#matches(request)) return false;
+    this.matched += 1;
+    const first = this.rule.nth ?? 1;
+    const times = this.rule.times ?? 1;
+    const last = times === "always" ? Infinity : first + times - 1;
+    if (this.matched < first || this.matched > last) return false;
+    this.hits += 1;
+    this.#reached.resolve(request);
+    return true;
+  }
+
+  #matches(request: RequestRecord): boolean {
+    const { operation, pathIncludes, where } = this.rule;
+    if (operation !== undefined && operation !== request.operation) return false;
+    if (pathIncludes !== undefined && !request.path.includes(pathIncludes)) return false;
+    return where?.(request) ?? true;
+  }
+}
+
+class TokenBucket {
+  readonly limit: RateLimit;
+  #tokens: number;
+  #filledAt = performance.now();
+
+  constructor(limit: RateLimit) {
+    this.limit = limit;
+    this.#tokens = limit.burst;
+  }
+
+  take(): boolean {
+    const now = performance.now();
+    const gained = ((now - this.#filledAt) / 1_000) * this.limit.requestsPerSecond;
+    this.#tokens = Math.min(this.limit.burst, this.#tokens + gained);
+    this.#filledAt = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+}

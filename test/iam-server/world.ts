@@ -1,0 +1,434 @@
+/** Everything the console knows, in memory, with the changes that calls and tests can make to it. */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { DAY, HOUR, type Instant, toIso8601 } from "../../src/util/time.ts";
+import type { WorldClock } from "./clock.ts";
+import {
+  type CompiledStatement,
+  compileStatement,
+  type Decision,
+  decide,
+  type ResourceName,
+  type Statement,
+} from "./policy-evaluation.ts";
+
+export type Activity = "active" | "inactive";
+
+export interface Organization {
+  readonly orgId: string;
+  readonly name: string;
+  readonly projectIds: Set<string>;
+}
+
+export interface User {
+  readonly username: string;
+  password: string;
+  domain: string;
+  orgId: string;
+  policyIds: readonly string[];
+  mfaRequired: boolean;
+  locked: boolean;
+  failedLogins: number;
+}
+
+export interface AccountRecord {
+  readonly saId: string;
+  readonly tpn: string;
+  readonly orgId: string;
+  readonly projectId: string;
+  readonly name: string;
+  description: string;
+  status: Activity;
+  readonly createdAt: Instant;
+  /** In the order of issuing. */
+  readonly keyIds: string[];
+}
+
+/** A key without its secret. */
+export interface KeyRecord {
+  readonly keyId: string;
+  readonly saId: string;
+  readonly description: string;
+  readonly expiresInDays: number;
+  status: Activity;
+  readonly issuedAt: Instant;
+  expiresAt: Instant;
+  /** Answers 401 before this moment. */
+  readonly usableFrom: Instant;
+}
+
+export interface Policy {
+  readonly policyId: string;
+  readonly name: string;
+  readonly orgId: string;
+  readonly kind: "custom" | "managed" | "scp";
+  readonly status: Activity;
+  readonly statements: readonly Statement[];
+}
+
+export interface Quota {
+  readonly clusterId: number;
+  readonly status?: string | null;
+  readonly name: string;
+  readonly namespace: string;
+  readonly displayRequest: string;
+  readonly displayLimit: string;
+  readonly createdAt: string;
+}
+
+export interface Cluster {
+  readonly clusterId: number;
+  readonly orgId: string;
+  readonly projectId: string;
+  quotas: Quota[];
+}
+
+export interface Instance {
+  readonly instanceId: string;
+  readonly name: string;
+  readonly status: string;
+  readonly orgId: string;
+  readonly projectId: string;
+  readonly partitionId: string;
+}
+
+export interface CatalogAction {
+  readonly actionId: string;
+  readonly app: string;
+  readonly category: string;
+  readonly actionClass: "List" | "Read" | "Write" | "Delete" | "Admin";
+  readonly alias: string;
+  readonly apiMethod: string | null;
+  readonly apiPath: string | null;
+  readonly operationId: string | null;
+  readonly resourceType: string | null;
+  readonly resourceIdParam: string | null;
+  readonly resourceIdSource: "path" | "query" | null;
+  readonly conditionParams: readonly string[];
+  readonly createdAt: string | null;
+  readonly createdBy: string;
+  readonly updatedAt: string | null;
+  readonly updatedBy: string;
+  readonly notes: string | null;
+  readonly catalogVersion: string;
+}
+
+/** One committed change, whether or not its answer arrived. */
+export type Change =
+  | { readonly kind: "serviceAccountCreated"; readonly at: Instant; readonly saId: string }
+  | { readonly kind: "serviceAccountDeleted"; readonly at: Instant; readonly saId: string }
+  | { readonly kind: "serviceAccountStatus"; readonly at: Instant; readonly saId: string }
+  | {
+      readonly kind: "keyIssued" | "keyStatus" | "keyDeleted";
+      readonly at: Instant;
+      readonly saId: string;
+      readonly keyId: string;
+    }
+  | {
+      readonly kind: "bindingsReplaced";
+      readonly at: Instant;
+      readonly tpn: string;
+      readonly before: readonly string[];
+      readonly after: readonly string[];
+    };
+
+type Timeless<T> = T extends unknown ? Omit<T, "at"> : never;
+
+export interface WorldSettings {
+  /** Region part of a TPN. */
+  region: string;
+  tokenLifetimeMs: number;
+  /** A user is locked after so many wrong passwords in a row; `undefined`: never. */
+  lockAfterFailedLogins: number | undefined;
+  maxExpiresInDays: number | undefined;
+  maxKeysPerAccount: number | undefined;
+}
+
+const DEFAULT_SETTINGS: Readonly<WorldSettings> = {
+  region: "r1",
+  tokenLifetimeMs: HOUR,
+  lockAfterFailedLogins: undefined,
+  maxExpiresInDays: undefined,
+  maxKeysPerAccount: undefined,
+};
+
+interface Session {
+  readonly username: string;
+  readonly expiresAt: Instant;
+}
+
+export class World {
+  readonly clock: WorldClock;
+  readonly settings: WorldSettings;
+  readonly organizations = new Map<string, Organization>();
+  readonly users = new Map<string, User>();
+  readonly accounts = new Map<string, AccountRecord>();
+  readonly keys = new Map<string, KeyRecord>();
+  /** Policy ids by TPN. A target without bindings has no entry. */
+  readonly bindings = new Map<string, readonly string[]>();
+  readonly clusters = new Map<number, Cluster>();
+  instances: Instance[] = [];
+  catalogue: CatalogAction[] = [];
+  /** Committed changes, oldest first. */
+  readonly journal: Change[] = [];
+
+  readonly #policies = new Map<string, Policy>();
+  readonly #statements = new Map<string, readonly CompiledStatement[]>();
+  readonly #accountsByTpn = new Map<string, AccountRecord>();
+  readonly #accountsByName = new Map<string, number>();
+  readonly #secrets = new Map<string, string>();
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(clock: WorldClock, settings: Partial<WorldSettings> = {}) {
+    this.clock = clock;
+    this.settings = { ...DEFAULT_SETTINGS, ...settings };
+  }
+
+  // Users and their tokens
+
+  addUser(user: Pick<User, "username" | "password" | "domain" | "orgId"> & Partial<User>): User {
+    const added = { policyIds: [], mfaRequired: false, locked: false, failedLogins: 0, ...user };
+    this.users.set(user.username, added);
+    return added;
+  }
+
+  openSession(username: string): string {
+    const token = `ut_${randomBytes(24).toString("base64url")}`;
+    const expiresAt = this.clock.now() + this.settings.tokenLifetimeMs;
+    this.#sessions.set(token, { username, expiresAt });
+    return token;
+  }
+
+  /** The user behind a token which is known and unexpired. */
+  userOfToken(token: string): User | undefined {
+    const session = this.#sessions.get(token);
+    if (session === undefined) return undefined;
+    if (this.clock.now() < session.expiresAt) return this.users.get(session.username);
+    this.#sessions.delete(token);
+    return undefined;
+  }
+
+  /** Ends the sessions of one user, or of everybody; answers how many there were. */
+  revokeTokens(username?: string): number {
+    const ended = [...this.#sessions].filter(
+      ([, session]) => username === undefined || session.username === username,
+    );
+    for (const [token] of ended) this.#sessions.delete(token);
+    return ended.length;
+  }
+
+  // Service accounts
+
+  createAccount(wanted: {
+    readonly orgId: string;
+    readonly projectId: string;
+    readonly name: string;
+    readonly description: string;
+  }): AccountRecord {
+    const saId = `sa-${randomBytes(8).toString("hex")}`;
+    const account: AccountRecord = {
+      saId,
+      tpn: `tpn:${this.settings.region}:${wanted.orgId}:${wanted.projectId}:sa/${saId}`,
+      orgId: wanted.orgId,
+      projectId: wanted.projectId,
+      name: wanted.name,
+      description: wanted.description,
+      status: "active",
+      createdAt: this.clock.now(),
+      keyIds: [],
+    };
+    this.accounts.set(saId, account);
+    this.#accountsByTpn.set(account.tpn, account);
+    this.#countName(account, 1);
+    this.#record({ kind: "serviceAccountCreated", saId });
+    return account;
+  }
+
+  accountOfTpn(tpn: string): AccountRecord | undefined {
+    return this.#accountsByTpn.get(tpn);
+  }
+
+  hasAccountNamed(orgId: string, projectId: string, name: string): boolean {
+    return (this.#accountsByName.get(nameKey({ orgId, projectId, name })) ?? 0) > 0;
+  }
+
+  setAccountStatus(saId: string, status: Activity): void {
+    this.#account(saId).status = status;
+    this.#record({ kind: "serviceAccountStatus", saId });
+  }
+
+  /** Removes the account with its keys and bindings. */
+  deleteAccount(saId: string): void {
+    const account = this.#account(saId);
+    for (const keyId of [...account.keyIds]) this.deleteKey(keyId);
+    this.replaceBindings(account.tpn, []);
+    this.accounts.delete(saId);
+    this.#accountsByTpn.delete(account.tpn);
+    this.#countName(account, -1);
+    this.#record({ kind: "serviceAccountDeleted", saId });
+  }
+
+  // Keys
+
+  /** The only moment at which the secret leaves the world through a call. */
+  issueKey(
+    saId: string,
+    wanted: { readonly description: string; readonly expiresInDays: number },
+    propagationMs = 0,
+  ): { readonly key: KeyRecord; readonly secret: string } {
+    const account = this.#account(saId);
+    const issuedAt = this.clock.now();
+    const key: KeyRecord = {
+      keyId: `sak_${randomBytes(12).toString("hex")}`,
+      saId,
+      description: wanted.description,
+      expiresInDays: wanted.expiresInDays,
+      status: "active",
+      issuedAt,
+      expiresAt: issuedAt + wanted.expiresInDays * DAY,
+      usableFrom: issuedAt + propagationMs,
+    };
+    const secret = randomBytes(32).toString("base64url");
+    this.keys.set(key.keyId, key);
+    this.#secrets.set(key.keyId, secret);
+    account.keyIds.push(key.keyId);
+    this.#record({ kind: "keyIssued", saId, keyId: key.keyId });
+    return { key, secret };
+  }
+
+  keysOf(saId: string): readonly KeyRecord[] {
+    const keyIds = this.accounts.get(saId)?.keyIds ?? [];
+    return keyIds.flatMap((keyId) => this.keys.get(keyId) ?? []);
+  }
+
+  /** Whether the two texts were issued together; says nothing about the key being usable. */
+  isPair(keyId: string, secret: string): boolean {
+    const known = this.#secrets.get(keyId);
+    if (known === undefined || known.length !== secret.length) return false;
+    const [a, b] = [Buffer.from(known), Buffer.from(secret)];
+    return a.length === b.length && timingSafeEqual(a, b);
+  }
+
+  /** Why a key is not accepted at this moment; `undefined` when it is. */
+  whyKeyIsRefused(keyId: string): string | undefined {
+    const key = this.keys.get(keyId);
+    const now = this.clock.now();
+    if (key === undefined) return "API key does not exist";
+    if (key.status !== "active") return "API key is inactive";
+    if (now >= key.expiresAt) return "API key has expired";
+    if (now < key.usableFrom) return "API key is not known yet";
+    if (this.accounts.get(key.saId)?.status !== "active") return "service account is inactive";
+    return undefined;
+  }
+
+  setKeyStatus(keyId: string, status: Activity): void {
+    const key = this.#key(keyId);
+    key.status = status;
+    this.#record({ kind: "keyStatus", saId: key.saId, keyId });
+  }
+
+  deleteKey(keyId: string): void {
+    const key = this.#key(keyId);
+    const account = this.#account(key.saId);
+    account.keyIds.splice(account.keyIds.indexOf(keyId), 1);
+    this.keys.delete(keyId);
+    this.#record({ kind: "keyDeleted", saId: key.saId, keyId });
+  }
+
+  /** Every secret ever issued, deleted keys included: for tests that search output for leaks. */
+  issuedSecrets(): readonly string[] {
+    return [...this.#secrets.values()];
+  }
+
+  // Policies and bindings
+
+  get policies(): ReadonlyMap<string, Policy> {
+    return this.#policies;
+  }
+
+  putPolicy(policy: Policy): void {
+    this.#policies.set(policy.policyId, policy);
+    this.#statements.set(
+      policy.policyId,
+      policy.status === "active" ? policy.statements.map(compileStatement) : [],
+    );
+  }
+
+  deletePolicy(policyId: string): void {
+    this.#policies.delete(policyId);
+    this.#statements.delete(policyId);
+  }
+
+  boundTo(tpn: string): readonly string[] {
+    return this.bindings.get(tpn) ?? [];
+  }
+
+  replaceBindings(tpn: string, policyIds: readonly string[]): void {
+    const before = this.boundTo(tpn);
+    const after = [...new Set(policyIds)];
+    if (after.length === 0) this.bindings.delete(tpn);
+    else this.bindings.set(tpn, after);
+    this.#record({ kind: "bindingsReplaced", tpn, before, after });
+  }
+
+  decide(policyIds: readonly string[], action: string, resource: ResourceName): Decision {
+    const statements = policyIds.flatMap((policyId) => this.#statements.get(policyId) ?? []);
+    return decide(statements, action, resource);
+  }
+
+  // Looking at it
+
+  /** A picture that can be printed: no passwords, tokens or key secrets. */
+  snapshot(): unknown {
+    const time = (instant: Instant) => toIso8601(instant);
+    return {
+      now: time(this.clock.now()),
+      clockOffsetMs: this.clock.offsetMs,
+      settings: this.settings,
+      users: [...this.users.values()].map(({ password: _, ...user }) => user),
+      serviceAccounts: [...this.accounts.values()].map(({ keyIds, ...account }) => ({
+        ...account,
+        createdAt: time(account.createdAt),
+        policyIds: this.boundTo(account.tpn),
+        keys: this.keysOf(account.saId).map((key) => ({
+          ...key,
+          issuedAt: time(key.issuedAt),
+          expiresAt: time(key.expiresAt),
+          usableFrom: time(key.usableFrom),
+          refused: this.whyKeyIsRefused(key.keyId) ?? null,
+        })),
+      })),
+      policies: [...this.#policies.values()].map(({ statements, ...policy }) => policy),
+      clusters: [...this.clusters.values()].map(({ quotas, ...cluster }) => ({
+        ...cluster,
+        quotas: quotas.length,
+      })),
+      instances: this.instances.length,
+      actions: this.catalogue.length,
+    };
+  }
+
+  #account(saId: string): AccountRecord {
+    const account = this.accounts.get(saId);
+    if (account === undefined) throw new Error(`no service account ${saId}`);
+    return account;
+  }
+
+  #key(keyId: string): KeyRecord {
+    const key = this.keys.get(keyId);
+    if (key === undefined) throw new Error(`no key ${keyId}`);
+    return key;
+  }
+
+  #countName(account: AccountRecord, change: number): void {
+    const key = nameKey(account);
+    this.#accountsByName.set(key, (this.#accountsByName.get(key) ?? 0) + change);
+  }
+
+  #record(change: Timeless<Change>): void {
+    this.journal.push({ ...change, at: this.clock.now() } as Change);
+  }
+}
+
+function nameKey(of: Pick<AccountRecord, "orgId" | "projectId" | "name">): string {
+  return JSON.stringify([of.orgId, of.projectId, of.name]);
+}
