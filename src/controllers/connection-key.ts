@@ -1,0 +1,18 @@
+import type { KubeObject } from "../kube/resource.ts";
+
+type PartialRef = { readonly kind?: string | undefined; readonly name?: string | undefined };
+
+/** Names a connection in one text: `ClusterConnection/default`, `Connection/team-a/own`. */
+export function connectionKey(ref: PartialRef | undefined, namespace: string): string {
+  const name = ref?.name ?? "default";
+  return ref?.kind === "Connection"
+    ? `Connection/${namespace}/${name}`
+    : `ClusterConnection/${name}`;
+}
+
+/** The index `connection`: which connection a stored object uses. */
+export function connectionOf(
+  object: KubeObject & { readonly spec?: { readonly connectionRef?: PartialRef } },
+): readonly string[] {
+  return [connectionKey(object.spec?.connectionRef, object.metadata.namespace ?? "")];
+}

@@ -1,0 +1,148 @@
+/** The console clients in use, one per connection, and whether they may be used. */
+import type { IamClient } from "../../iam/client.ts";
+import type { IamError } from "../../iam/errors.ts";
+import type { Log } from "../../util/log.ts";
+import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
+import type { ClientSettings } from "./client-settings.ts";
+import { watchLogin } from "./watch-login.ts";
+
+/** Running calls of a replaced client get this long to finish. */
+const GRACE_MS = MINUTE;
+const FIRST_PAUSE_MS = 15 * SECOND;
+const LONGEST_PAUSE_MS = 5 * MINUTE;
+/** A ready-made token does not heal: only a new one helps, and that opens a new session. */
+const TOKEN_PAUSE_MS = 10 * MINUTE;
+/** A refusal this long after the previous one counts as the first. */
+const FORGIVEN_AFTER_MS = 15 * MINUTE;
+
+/** What a session was made from; a difference in any part makes another session. */
+export interface SessionIdentity {
+  readonly uid: string;
+  readonly spec: string;
+  readonly secretUid: string;
+  readonly secretVersion: string;
+}
+
+export interface Session {
+  readonly identity: SessionIdentity;
+  readonly client: IamClient;
+  /** Whether the login was accepted and has not been refused since. */
+  readonly usable: boolean;
+  /** Why it is not usable, in one CamelCase word. */
+  readonly reason: string;
+  readonly refusal?: Refusal;
+}
+
+/** The console refused calls although the login before had succeeded. */
+export interface Refusal {
+  readonly at: Instant;
+  readonly count: number;
+  /** No new login before. */
+  readonly until: Instant;
+  readonly message: string;
+}
+
+export interface Sessions {
+  get(key: string): Session | undefined;
+  /** A client that is not in use yet: the caller puts the session, or closes the client. */
+  prepare(key: string, settings: ClientSettings): IamClient;
+  /** Puts a session in place of the one before, whose client is closed after a grace. */
+  put(key: string, session: Session): void;
+  remove(key: string): void;
+  /** Calls back with the key of a connection whose login was refused in the middle of its work. */
+  onRefused(listener: (key: string) => void): () => void;
+  /** Calls back with the key of a connection that became usable or ceased to be. */
+  onChange(listener: (key: string) => void): () => void;
+  /** Closes every client at once. */
+  close(): Promise<void>;
+}
+
+export interface SessionsOptions {
+  readonly createClient: (settings: ClientSettings) => IamClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createSessions({ createClient, clock, log }: SessionsOptions): Sessions {
+  const sessions = new Map<string, Session>();
+  const retiring = new Map<IamClient, () => void>();
+  const refused = new Set<(key: string) => void>();
+  const changed = new Set<(key: string) => void>();
+
+  const closeClient = async (client: IamClient) => {
+    retiring.delete(client);
+    try {
+      await client.close();
+    } catch (error) {
+      log.warn({ err: error instanceof Error ? error : undefined }, "could not close a client");
+    }
+  };
+  const retire = (client: IamClient) => {
+    retiring.set(
+      client,
+      clock.setTimer(GRACE_MS, () => void closeClient(client)),
+    );
+  };
+  const replace = (key: string, next: Session | undefined) => {
+    const old = sessions.get(key);
+    if (next === undefined) sessions.delete(key);
+    else sessions.set(key, next);
+    if (old !== undefined && old.client !== next?.client) retire(old.client);
+    if ((old?.usable ?? false) !== (next?.usable ?? false)) {
+      for (const listener of changed) listener(key);
+    }
+  };
+
+  return {
+    get: (key) => sessions.get(key),
+    prepare: (key, settings) => {
+      const client: IamClient = watchLogin(createClient(settings), (error) => {
+        const session = sessions.get(key);
+        if (session?.client !== client || !session.usable) return;
+        const refusal = refuse(session.refusal, settings.credentials.kind, error, clock.now());
+        replace(key, { ...session, usable: false, reason: reasonOf(error), refusal });
+        for (const listener of refused) listener(key);
+      });
+      return client;
+    },
+    put: replace,
+    remove: (key) => replace(key, undefined),
+    onRefused: (listener) => subscribe(refused, listener),
+    onChange: (listener) => subscribe(changed, listener),
+    close: async () => {
+      const clients = [...sessions.values()].map(({ client }) => client);
+      sessions.clear();
+      for (const cancel of retiring.values()) cancel();
+      await Promise.all([...clients, ...retiring.keys()].map(closeClient));
+    },
+  };
+}
+
+function subscribe<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Pure: the pause after a refusal, doubling while refusals follow each other. */
+export function refuse(
+  before: Refusal | undefined,
+  credentials: "login" | "token",
+  error: IamError,
+  now: Instant,
+): Refusal {
+  const count = before === undefined || now - before.at > FORGIVEN_AFTER_MS ? 1 : before.count + 1;
+  const pause =
+    credentials === "token"
+      ? TOKEN_PAUSE_MS
+      : Math.min(FIRST_PAUSE_MS * 2 ** (count - 1), LONGEST_PAUSE_MS);
+  return {
+    at: now,
+    count,
+    until: Math.max(now + pause, error.retryAt ?? 0),
+    message: error.message,
+  };
+}
+
+function reasonOf({ code }: IamError): string {
+  return code === "MfaRequired" || code === "LoginPaused" ? code : "LoginFailed";
+}
