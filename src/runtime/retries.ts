@@ -1,0 +1,69 @@
+import type { Random } from "../util/random.ts";
+import type { Clock } from "../util/time.ts";
+import { backOffMs, retryBackOff, slowBackOff, TokenBucket } from "./back-off.ts";
+import type { Outcome } from "./result.ts";
+
+/** Conflicts in a row after which a conflict counts as any other failure. */
+const QUICK_CONFLICTS = 4;
+
+export type RetryOutcome = Exclude<Outcome, { kind: "Terminal" }>;
+
+/** When a failed key is tried again. */
+export interface Delay {
+  readonly afterMs: number;
+  /** Nothing may try earlier. */
+  readonly holdMs: number;
+}
+
+interface Failures {
+  conflicts: number;
+  others: number;
+}
+
+/** Counts the failures of every key and decides when it is tried again. */
+export class Retries {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  /** All failing keys share it, so that a thousand of them leave room for a healthy one (L3). */
+  readonly #bucket: TokenBucket;
+  readonly #failures = new Map<string, Failures>();
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#bucket = new TokenBucket(clock, { perSecond: 10, burst: 100 });
+  }
+
+  /** Notes a failure. */
+  delay(key: string, outcome: RetryOutcome): Delay {
+    const failures = this.#failures.get(key) ?? { conflicts: 0, others: 0 };
+    this.#failures.set(key, failures);
+    if (outcome.kind === "Conflict") {
+      failures.conflicts += 1;
+      if (failures.conflicts <= QUICK_CONFLICTS) return { afterMs: 0, holdMs: 0 };
+    } else {
+      failures.conflicts = 0;
+    }
+    failures.others += 1;
+    return this.#slower(outcome, failures.others);
+  }
+
+  /** Failures since the last success. */
+  failures(key: string): number {
+    const { conflicts = 0, others = 0 } = this.#failures.get(key) ?? {};
+    return Math.min(conflicts, QUICK_CONFLICTS) + others;
+  }
+
+  /** After a success, or when the object is gone. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  #slower(outcome: RetryOutcome, failures: number): Delay {
+    const backOff = outcome.kind === "SlowRetry" ? slowBackOff : retryBackOff;
+    const notBefore = outcome.kind === "Conflict" ? undefined : outcome.notBefore;
+    const holdMs = notBefore === undefined ? 0 : Math.max(0, notBefore - this.#clock.now());
+    const waitMs = backOffMs(backOff, failures, this.#random.fraction());
+    return { afterMs: Math.max(waitMs, this.#bucket.reserve(), holdMs), holdMs };
+  }
+}
