@@ -1,5 +1,4 @@
 /** Carries faults out on an open connection. */
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -103,9 +102,10 @@ async function truncate({ response, reply, onStatus }: Wire, bytes: number): Pro
   onStatus(reply.status);
   response.writeHead(reply.status, { ...reply.headers, "content-length": whole.length + 1 });
   response.flushHeaders();
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const ended = endOf(response);
+  const { promise: flushed, resolve } = Promise.withResolvers<void>();
   response.write(whole.subarray(0, bytes), () => resolve());
-  await Promise.race([promise, once(response, "close")]);
+  await Promise.race([flushed, ended]);
   response.socket?.destroySoon();
 }
 
@@ -127,11 +127,20 @@ async function sendHuge({ response, reply, onStatus }: Wire, bytes: number): Pro
   onStatus(status);
   response.writeHead(status, { "content-type": "application/json" });
   response.write('{"message":"');
+  const ended = endOf(response);
   const chunk = Buffer.alloc(64 * 1024, "x");
   for (let sent = 0; sent < bytes && !response.destroyed; sent += chunk.length) {
     if (!response.write(chunk)) {
-      await Promise.race([once(response, "drain"), once(response, "close")]);
+      const { promise: drained, resolve } = Promise.withResolvers<void>();
+      response.once("drain", resolve);
+      await Promise.race([drained, ended]);
     }
   }
   response.end('"}');
+}
+
+function endOf(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.once("close", resolve);
+  return promise;
 }
