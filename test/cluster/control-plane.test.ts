@@ -1,6 +1,14 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -29,6 +37,16 @@ describe("a control plane", () => {
     return stdout.trim();
   };
 
+  const createOwned = async (name: string, owner: Record<string, string>) => {
+    const patch = JSON.stringify({ metadata: { ownerReferences: [owner] } });
+    await kubectl("-n", namespace, "create", "configmap", name);
+    await kubectl("-n", namespace, "patch", "configmap", name, "--type=merge", "-p", patch);
+  };
+  const whenGone = (name: string) =>
+    vi.waitFor(async () => {
+      expect(await kubectl("-n", namespace, "get", "configmaps", "-o", "name")).not.toContain(name);
+    }, patience);
+
   test("is Kubernetes v1.36", async () => {
     const version = JSON.parse(await kubectl("get", "--raw", "/version"));
     expect(version.gitVersion).toMatch(/^v1\.36\./);
@@ -49,20 +67,34 @@ describe("a control plane", () => {
   });
 
   test("collects what belonged to a deleted owner", async () => {
-    const inNamespace = ["-n", namespace];
-    await kubectl(...inNamespace, "create", "configmap", "owner");
-    await kubectl(...inNamespace, "create", "configmap", "owned");
+    const here = (...args: string[]) => kubectl("-n", namespace, ...args);
+    await here("create", "configmap", "owner");
+    const uid = await here("get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}");
+    await createOwned("owned", { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid });
+    await here("delete", "configmap", "owner");
+    await whenGone("owned");
+  });
+
+  test("collects what belonged to an object of a new kind after a restart of the controllers", async () => {
+    const file = join(cluster.directory, "crd.json");
+    writeFileSync(file, JSON.stringify(widgets));
+    await kubectl("apply", "-f", file);
+    await kubectl("wait", "--for=condition=Established", "-f", file);
+    await cluster.restartControllerManager();
+
+    writeFileSync(file, JSON.stringify(widget));
     const uid = await kubectl(
-      ...[...inNamespace, "get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"],
+      "-n",
+      namespace,
+      "create",
+      "-f",
+      file,
+      "-o",
+      "jsonpath={.metadata.uid}",
     );
-    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid };
-    const patch = JSON.stringify({ metadata: { ownerReferences: [owner] } });
-    await kubectl(...inNamespace, "patch", "configmap", "owned", "--type=merge", "-p", patch);
-    await kubectl(...inNamespace, "delete", "configmap", "owner");
-    await vi.waitFor(
-      async () => expect(await kubectl(...inNamespace, "get", "configmaps")).not.toContain("owned"),
-      patience,
-    );
+    await createOwned("part", { apiVersion: widget.apiVersion, kind: "Widget", name: "w", uid });
+    await kubectl("-n", namespace, "delete", "-f", file);
+    await whenGone("part");
   });
 
   test("deletes a namespace", async () => {
@@ -167,6 +199,21 @@ describe("the command line", () => {
     rmSync(directory, { recursive: true });
   });
 });
+
+const widget = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "w" } };
+const widgets = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+    ],
+  },
+};
 
 async function startCli(): Promise<{ child: ChildProcess; directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), "iam-operator-cli-"));
