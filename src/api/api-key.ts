@@ -1,91 +1,179 @@
 import { z } from "zod";
+import { DAY } from "../util/time.ts";
 import {
+  celDuration,
   commonStatus,
   description,
   duration,
+  durationBetween,
   localRef,
+  ms,
   objectName,
+  SECRET_KEY,
   suspend,
+  text,
   timestamp,
 } from "./fields.ts";
 import { ageColumn, defineKind, readyColumn } from "./kind.ts";
-import type { IamObject } from "./meta.ts";
+import { GROUP, type IamObject } from "./meta.ts";
+import { celPattern, matching, withRule } from "./rule.ts";
+import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
 
-const keyName = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[-._a-zA-Z0-9]+$/);
-const keyId = z.string().max(256);
+const keyId = z.string().max(256).meta({ description: "The key's identifier at the console." });
+const issuedAt = timestamp.meta({ description: "When the key was asked for." });
+const expiresAt = timestamp.meta({ description: "When the key expires." });
 
 const window = z
   .object({
-    schedule: z
-      .string()
-      .min(9)
-      .max(128)
-      .meta({ description: "When the window opens: a cron expression of five fields." }),
-    timeZone: z
-      .string()
-      .max(64)
+    schedule: matching(
+      z.string().max(128),
+      /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/,
+      "must be a cron expression of five fields: minute, hour, day of month, month, day of week, such as 0 3 * * 1-5",
+    ).meta({
+      description: "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
+    }),
+    timeZone: matching(
+      z.string().max(64),
+      /^[A-Za-z][-+_A-Za-z0-9]*([/][-+_A-Za-z0-9]+)*$/,
+      "must be an IANA time zone, such as Europe/Berlin or UTC",
+    )
+      .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/Berlin or UTC" })
       .default("UTC")
-      .meta({ description: "IANA time zone of the schedule." }),
-    duration: duration.meta({ description: "How long the window stays open." }),
+      .meta({ description: "The IANA time zone of the schedule, such as Europe/Berlin." }),
+    duration: durationBetween("1m", "8760h").meta({
+      description: "How long the window stays open: 1m to 8760h.",
+    }),
   })
   .meta({ description: "A recurring time in which rotation is welcome." });
 
-const rotation = z
-  .object({
-    renewBefore: duration
-      .optional()
-      .meta({ description: "Renew this long before expiry, such as 720h." }),
+/** Which zones there are is known to no schema: only the operator's own parse asks. */
+function isTimeZone(timeZone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+const rotation = withRule(
+  z.object({
+    renewBefore: duration.optional().meta({
+      description: "Renew this long before expiry, such as 720h; less than the key's lifetime.",
+    }),
     renewBeforePercentage: z.int().min(1).max(99).optional().meta({
-      description: "Renew when this share of the lifetime is left, in percent; 33 by default.",
+      description:
+        "Renew when this share of the lifetime is left, in percent: 1 to 99; 33 where renewBefore is not set either.",
     }),
-    overlap: duration
-      .default("24h")
-      .meta({ description: "How long the superseded key is kept in use for slow consumers." }),
+    overlap: duration.default("24h").meta({
+      description: "How long the superseded key is kept in use for slow consumers.",
+    }),
     windows: z.array(window).max(16).default([]).meta({
-      description: "Rotate only inside these, except when expiry would come first.",
+      description: "Rotate only inside these, at most 16, except when expiry would come first.",
     }),
-  })
-  .prefault({});
+  }),
+  {
+    rule: "!(has(self.renewBefore) && has(self.renewBeforePercentage))",
+    message: "must have at most one of renewBefore and renewBeforePercentage",
+    holds: ({ renewBefore, renewBeforePercentage }) =>
+      renewBefore === undefined || renewBeforePercentage === undefined,
+  },
+)
+  .prefault({})
+  .meta({ description: "When the key is replaced by a new one." });
+
+/** How many entries a map may have, for zod as well as for the CRD. */
+function entries<Schema extends z.ZodType<Record<string, string>>>(
+  schema: Schema,
+  most: number,
+): Schema {
+  return schema
+    .refine((map) => Object.keys(map).length <= most, {
+      error: `must have at most ${most} entries`,
+    })
+    .meta({ maxProperties: most });
+}
+
+const anyData = entries(
+  z.record(
+    z.string(),
+    matching(
+      text(16_384),
+      TEMPLATE_PATTERN,
+      `must use no variables but ${secretVariables.join(", ")}, written as \${saId} or \${saId:json}; for a literal \${ write $\${`,
+    ),
+  ),
+  64,
+  // A map's keys are beyond CEL's cost limit: only the operator's own parse asks.
+).refine((map) => Object.keys(map).every((key) => SECRET_KEY.test(key)), {
+  error: "must have entry names of letters, digits, '-', '_' and '.', at most 253 characters long",
+});
+
+const data = withRule(anyData, {
+  rule: `self.exists(key, self[key].matches(${celPattern(SECRET_PATTERN)}))`,
+  message:
+    "must have one entry with ${secret} or ${secret:json}: the console shows the secret once, and it would be lost",
+  holds: (map) => Object.values(map).some((template) => SECRET_PATTERN.test(template)),
+});
+
+const metadataKey = (key: string) =>
+  /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?[/])?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/.test(key) &&
+  key.length <= 317;
+
+const reserved = {
+  rule: `self.all(key, !key.startsWith('${GROUP}/'))`,
+  message: `must not begin with ${GROUP}/, which the operator writes itself`,
+  holds: (map: Record<string, string>) =>
+    Object.keys(map).every((key) => !key.startsWith(`${GROUP}/`)),
+};
+
+const labelValue = matching(
+  z.string().max(63),
+  /^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$/,
+  "must be a label's value: letters, digits, '-', '_' and '.', or nothing",
+);
+
+const keyMessage = "must have keys such as team or example.com/team";
 
 const secret = z
   .object({
     name: objectName
+      .max(248)
       .optional()
       .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
-    data: z
-      .record(keyName, z.string().max(16_384))
-      .refine((data) => Object.keys(data).length >= 1 && Object.keys(data).length <= 64)
-      .default({ keyId: "${keyId}", secret: "${secret}" })
-      .meta({
-        maxProperties: 64,
-        minProperties: 1,
-        description:
-          "The Secret's entries. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
-      }),
-    labels: z
-      .record(z.string().max(317), z.string().max(63))
+    data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
+      description:
+        "The Secret's entries, 1 to 64. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+    }),
+    labels: withRule(
+      entries(z.record(z.string(), labelValue), 32).refine(
+        (map) => Object.keys(map).every(metadataKey),
+        { error: keyMessage },
+      ),
+      reserved,
+    )
       .optional()
-      .meta({ maxProperties: 32 }),
-    annotations: z
-      .record(z.string().max(317), z.string().max(4_096))
+      .meta({ description: "Labels of the Secret, at most 32." }),
+    annotations: withRule(
+      entries(z.record(z.string(), text(4_096)), 32).refine(
+        (map) => Object.keys(map).every(metadataKey),
+        { error: keyMessage },
+      ),
+      reserved,
+    )
       .optional()
-      .meta({ maxProperties: 32 }),
-    onExisting: z
-      .enum(["Fail", "Adopt"])
-      .default("Fail")
-      .meta({ description: "What to do when a Secret of that name exists that is not ours." }),
-    deletionPolicy: z
-      .enum(["Delete", "Retain"])
-      .default("Delete")
-      .meta({ description: "Whether the Secret goes with this ApiKey." }),
+      .meta({ description: "Annotations of the Secret, at most 32." }),
+    onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
+      description:
+        "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",
+    }),
+    deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
+      description: "Whether the Secret is deleted with this ApiKey or stays.",
+    }),
   })
-  .prefault({});
+  .prefault({})
+  .meta({ description: "The Secret that the key is written to." });
 
-const spec = z.object({
+const anySpec = z.object({
   serviceAccountRef: localRef.meta({ description: "The ServiceAccount to issue for. Immutable." }),
   description: description.optional(),
   expiresInDays: z
@@ -93,7 +181,9 @@ const spec = z.object({
     .min(1)
     .max(3_650)
     .default(90)
-    .meta({ description: "The key's lifetime in days; the console recommends at most 90." }),
+    .meta({
+      description: "The key's lifetime in days: 1 to 3650. The console recommends at most 90.",
+    }),
   rotation,
   secret,
   maxIssuesPerDay: z
@@ -101,8 +191,21 @@ const spec = z.object({
     .min(1)
     .max(100)
     .default(4)
-    .meta({ description: "The most keys that may be issued for this object in 24 hours." }),
+    .meta({
+      description: "The most keys that may be issued for this object in 24 hours: 1 to 100.",
+    }),
   suspend,
+});
+
+const lifetime = "duration(string(self.expiresInDays * 24) + 'h')";
+
+const spec = withRule(anySpec, {
+  field: "rotation",
+  rule: `!has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore) < ${lifetime}`,
+  message:
+    "renewBefore must be shorter than the key's lifetime (expiresInDays times 24h), or the key would be renewed without end",
+  holds: ({ rotation: { renewBefore }, expiresInDays }) =>
+    renewBefore === undefined || ms(renewBefore) < expiresInDays * DAY,
 });
 
 const status = z.object({
@@ -114,25 +217,32 @@ const status = z.object({
   current: z
     .object({
       keyId,
-      issuedAt: timestamp,
-      expiresAt: timestamp,
-      verifiedAt: timestamp.optional(),
-      revision: z.int().min(1),
+      issuedAt,
+      expiresAt,
+      verifiedAt: timestamp.optional().meta({
+        description: "When the console first accepted the key pair.",
+      }),
+      revision: z.int().min(1).meta({ description: "Counts the keys of this object, from 1." }),
     })
     .optional()
     .meta({ description: "The key in the Secret." }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
-  secretName: z.string().max(253).optional(),
+  secretName: z.string().max(253).optional().meta({ description: "The Secret's name." }),
   attempt: z
     .object({
-      id: z.string().max(64),
-      revision: z.int().min(1),
-      reason: z.string().max(64),
-      startedAt: timestamp,
-      /** When recovery first read the account's keys after the attempt had been left open. */
-      recoveringSince: timestamp.optional(),
-      /** Absent where the console's answer lists no keys. */
-      knownKeyIds: z.array(keyId).max(10_000).optional(),
+      id: z.string().max(64).meta({
+        description: "Identifies the attempt; part of the key's description at the console.",
+      }),
+      revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
+      reason: z.string().max(64).meta({ description: "Why a key was needed." }),
+      startedAt: timestamp.meta({ description: "When the attempt was announced." }),
+      recoveringSince: timestamp.optional().meta({
+        description:
+          "When the account's keys were first read after the attempt had been left open.",
+      }),
+      knownKeyIds: z.array(keyId).max(10_000).optional().meta({
+        description: "The account's keys before the attempt; absent where the console lists none.",
+      }),
     })
     .optional()
     .meta({ description: "An issue that was announced and is not yet closed." }),
@@ -140,10 +250,12 @@ const status = z.object({
     .array(
       z.object({
         keyId,
-        issuedAt: timestamp,
-        expiresAt: timestamp,
-        supersededAt: timestamp,
-        state: z.enum(["Live", "Disabled", "Deleted", "Expired"]),
+        issuedAt,
+        expiresAt,
+        supersededAt: timestamp.meta({ description: "When another key took its place." }),
+        state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
+          description: "What has become of it; a Live key still works.",
+        }),
       }),
     )
     .max(1_000)
@@ -153,17 +265,22 @@ const status = z.object({
     .array(
       z.object({
         keyId: keyId.optional().meta({ description: "Absent where the console lists no keys." }),
-        attemptId: z.string().max(64),
-        observedAt: timestamp,
-        expiresAt: timestamp,
+        attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
+        observedAt: timestamp.meta({ description: "When the loss was noticed." }),
+        expiresAt: timestamp.meta({ description: "The latest time at which it expires." }),
       }),
     )
     .max(1_000)
     .optional()
     .meta({ description: "Keys that were issued but whose secret is lost." }),
-  orphanCount: z.int().min(0).optional(),
+  orphanCount: z.int().min(0).optional().meta({
+    description: "How many keys in orphaned have not expired.",
+  }),
   issues: z
-    .object({ since: timestamp, count: z.int().min(0) })
+    .object({
+      since: timestamp.meta({ description: "When the budget day began." }),
+      count: z.int().min(0).meta({ description: "Keys asked for since then." }),
+    })
     .optional()
     .meta({ description: "Keys issued in the current budget day." }),
 });
@@ -178,27 +295,19 @@ export const apiKeyKind = defineKind({
     "A key pair of a service account, written into a Secret and rotated before it expires.",
   spec,
   status,
+  maxNameLength: 63,
   rules: [
     {
       at: "spec.serviceAccountRef",
+      field: "name",
       rule: "self.name == oldSelf.name",
-      message: "serviceAccountRef is immutable: delete this ApiKey and create another one",
+      message: "is immutable; delete this ApiKey and create another one",
     },
     {
       at: "spec.secret",
+      field: "name",
       rule: "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
-      message: "secret.name is immutable: delete this ApiKey and create another one",
-    },
-    {
-      at: "spec.rotation",
-      rule: "!(has(self.renewBefore) && has(self.renewBeforePercentage))",
-      message: "set at most one of renewBefore and renewBeforePercentage",
-    },
-    {
-      at: "spec.secret.data",
-      rule: "self.exists(k, self[k].contains('${secret}') || self[k].contains('${secret:json}'))",
-      message:
-        "one entry of secret.data must contain ${secret} or ${secret:json}: the secret is shown once and has to be kept",
+      message: "is immutable; delete this ApiKey and create another one",
     },
   ],
   columns: [

@@ -3,14 +3,25 @@ import { type Instant, toIso8601 } from "../util/time.ts";
 
 export const conditionSchema = z
   .object({
-    type: z.string().max(316),
-    status: z.enum(["True", "False", "Unknown"]),
-    observedGeneration: z.int().min(0).optional(),
-    lastTransitionTime: z.iso.datetime().meta({ format: "date-time" }),
-    reason: z.string().max(1024),
-    message: z.string().max(32_768),
+    type: z.string().max(316).meta({ description: "What the condition is about, such as Ready." }),
+    status: z
+      .enum(["True", "False", "Unknown"])
+      .meta({ description: "Whether it holds: True, False or Unknown." }),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "The metadata.generation that the condition is about." }),
+    lastTransitionTime: z.iso
+      .datetime()
+      .meta({ format: "date-time", description: "When status last changed." }),
+    reason: z
+      .string()
+      .max(1024)
+      .meta({ description: "The cause in one CamelCase word, for programs." }),
+    message: z.string().max(32_768).meta({ description: "The cause in a sentence, for people." }),
   })
-  .meta({ description: "A metav1.Condition." });
+  .meta({ description: "One thing that is known about the object, as a metav1.Condition." });
 
 /** metav1.Condition, as kstatus and `kubectl wait` read it. */
 export type Condition = Readonly<z.output<typeof conditionSchema>>;

@@ -1,102 +1,222 @@
 import { z } from "zod";
-import { commonStatus, consoleId, duration, objectName, timestamp } from "./fields.ts";
-import { ageColumn, type CelRule, defineKind, type PrinterColumn, readyColumn } from "./kind.ts";
+import {
+  commonStatus,
+  consoleId,
+  durationBetween,
+  grantedPolicyId,
+  objectName,
+  SECRET_KEY,
+  timestamp,
+} from "./fields.ts";
+import { ageColumn, defineKind, type PrinterColumn, readyColumn, reasonColumn } from "./kind.ts";
 import type { IamObject } from "./meta.ts";
+import { matching, withRule } from "./rule.ts";
 
-const secretKey = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[-._a-zA-Z0-9]+$/);
+const secretKey = matching(
+  z.string().max(253),
+  SECRET_KEY,
+  "must be the name of an entry of a Secret: letters, digits, '-', '_' and '.'",
+);
+
+/** Segments are never empty, so that no path can name another host. */
+const CALL_PATH = /^([/]([-._~!$&'()*+,;=:@%A-Za-z0-9]|[{]saId[}]|[{]keyId[}])+)+[/]?$/;
 
 const extraCall = z
   .object({
-    method: z.enum(["POST", "PUT", "PATCH", "DELETE"]),
-    path: z
-      .string()
-      .max(512)
-      .regex(/^\/[^\s?#\\]*$/)
-      .meta({ description: "Path under baseUrl; {saId} and {keyId} are filled in." }),
+    method: z.enum(["POST", "PUT", "PATCH", "DELETE"]).meta({ description: "The HTTP method." }),
+    path: matching(
+      z.string().max(512),
+      CALL_PATH,
+      "must be a path under baseUrl such as /api/v1/accounts/{saId}, with no variables but {saId} and {keyId}, and without a query",
+    ).meta({ description: "The path under baseUrl; {saId} and {keyId} are filled in." }),
   })
   .meta({ description: "A call that the console's documentation does not show." });
 
+const KEY_CALL_MESSAGE = "must contain {keyId}, or the call would not be about one key";
+const ACCOUNT_CALL_MESSAGE =
+  "must contain {saId} and not {keyId}: the call is about a whole service account";
+
+const anyExtraCalls = z.object({
+  disableKey: extraCall
+    .optional()
+    .meta({ description: "Disables a superseded key once its overlap is over." }),
+  deleteKey: extraCall
+    .optional()
+    .meta({ description: "Deletes a superseded key once its overlap is over." }),
+  deleteServiceAccount: extraCall
+    .optional()
+    .meta({ description: "Deletes an account whose deletionPolicy is Delete." }),
+});
+
+const extraCalls = [
+  {
+    field: "disableKey",
+    rule: "!has(self.disableKey) || self.disableKey.path.contains('{keyId}')",
+    message: KEY_CALL_MESSAGE,
+    holds: ({ disableKey }: z.output<typeof anyExtraCalls>) =>
+      disableKey === undefined || disableKey.path.includes("{keyId}"),
+  },
+  {
+    field: "deleteKey",
+    rule: "!has(self.deleteKey) || self.deleteKey.path.contains('{keyId}')",
+    message: KEY_CALL_MESSAGE,
+    holds: ({ deleteKey }: z.output<typeof anyExtraCalls>) =>
+      deleteKey === undefined || deleteKey.path.includes("{keyId}"),
+  },
+  {
+    field: "deleteServiceAccount",
+    rule: "!has(self.deleteServiceAccount) || (self.deleteServiceAccount.path.contains('{saId}') && !self.deleteServiceAccount.path.contains('{keyId}'))",
+    message: ACCOUNT_CALL_MESSAGE,
+    holds: ({ deleteServiceAccount: call }: z.output<typeof anyExtraCalls>) =>
+      call === undefined || (call.path.includes("{saId}") && !call.path.includes("{keyId}")),
+  },
+].reduce(withRule, anyExtraCalls);
+
 const limits = z
   .object({
-    requestsPerSecond: z.int().min(1).max(1_000).default(20),
-    burst: z.int().min(1).max(10_000).default(40),
-    concurrency: z.int().min(1).max(256).default(8),
-    timeout: duration.default("15s").meta({ description: "Deadline of one call." }),
+    requestsPerSecond: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(20)
+      .meta({ description: "Calls per second in the long run: 1 to 1000." }),
+    burst: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(40)
+      .meta({ description: "Calls that may be made at once after a pause: 1 to 10000." }),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(256)
+      .default(8)
+      .meta({ description: "Calls that may be open at the same time: 1 to 256." }),
+    timeout: durationBetween("100ms", "10m")
+      .default("15s")
+      .meta({ description: "Deadline of one call: 100ms to 10m." }),
   })
   .prefault({})
   .meta({ description: "How much of the console this connection may use." });
 
+const BASE_URL =
+  /^https?:[/][/]([-.A-Za-z0-9]+|[[][0-9A-Fa-f:.]+[\]])(:[0-9]{1,5})?([/][-._~!$&'()*+,;=:@%A-Za-z0-9]*)*$/;
+
+const secretName = objectName.meta({ description: "The Secret's name." });
+const where =
+  "In the operator's namespace for a ClusterConnection, in the Connection's own for a Connection.";
+
+const credentials = withRule(
+  z.object({
+    login: z
+      .object({ secretRef: z.object({ name: secretName }).meta({ description: where }) })
+      .optional()
+      .meta({
+        description: "Log in with the entries username, password and domain of a Secret.",
+      }),
+    token: z
+      .object({
+        secretRef: z
+          .object({
+            name: secretName,
+            key: secretKey.default("token").meta({ description: "The Secret's entry." }),
+          })
+          .meta({ description: where }),
+      })
+      .optional()
+      .meta({ description: "Use a ready-made user token from a Secret." }),
+  }),
+  {
+    rule: "has(self.login) != has(self.token)",
+    message: "must have exactly one of login and token",
+    holds: ({ login, token }) => (login === undefined) !== (token === undefined),
+  },
+).meta({ description: "How to log in: exactly one of login and token." });
+
 const connectionFields = {
-  baseUrl: z
-    .string()
-    .max(512)
-    .regex(/^https?:\/\/[^\s?#@]+$/)
-    .meta({ description: "The console's base address, such as https://console.example.com." }),
+  baseUrl: withRule(
+    matching(
+      z.string().max(512),
+      BASE_URL,
+      "must be an address such as https://console.example.com, without user name, query and fragment",
+    ).refine((url) => URL.canParse(url), { error: "must be a valid URL" }),
+    {
+      // What the pattern accepts and a URL cannot be: a port that is too large, say.
+      rule: "!self.startsWith('http') || isURL(self)",
+      message: "must be a valid URL",
+      holds: () => true,
+    },
+  ).meta({ description: "The console's base address, such as https://console.example.com." }),
   insecureHttp: z
     .boolean()
     .default(false)
     .meta({ description: "Allows a plain http:// baseUrl. Credentials then travel unencrypted." }),
-  caBundle: z
-    .string()
-    .max(65_536)
+  caBundle: withRule(z.string().max(65_536), {
+    rule: "self.contains('-----BEGIN CERTIFICATE-----')",
+    message:
+      "must be PEM: one or more blocks that begin with -----BEGIN CERTIFICATE-----, not base64 of them",
+    holds: (pem) => pem.includes("-----BEGIN CERTIFICATE-----"),
+  })
     .optional()
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
   orgId: consoleId.meta({ description: "The organization that service accounts are created in." }),
   projectId: consoleId
     .optional()
     .meta({ description: "The project of ServiceAccounts that name none." }),
-  domainId: consoleId.optional().meta({ description: "X-Domain-Id; defaults to orgId." }),
-  domainName: consoleId.meta({ description: "X-Domain-Name: the organization's name." }),
-  partitionId: consoleId.optional().meta({ description: "X-Partition-Id." }),
-  credentials: z
-    .object({
-      login: z
-        .object({ secretRef: z.object({ name: objectName }) })
-        .optional()
-        .meta({ description: "Log in with the keys username, password and domain of a Secret." }),
-      token: z
-        .object({ secretRef: z.object({ name: objectName, key: secretKey.default("token") }) })
-        .optional()
-        .meta({ description: "Use a ready-made user token from a Secret." }),
-    })
-    .meta({ description: "Exactly one of login and token." }),
-  limits,
-  extraCalls: z
-    .object({
-      disableKey: extraCall.optional(),
-      deleteKey: extraCall.optional(),
-      deleteServiceAccount: extraCall.optional(),
-    })
+  domainId: consoleId
     .optional()
-    .meta({
-      description:
-        "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
-    }),
+    .meta({ description: "Sent in the header X-Domain-Id; defaults to orgId." }),
+  domainName: consoleId.meta({
+    description: "The organization's name, sent in the header X-Domain-Name.",
+  }),
+  partitionId: consoleId
+    .optional()
+    .meta({ description: "Sent in the header X-Partition-Id; no header by default." }),
+  credentials,
+  limits,
+  extraCalls: extraCalls.optional().meta({
+    description:
+      "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
+  }),
 };
 
 const labelSelector = z
   .object({
-    matchLabels: z.record(z.string().max(317), z.string().max(63)).optional(),
+    matchLabels: z
+      .record(z.string(), z.string().max(63))
+      .optional()
+      .meta({ description: "Labels and their values; none of them means every namespace." }),
   })
   .meta({ description: "Namespaces that carry all of these labels." });
 
 const grant = z
   .object({
-    namespaces: z
-      .object({
-        names: z.array(objectName).max(1_000).optional(),
+    namespaces: withRule(
+      z.object({
+        names: z
+          .array(
+            matching(
+              z.string().max(63),
+              /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+              "must be the name of a namespace: lower-case letters, digits and '-'; patterns are not supported, use a selector",
+            ),
+          )
+          .max(256)
+          .optional()
+          .meta({ description: "Names of namespaces, at most 256." }),
         selector: labelSelector.optional(),
-      })
-      .meta({ description: "Namespaces by name or by label; one match is enough." }),
+      }),
+      {
+        rule: "has(self.names) || has(self.selector)",
+        message: "must have names or a selector",
+        holds: ({ names, selector }) => names !== undefined || selector !== undefined,
+      },
+    ).meta({ description: "Namespaces by name or by label; one match is enough." }),
     policyIds: z
-      .array(consoleId)
-      .max(1_000)
+      .array(grantedPolicyId)
+      .max(256)
       .default([])
-      .meta({ description: 'Policies its PolicyBindings may bind; ["*"] for any.' }),
+      .meta({ description: 'Policies its PolicyBindings may bind, at most 256; ["*"] for any.' }),
     importServiceAccounts: z
       .boolean()
       .default(false)
@@ -111,20 +231,34 @@ const grant = z
   .meta({ description: "What the matching namespaces may do with this connection." });
 export type Grant = z.output<typeof grant>;
 
-export const connectionSpec = z.object(connectionFields);
-export const clusterConnectionSpec = z.object({
-  ...connectionFields,
-  grants: z
-    .array(grant)
-    .max(256)
-    .default([])
-    .meta({ description: "A namespace that no grant matches may not use this connection." }),
-});
+function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
+  return withRule(schema, {
+    field: "baseUrl",
+    rule: "!self.baseUrl.startsWith('http://') || self.insecureHttp",
+    message:
+      "must begin with https://, or credentials travel unencrypted; set insecureHttp: true to accept that",
+    holds: ({ baseUrl, insecureHttp }) => !baseUrl.startsWith("http://") || insecureHttp,
+  });
+}
+
+const anyConnectionSpec = z.object(connectionFields);
+export const connectionSpec = withoutPlainHttp(anyConnectionSpec);
+export const clusterConnectionSpec = withoutPlainHttp(
+  z.object({
+    ...connectionFields,
+    grants: z.array(grant).max(64).default([]).meta({
+      description:
+        "Who may use this connection, at most 64 grants. A namespace that no grant matches may not.",
+    }),
+  }),
+);
 
 const connectionStatus = z.object({
   ...commonStatus,
-  apiUrl: z.string().max(512).optional().meta({ description: "Where calls go." }),
-  lastAuthenticatedAt: timestamp.optional(),
+  apiUrl: z.string().max(512).optional().meta({ description: "The address that calls go to." }),
+  lastAuthenticatedAt: timestamp
+    .optional()
+    .meta({ description: "When the console last accepted the credentials." }),
   clockSkewSeconds: z
     .int()
     .optional()
@@ -136,19 +270,6 @@ const connectionStatus = z.object({
     .meta({ description: "Objects in the cluster that use this connection." }),
 });
 
-const rules: readonly CelRule[] = [
-  {
-    at: "spec.credentials",
-    rule: "has(self.login) != has(self.token)",
-    message: "set exactly one of credentials.login and credentials.token",
-  },
-  {
-    at: "spec",
-    rule: "self.baseUrl.startsWith('https://') || self.insecureHttp",
-    message: "baseUrl must start with https://; set insecureHttp: true to allow plain http",
-  },
-];
-
 const columns: readonly PrinterColumn[] = [
   readyColumn,
   {
@@ -158,12 +279,7 @@ const columns: readonly PrinterColumn[] = [
     description: "The console's base address.",
   },
   { name: "Org", type: "string", jsonPath: ".spec.orgId", description: "The organization." },
-  {
-    name: "Reason",
-    type: "string",
-    jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-    description: "Why it is or is not ready.",
-  },
+  reasonColumn,
   {
     name: "Users",
     type: "integer",
@@ -183,7 +299,7 @@ export const connectionKind = defineKind({
   description: "A login at an IAM console for the objects of one namespace.",
   spec: connectionSpec,
   status: connectionStatus,
-  rules,
+  rules: [],
   columns,
   selectableFields: [],
 });
@@ -198,7 +314,7 @@ export const clusterConnectionKind = defineKind({
     "A login at an IAM console that an administrator grants to namespaces. Its credentials Secret is in the operator's namespace.",
   spec: clusterConnectionSpec,
   status: connectionStatus,
-  rules,
+  rules: [],
   columns,
   selectableFields: [],
 });

@@ -1,33 +1,91 @@
 /** Field schemas that several kinds share. */
 import { z } from "zod";
-import { DURATION_PATTERN } from "../util/time.ts";
+import { parseDuration } from "../util/time.ts";
 import { conditionSchema } from "./conditions.ts";
+import { celPattern, matching, withRule } from "./rule.ts";
 
-export const objectName = z
-  .string()
-  .min(1)
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+/** Text of at most `max` characters, counted as the API server counts them: by code point. */
+export function text(max: number): z.ZodString {
+  return z
+    .string()
+    .refine((value) => value.length <= max || [...value].length <= max, {
+      error: `may not be more than ${max} characters long`,
+    })
+    .meta({ maxLength: max });
+}
 
-/** An identifier of the console: opaque, printable, without white space. */
-export const consoleId = z
-  .string()
-  .min(1)
-  .max(256)
-  .regex(/^[^\s/?#]+$/);
+export const objectName = matching(
+  z.string().max(253),
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+  "must be the name of a Kubernetes object: lower-case letters, digits, '-' and '.', such as ci-bot",
+);
 
-export const duration = z.string().min(2).max(32).regex(DURATION_PATTERN);
+const CONSOLE_ID = /^[A-Za-z0-9_]([!-.0-9:->@-~]*)$/;
+
+/** An identifier of the console: opaque, but fit for a header and for one segment of a path. */
+export const consoleId = matching(
+  z.string().max(256),
+  CONSOLE_ID,
+  "must be an identifier of the console, such as org-1: it begins with a letter or digit and has no white space, '/', '?', '#' or non-ASCII character",
+);
+
+/** As a grant names them: one policy, or any. */
+export const grantedPolicyId = matching(
+  z.string().max(256),
+  new RegExp(`^[*]$|${CONSOLE_ID.source}`),
+  'must be the identifier of a policy, such as pol-read, or "*" for any policy',
+);
+
+/** A name that a Secret's entry may have. */
+export const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
+
+/** Go's notation, the part of it that cannot overflow: `90s`, `15m`, `1h30m`, `720h`. */
+export const DURATION =
+  /^([0-9]{1,5}h([0-9]{1,5}m)?([0-9]{1,5}s)?|[0-9]{1,5}m([0-9]{1,5}s)?|[0-9]{1,6}s|[0-9]{1,6}ms)$/;
+
+/** CEL that says whether an expression is such a text, which `duration()` then cannot choke on. */
+export function celDuration(expression: string): string {
+  return `${expression}.matches(${celPattern(DURATION)})`;
+}
+
+const durationText = z.string().max(32);
+
+export const duration = matching(
+  durationText,
+  DURATION,
+  "must be a duration in hours, minutes and seconds, such as 720h, 1h30m or 15s; days are not a unit",
+);
+
+/** A duration within bounds, which the message names. */
+export function durationBetween(least: string, most: string): typeof durationText {
+  return withRule(durationText, {
+    rule: `${celDuration("self")} && duration(self) >= duration('${least}') && duration(self) <= duration('${most}')`,
+    message: `must be a duration from ${least} to ${most}, written in hours, minutes and seconds, such as 1h30m or 15s`,
+    holds: (value) => DURATION.test(value) && ms(value) >= ms(least) && ms(value) <= ms(most),
+  });
+}
+
+/** Milliseconds of a text that {@link DURATION} matches. */
+export function ms(value: string): number {
+  return parseDuration(value) ?? Number.NaN;
+}
+
 export const timestamp = z.iso.datetime().meta({ format: "date-time" });
-export const description = z.string().max(512);
+export const description = text(512).meta({
+  description:
+    "Free text for people who look at the console; the operator adds its own mark to it there.",
+});
 
 export const localRef = z
-  .object({ name: objectName })
+  .object({ name: objectName.meta({ description: "The object's name." }) })
   .meta({ description: "An object in the same namespace." });
 
 export const connectionRef = z
   .object({
-    kind: z.enum(["ClusterConnection", "Connection"]).default("ClusterConnection"),
-    name: objectName.default("default"),
+    kind: z.enum(["ClusterConnection", "Connection"]).default("ClusterConnection").meta({
+      description: "ClusterConnection for a shared login, Connection for one of this namespace.",
+    }),
+    name: objectName.default("default").meta({ description: "The connection's name." }),
   })
   .prefault({})
   .meta({
@@ -42,10 +100,23 @@ export const suspend = z.boolean().default(false).meta({
 
 /** Status fields every kind has. */
 export const commonStatus = {
-  observedGeneration: z.int().min(0).optional(),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "The metadata.generation that this status is about." }),
   lastHandledReconcileAt: z.string().max(256).optional().meta({
     description:
       "The last value of the annotation iam.console.dev/reconcile-requested-at that was acted on.",
   }),
-  conditions: z.array(conditionSchema).max(16).optional(),
+  conditions: z
+    .array(conditionSchema)
+    .max(16)
+    .optional()
+    .meta({
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["type"],
+      description:
+        "What holds for the object now: Ready always; Reconciling or Stalled while they are true.",
+    }),
 };

@@ -18,7 +18,7 @@ export function parseSpec<Spec extends z.ZodType>(
   object: { readonly metadata?: { readonly name?: string }; readonly spec?: unknown },
 ): ParsedSpec<z.output<Spec>> {
   if (object.spec === undefined || object.spec === null) {
-    return { ok: false, message: "spec: required" };
+    return { ok: false, message: "spec: is required" };
   }
   const name = object.metadata?.name;
   if (name !== undefined && kind.maxNameLength !== undefined && name.length > kind.maxNameLength) {
@@ -27,7 +27,10 @@ export function parseSpec<Spec extends z.ZodType>(
       message: `metadata.name: must have at most ${kind.maxNameLength} characters`,
     };
   }
-  const parsed = kind.spec.safeParse(object.spec);
+  const parsed = kind.spec.safeParse(object.spec, {
+    error: ({ code, input }) =>
+      code === "invalid_type" && input === undefined ? "is required" : undefined,
+  });
   return parsed.success
     ? { ok: true, spec: parsed.data }
     : { ok: false, message: describe(parsed.error.issues) };

@@ -2,18 +2,30 @@ import { z } from "zod";
 import { commonStatus, consoleId, localRef, suspend, timestamp } from "./fields.ts";
 import { ageColumn, defineKind, readyColumn } from "./kind.ts";
 import type { IamObject } from "./meta.ts";
+import { withRule } from "./rule.ts";
+
+/** The server's `x-kubernetes-list-type: set`. */
+function hasNoDuplicates(list: readonly string[]): boolean {
+  return new Set(list).size === list.length;
+}
 
 const spec = z.object({
   serviceAccountRef: localRef.meta({ description: "The ServiceAccount to bind to. Immutable." }),
-  policyIds: z
-    .array(consoleId)
-    .min(1)
-    .max(100)
-    .meta({ "x-kubernetes-list-type": "set", description: "Policies to bind, as a set." }),
-  deletionPolicy: z
-    .enum(["Revoke", "Retain"])
-    .default("Revoke")
-    .meta({ description: "Whether the policies are unbound when this object is deleted." }),
+  policyIds: withRule(
+    z.array(consoleId).max(100).refine(hasNoDuplicates, { error: "must name no policy twice" }),
+    {
+      rule: "self.size() >= 1",
+      message: "must name at least one policy; to unbind them all, delete this PolicyBinding",
+      holds: (policyIds) => policyIds.length >= 1,
+    },
+  ).meta({
+    "x-kubernetes-list-type": "set",
+    description: "Policies to bind: 1 to 100 identifiers, in any order.",
+  }),
+  deletionPolicy: z.enum(["Revoke", "Retain"]).default("Revoke").meta({
+    description:
+      "Revoke unbinds the policies when this object is deleted, Retain leaves them bound.",
+  }),
   suspend,
 });
 
@@ -29,8 +41,14 @@ const status = z.object({
     .max(1_000)
     .optional()
     .meta({ description: "Policies bound to the account that no PolicyBinding asks for." }),
-  policyCount: z.int().min(0).optional(),
-  syncedAt: timestamp.optional(),
+  policyCount: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "How many policies are bound on behalf of this object." }),
+  syncedAt: timestamp.optional().meta({
+    description: "When the console was last written or found to be as declared.",
+  }),
 });
 
 export const policyBindingKind = defineKind({
@@ -45,8 +63,9 @@ export const policyBindingKind = defineKind({
   rules: [
     {
       at: "spec.serviceAccountRef",
+      field: "name",
       rule: "self.name == oldSelf.name",
-      message: "serviceAccountRef is immutable: delete this PolicyBinding and create another one",
+      message: "is immutable; delete this PolicyBinding and create another one",
     },
   ],
   columns: [

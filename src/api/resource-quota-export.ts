@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { commonStatus, connectionRef, duration, localRef, suspend, timestamp } from "./fields.ts";
+import {
+  commonStatus,
+  connectionRef,
+  durationBetween,
+  localRef,
+  suspend,
+  timestamp,
+} from "./fields.ts";
 import { ageColumn, defineKind, readyColumn } from "./kind.ts";
 import type { IamObject } from "./meta.ts";
 
@@ -7,7 +14,10 @@ const filter = z.string().min(1).max(253);
 
 const spec = z.object({
   connectionRef,
-  clusterId: z.int().min(1).meta({ description: "The container cluster at the console." }),
+  clusterId: z
+    .int()
+    .min(1)
+    .meta({ description: "The number of the container cluster at the console." }),
   namespaces: z
     .array(filter)
     .max(100)
@@ -18,9 +28,9 @@ const spec = z.object({
     .max(100)
     .default([])
     .meta({ description: "Only quotas whose name contains one of these." }),
-  interval: duration
+  interval: durationBetween("15s", "24h")
     .default("5m")
-    .meta({ description: "How often the listing is taken; at least 15s." }),
+    .meta({ description: "How often the listing is taken: 15s to 24h." }),
   apiKeyRef: localRef.optional().meta({
     description: "List with the key of this ApiKey; otherwise with the connection's own login.",
   }),
@@ -29,8 +39,10 @@ const spec = z.object({
 
 const status = z.object({
   ...commonStatus,
-  lastSuccessTime: timestamp.optional(),
-  total: z.int().min(0).optional(),
+  lastSuccessTime: timestamp
+    .optional()
+    .meta({ description: "When the listing was last taken as a whole." }),
+  total: z.int().min(0).optional().meta({ description: "How many quotas the listing holds." }),
   statusCounts: z
     .record(z.string().max(256), z.int().min(0))
     .optional()
@@ -38,12 +50,25 @@ const status = z.object({
   quotas: z
     .array(
       z.object({
-        name: z.string().max(512),
-        namespace: z.string().max(512),
-        status: z.string().max(512).optional(),
-        request: z.string().max(4_096),
-        limit: z.string().max(4_096),
-        createdAt: z.string().max(64),
+        name: z.string().max(512).meta({ description: "The quota's name." }),
+        namespace: z.string().max(512).meta({ description: "The quota's namespace." }),
+        status: z
+          .string()
+          .max(512)
+          .optional()
+          .meta({ description: "The quota's status, as the console words it." }),
+        request: z
+          .string()
+          .max(4_096)
+          .meta({ description: "Requests used and allowed, as the console words them." }),
+        limit: z
+          .string()
+          .max(4_096)
+          .meta({ description: "Limits used and allowed, as the console words them." }),
+        createdAt: z
+          .string()
+          .max(64)
+          .meta({ description: "When the quota was created, as the console words it." }),
       }),
     )
     .max(100)
@@ -64,13 +89,7 @@ export const resourceQuotaExportKind = defineKind({
   description: "The container ResourceQuota listing of one cluster, as status and as metrics.",
   spec,
   status,
-  rules: [
-    {
-      at: "spec",
-      rule: "duration(self.interval) >= duration('15s')",
-      message: "interval must be at least 15s",
-    },
-  ],
+  rules: [],
   columns: [
     readyColumn,
     {

@@ -5,6 +5,7 @@ import {
   consoleId,
   description,
   suspend,
+  text,
   timestamp,
 } from "./fields.ts";
 import { ageColumn, defineKind, readyColumn } from "./kind.ts";
@@ -12,14 +13,15 @@ import type { IamObject } from "./meta.ts";
 
 /** A creation that was announced and not yet answered for. */
 const createAttempt = z.object({
-  id: z.string().max(64),
-  startedAt: timestamp,
+  id: z.string().max(64).meta({ description: "Identifies the attempt." }),
+  startedAt: timestamp.meta({ description: "When the attempt was announced." }),
 });
 
 const spec = z.object({
   connectionRef,
-  name: z.string().min(1).max(128).optional().meta({
-    description: "The account's name at the console; defaults to metadata.name. Immutable.",
+  name: text(128).min(1).optional().meta({
+    description:
+      "The account's name at the console, at most 128 characters; defaults to metadata.name. Immutable.",
   }),
   orgId: consoleId
     .optional()
@@ -48,10 +50,26 @@ const spec = z.object({
 
 const status = z.object({
   ...commonStatus,
-  saId: z.string().max(256).optional(),
-  tpn: z.string().max(1024).optional(),
-  orgId: z.string().max(256).optional(),
-  projectId: z.string().max(256).optional(),
+  saId: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: "The account's identifier at the console." }),
+  tpn: z
+    .string()
+    .max(1024)
+    .optional()
+    .meta({ description: "The account's resource name, which policies are bound to." }),
+  orgId: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: "The organization the account belongs to." }),
+  projectId: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: "The project the account belongs to." }),
   state: z
     .string()
     .max(64)
@@ -66,14 +84,30 @@ const status = z.object({
     .max(10_000)
     .optional()
     .meta({ description: "Keys the console lists for the account, where it lists them." }),
-  keyCount: z.int().min(0).optional(),
-  attempt: createAttempt.optional(),
+  keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
+  attempt: createAttempt
+    .optional()
+    .meta({ description: "A creation that was announced and is not yet answered for." }),
   bindings: z
     .object({
-      policyIds: z.array(z.string().max(256)).max(1_000).optional(),
-      foreignPolicyIds: z.array(z.string().max(256)).max(1_000).optional(),
-      policyCount: z.int().min(0).optional(),
-      syncedAt: timestamp.optional(),
+      policyIds: z
+        .array(z.string().max(256))
+        .max(1_000)
+        .optional()
+        .meta({ description: "Policies that PolicyBindings ask for." }),
+      foreignPolicyIds: z
+        .array(z.string().max(256))
+        .max(1_000)
+        .optional()
+        .meta({ description: "Policies that somebody else bound." }),
+      policyCount: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: "How many policies are bound in all." }),
+      syncedAt: timestamp
+        .optional()
+        .meta({ description: "When the bindings were last written or found to be as declared." }),
       readable: z.boolean().optional().meta({
         description: "False while the console's answer about bound policies cannot be read.",
       }),
@@ -94,7 +128,8 @@ export const serviceAccountKind = defineKind({
   rules: (["name", "orgId", "projectId", "saId", "connectionRef"] as const).map((field) => ({
     at: "spec",
     rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
-    message: `${field} is immutable: delete this ServiceAccount and create another one`,
+    field,
+    message: "is immutable; delete this ServiceAccount and create another one",
   })),
   columns: [
     readyColumn,
