@@ -184,7 +184,10 @@ export class WorkQueue {
   }
 
   #place(plan: Plan, wasDue: boolean): void {
-    if (plan.due > this.#clock.monotonic()) return this.#later.push(plan);
+    if (plan.due > this.#clock.monotonic()) {
+      this.#later.push(plan);
+      return;
+    }
     this.#ready[plan.priority].add(plan);
     if (!wasDue) this.#hooks.onDue?.();
   }
