@@ -41,7 +41,11 @@ export async function inflict(fault: ActiveFault, wire: Wire): Promise<boolean> 
     case "huge":
       await sendHuge(wire, action.bytes);
       return true;
-    default:
+    case "status":
+    case "garbage":
+    case "nested":
+    case "redirect":
+    case "body":
       send(wire, replacement(action, wire));
       return true;
   }

@@ -164,7 +164,9 @@ class ConsoleServer implements IamServer {
       return toReply(answer, shapes, this.#now());
     } catch (error) {
       const known =
-        error instanceof ApiError ? error : new ApiError(500, `the server failed: ${error}`);
+        error instanceof ApiError
+          ? error
+          : new ApiError(500, `the server failed: ${String(error)}`);
       return toErrorReply(known, this.shapes, this.#now());
     }
   }

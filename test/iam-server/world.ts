@@ -259,7 +259,7 @@ export class World {
   /** Removes the account with its keys and bindings. */
   deleteAccount(saId: string): void {
     const account = this.#account(saId);
-    for (const keyId of [...account.keyIds]) this.deleteKey(keyId);
+    for (const keyId of account.keyIds.slice()) this.deleteKey(keyId);
     this.replaceBindings(account.tpn, []);
     this.accounts.delete(saId);
     this.#accountsByTpn.delete(account.tpn);
