@@ -102,7 +102,7 @@ const anyData = entries(
       `must use no variables but ${secretVariables.join(", ")}, written as \${saId} or \${saId:json}; for a literal \${ write $\${`,
     ),
   ),
-  64,
+  32,
   // A map's keys are beyond CEL's cost limit: only the operator's own parse asks.
 ).refine((map) => Object.keys(map).every((key) => SECRET_KEY.test(key)), {
   error: "must have entry names of letters, digits, '-', '_' and '.', at most 253 characters long",
@@ -142,7 +142,7 @@ const secret = z
       .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
     data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
       description:
-        "The Secret's entries, 1 to 64. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+        "The Secret's entries, 1 to 32. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
     }),
     labels: withRule(
       entries(z.record(z.string(), labelValue), 32).refine(
@@ -176,32 +176,20 @@ const secret = z
 const anySpec = z.object({
   serviceAccountRef: localRef.meta({ description: "The ServiceAccount to issue for. Immutable." }),
   description: description.optional(),
-  expiresInDays: z
-    .int()
-    .min(1)
-    .max(3_650)
-    .default(90)
-    .meta({
-      description: "The key's lifetime in days: 1 to 3650. The console recommends at most 90.",
-    }),
+  expiresInDays: z.int().min(1).max(3_650).default(90).meta({
+    description: "The key's lifetime in days: 1 to 3650. The console recommends at most 90.",
+  }),
   rotation,
   secret,
-  maxIssuesPerDay: z
-    .int()
-    .min(1)
-    .max(100)
-    .default(4)
-    .meta({
-      description: "The most keys that may be issued for this object in 24 hours: 1 to 100.",
-    }),
+  maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
+    description: "The most keys that may be issued for this object in 24 hours: 1 to 100.",
+  }),
   suspend,
 });
 
-const lifetime = "duration(string(self.expiresInDays * 24) + 'h')";
-
 const spec = withRule(anySpec, {
   field: "rotation",
-  rule: `!has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore) < ${lifetime}`,
+  rule: `!has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore).getHours() < self.expiresInDays * 24`,
   message:
     "renewBefore must be shorter than the key's lifetime (expiresInDays times 24h), or the key would be renewed without end",
   holds: ({ rotation: { renewBefore }, expiresInDays }) =>

@@ -49,6 +49,7 @@ export function matching<Schema extends z.ZodType<string>>(
 
 /** The pattern as a CEL literal. */
 export function celPattern({ source }: RegExp): string {
+  if (source.includes("'")) throw new Error(`a raw literal of CEL cannot hold a quote: ${source}`);
   return `r'${source.replaceAll("\\/", "/")}'`;
 }
 

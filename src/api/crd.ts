@@ -1,0 +1,91 @@
+/** From a kind to its CustomResourceDefinition. */
+import type { CelRule, Kind } from "./kind.ts";
+import { CATEGORY, GROUP, VERSION } from "./meta.ts";
+import { VALIDATIONS } from "./rule.ts";
+import { type StructuralSchema, toStructuralSchema } from "./structural-schema.ts";
+
+/** The names of a CustomResourceDefinition and of its only version are fixed by the kind. */
+export function toCrd(kind: Kind) {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${kind.plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural: kind.plural,
+        singular: kind.singular,
+        shortNames: [kind.shortName],
+        categories: [CATEGORY],
+      },
+      scope: kind.scope,
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: objectSchema(kind) },
+          subresources: { status: {} },
+          additionalPrinterColumns: kind.columns.map((column) => ({ ...column })),
+          ...(kind.selectableFields.length === 0
+            ? {}
+            : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
+        },
+      ],
+    },
+  };
+}
+
+export type Crd = ReturnType<typeof toCrd>;
+
+/** The schema of whole objects: what `kubectl explain` shows and the server validates. */
+export function objectSchema(kind: Kind): StructuralSchema {
+  const schema: StructuralSchema = {
+    description: kind.description,
+    type: "object",
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: metadataSchema(kind.maxNameLength),
+      spec: { description: "What is wanted.", ...toStructuralSchema(kind.spec) },
+      status: {
+        description: "What the operator has found and done. Only the operator writes it.",
+        ...toStructuralSchema(kind.status),
+      },
+    },
+  };
+  return kind.rules.reduce(place, schema);
+}
+
+function metadataSchema(maxNameLength: number | undefined): StructuralSchema {
+  return maxNameLength === undefined
+    ? { type: "object" }
+    : {
+        type: "object",
+        properties: { name: { type: "string", maxLength: maxNameLength } },
+      };
+}
+
+/** A copy of the schema in which the node at the rule's path has the rule. */
+function place(schema: StructuralSchema, { at, field, rule, message }: CelRule): StructuralSchema {
+  const validation =
+    field === undefined ? { rule, message } : { rule, message, fieldPath: `.${field}` };
+  return placeAt(schema, at.split("."), (node) => ({
+    ...node,
+    [VALIDATIONS]: [...(node[VALIDATIONS] ?? []), validation],
+  }));
+}
+
+function placeAt(
+  node: StructuralSchema,
+  [name, ...rest]: readonly string[],
+  change: (node: StructuralSchema) => StructuralSchema,
+): StructuralSchema {
+  if (name === undefined) return change(node);
+  const child = node.properties?.[name];
+  if (child === undefined) throw new Error(`a rule's path names no property: ${name}`);
+  return { ...node, properties: { ...node.properties, [name]: placeAt(child, rest, change) } };
+}
