@@ -1,0 +1,343 @@
+/**
+ * Leader election by a Lease, after client-go's rules.
+ *
+ * Guarantees: a candidate takes a held lease only after it has itself watched it stay unchanged for the whole
+ * lease duration on a monotonic clock; nobody's wall clock is compared with anybody else's. Every write carries
+ * the resource version that was read. The leader counts its time from before it sent the renewal, so it stops
+ * before any other can start, as long as no clock runs more than half as fast again as another.
+ *
+ * Caveats: a lease is not a fence. A write that has left this process can arrive late, hence
+ * {@link LeaderElection.assertMayMutate} before every mutating call, and preconditions in each of them.
+ */
+import type { Log } from "../util/log.ts";
+import type { Random } from "../util/random.ts";
+import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
+import type { KubeClient } from "./client.ts";
+import { isKubeError, KubeError } from "./errors.ts";
+import type { KubeObject, ResourceType } from "./resource.ts";
+
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+export const leaseType: ResourceType<Lease> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+
+export interface LeaseTimings {
+  /** Others wait so long after the last change of the lease that they saw. */
+  readonly leaseMs: number;
+  /** The leader gives up when it could not renew for so long. */
+  readonly renewDeadlineMs: number;
+  /** Time between two tries; up to a sixth less at random, so that candidates do not march in step. */
+  readonly retryMs: number;
+}
+
+export const defaultLeaseTimings: LeaseTimings = {
+  leaseMs: 15 * SECOND,
+  renewDeadlineMs: 10 * SECOND,
+  retryMs: 2 * SECOND,
+};
+
+const JITTER = 1.2;
+
+export type LeadershipEnd = "Stopped" | "Lost";
+
+export interface ElectionRun {
+  /** Aborting it releases the lease. First end what mutates. */
+  readonly signal: AbortSignal;
+  /** Called once when the lease is won. The signal is aborted when leadership ends, for whatever reason. */
+  readonly onStartedLeading: (leading: AbortSignal) => void;
+  readonly onStoppedLeading?: (end: LeadershipEnd) => void;
+}
+
+export interface LeaderElection {
+  readonly isLeader: boolean;
+  /** Throws KubeError NotLeading unless a call that takes `timeoutMs` at most must end before the lease can be lost (S8). */
+  assertMayMutate(timeoutMs: number): void;
+  /** Resolves when the signal was aborted, or when the lease was lost: then the process should exit. May be called once. */
+  run(run: ElectionRun): Promise<LeadershipEnd>;
+}
+
+export interface ElectionOptions {
+  /** A client of its own: its pool is not shared, its calls are not fenced. */
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Unlike that of any other process, also of one that runs on the same host later. */
+  readonly identity: string;
+  readonly timings?: LeaseTimings;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Told whenever leadership changes. */
+  readonly onStatus?: (leading: boolean) => void;
+}
+
+/** For a process that runs alone: it leads from the start to the end. */
+export function noElection(onStatus?: (leading: boolean) => void): LeaderElection {
+  let leading = true;
+  return {
+    get isLeader() {
+      return leading;
+    },
+    assertMayMutate() {
+      if (!leading) throw notLeading();
+    },
+    async run({ signal, onStartedLeading, onStoppedLeading }) {
+      onStatus?.(true);
+      onStartedLeading(signal);
+      await aborted(signal);
+      leading = false;
+      onStatus?.(false);
+      onStoppedLeading?.("Stopped");
+      return "Stopped";
+    },
+  };
+}
+
+export function createLeaderElection(options: ElectionOptions): LeaderElection {
+  return new Elector(options);
+}
+
+class Elector implements LeaderElection {
+  readonly #options: ElectionOptions;
+  readonly #timings: LeaseTimings;
+  /** The lease as last seen, and when it was first seen like that (monotonic). */
+  #seen: { readonly lease: Lease; readonly at: number } | undefined;
+  /** When the last successful renewal was sent (monotonic). */
+  #renewedAt: number | undefined;
+
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+    this.#timings = options.timings ?? defaultLeaseTimings;
+  }
+
+  get isLeader(): boolean {
+    return this.#remainingMs() > 0;
+  }
+
+  assertMayMutate(timeoutMs: number): void {
+    if (this.#remainingMs() < timeoutMs) throw notLeading();
+  }
+
+  async run({ signal, onStartedLeading, onStoppedLeading }: ElectionRun): Promise<LeadershipEnd> {
+    const { log, onStatus, identity } = this.#options;
+    onStatus?.(false);
+    if (!(await this.#acquire(signal))) return "Stopped";
+    log.info({ identity }, "became leader");
+    onStatus?.(true);
+    const leading = new AbortController();
+    onStartedLeading(leading.signal);
+
+    const end = await this.#keep(signal);
+    // From here on nothing may mutate, also not while the release is under way.
+    this.#renewedAt = undefined;
+    onStatus?.(false);
+    leading.abort(notLeading());
+    onStoppedLeading?.(end);
+    if (end === "Lost") log.error({ identity }, "lost the lease");
+    else await this.#release();
+    return end;
+  }
+
+  /** Time left in which mutating calls may run. */
+  #remainingMs(): number {
+    if (this.#renewedAt === undefined) return Number.NEGATIVE_INFINITY;
+    return this.#renewedAt + this.#timings.renewDeadlineMs - this.#options.clock.monotonic();
+  }
+
+  /** Tries until the lease is won (true) or the signal is aborted (false). */
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      const won = await this.#attempt(this.#timings.renewDeadlineMs);
+      if (won && !signal.aborted) return true;
+      if (won) break;
+      await this.#pause(Math.min(this.#retryMs(), this.#untilExpiryMs()), signal);
+    }
+    await this.#release();
+    return false;
+  }
+
+  /** Renews until the signal is aborted or the deadline has passed. */
+  async #keep(signal: AbortSignal): Promise<LeadershipEnd> {
+    let pauseMs = this.#retryMs();
+    while (true) {
+      await this.#pause(Math.min(pauseMs, this.#remainingMs()), signal);
+      if (signal.aborted) return "Stopped";
+      if (this.#remainingMs() <= 0 || (await this.#renewalIsRefused())) return "Lost";
+      pauseMs = this.#retryMs();
+    }
+  }
+
+  /** Whether somebody else holds the lease; a try that merely failed is made again. */
+  async #renewalIsRefused(): Promise<boolean> {
+    if (await this.#attempt(this.#remainingMs())) return false;
+    return this.#remainingMs() <= 0 || this.#isHeldByAnother(this.#seen?.lease);
+  }
+
+  /** One try to take or renew the lease. A try that hangs leaves time for another. */
+  async #attempt(remainingMs: number): Promise<boolean> {
+    const { clock, log } = this.#options;
+    const limitMs = Math.min(remainingMs, this.#timings.renewDeadlineMs / 2);
+    const sentAt = clock.monotonic();
+    try {
+      const lease = await within(clock, limitMs, (signal) => this.#takeOrRenew(signal));
+      if (lease === undefined) return false;
+      this.#see(lease);
+      this.#renewedAt = sentAt;
+      return this.#remainingMs() > 0;
+    } catch (error) {
+      // What was read may be out of date: read again next time.
+      this.#seen = this.#seen && { ...this.#seen, lease: withoutVersion(this.#seen.lease) };
+      if (isKubeError(error, "Conflict") || isKubeError(error, "AlreadyExists")) return false;
+      const err = error instanceof Error ? error : new Error(String(error));
+      log.warn({ err }, "could not take or renew the lease");
+      return false;
+    }
+  }
+
+  /** The lease as written, or `undefined` where somebody else holds it. */
+  async #takeOrRenew(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options;
+    if (this.#isOurs(this.#seen?.lease) && this.#seen?.lease.metadata.resourceVersion) {
+      return this.#write(this.#seen.lease, signal);
+    }
+    const lease = await client.get(leaseType, { namespace, name }, { signal });
+    if (lease === undefined) {
+      // Somebody deleted it, and its holder may not know yet.
+      if (this.#isHeldByAnother(this.#seen?.lease) && this.#untilExpiryMs() > 0) return undefined;
+      const spec = this.#nextSpec(undefined);
+      return client.create(leaseType, leaseObject({ namespace, name }, spec), { signal });
+    }
+    this.#see(lease);
+    const mayTake = !this.#isHeldByAnother(lease) || this.#untilExpiryMs() <= 0;
+    return mayTake ? this.#write(lease, signal) : undefined;
+  }
+
+  #write(lease: Lease, signal?: AbortSignal): Promise<Lease> {
+    const next = leaseObject(lease.metadata, this.#nextSpec(lease.spec));
+    return this.#options.client.replace(leaseType, next, signal === undefined ? {} : { signal });
+  }
+
+  #nextSpec(old: LeaseSpec | undefined): LeaseSpec {
+    const { clock, identity } = this.#options;
+    const now = toMicroTime(clock.now());
+    const isOurs = old?.holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(this.#timings.leaseMs / SECOND),
+      acquireTime: (isOurs ? old.acquireTime : undefined) ?? now,
+      renewTime: now,
+      leaseTransitions: (old?.leaseTransitions ?? 0) + (isOurs || old === undefined ? 0 : 1),
+    };
+  }
+
+  /** Notes what the server says. Time counts from when a state was first seen. */
+  #see(lease: Lease): void {
+    const same = JSON.stringify(lease.spec) === JSON.stringify(this.#seen?.lease.spec);
+    const at = same && this.#seen ? this.#seen.at : this.#options.clock.monotonic();
+    this.#seen = { lease, at };
+  }
+
+  #isOurs(lease: Lease | undefined): lease is Lease {
+    return lease?.spec?.holderIdentity === this.#options.identity;
+  }
+
+  #isHeldByAnother(lease: Lease | undefined): boolean {
+    const holder = lease?.spec?.holderIdentity ?? "";
+    return holder !== "" && holder !== this.#options.identity;
+  }
+
+  /** Until the lease of somebody else may be taken: their duration where it is longer than ours. */
+  #untilExpiryMs(): number {
+    if (this.#seen === undefined) return Number.POSITIVE_INFINITY;
+    const theirs = (this.#seen.lease.spec?.leaseDurationSeconds ?? 0) * SECOND;
+    const expiry = this.#seen.at + Math.max(theirs, this.#timings.leaseMs);
+    return expiry - this.#options.clock.monotonic();
+  }
+
+  #retryMs(): number {
+    return this.#timings.retryMs / (1 + (JITTER - 1) * this.#options.random.fraction());
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(Math.max(1, ms), signal).catch(() => undefined);
+  }
+
+  /** Lets the next candidate go on at once. Best effort: otherwise it waits for the lease to run out. */
+  async #release(): Promise<void> {
+    const lease = this.#seen?.lease;
+    this.#renewedAt = undefined;
+    if (!this.#isOurs(lease)) return;
+    const now = toMicroTime(this.#options.clock.now());
+    const spec: LeaseSpec = {
+      holderIdentity: "",
+      leaseDurationSeconds: 1,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: lease.spec?.leaseTransitions ?? 0,
+    };
+    const { client, clock, log } = this.#options;
+    try {
+      await within(clock, this.#timings.retryMs, (signal) =>
+        client.replace(leaseType, leaseObject(lease.metadata, spec), { signal }),
+      );
+      log.info({}, "released the lease");
+    } catch (error) {
+      const err = error instanceof Error ? error : new Error(String(error));
+      log.warn({ err }, "could not release the lease");
+    }
+  }
+}
+
+function leaseObject(metadata: KubeObject["metadata"], spec: LeaseSpec): Lease {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+}
+
+function withoutVersion(lease: Lease): Lease {
+  const { resourceVersion: _, ...metadata } = lease.metadata;
+  return { ...lease, metadata };
+}
+
+function notLeading(): KubeError {
+  return new KubeError("NotLeading", "this process does not lead, or may lose the lease too soon");
+}
+
+/** Rejects after `ms` even where the call does not heed its signal. */
+async function within<T>(
+  clock: Clock,
+  ms: number,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const reason = new KubeError("Timeout", `no answer within ${Math.round(ms)} ms`);
+  const cancel = clock.setTimer(Math.max(0, ms), () => limit.abort(reason));
+  try {
+    return await Promise.race([
+      call(limit.signal),
+      aborted(limit.signal).then(() => Promise.reject(reason)),
+    ]);
+  } finally {
+    cancel();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
