@@ -19,10 +19,12 @@ export const annotations = {
   issuedAt: `${GROUP}/issued-at`,
   expiresAt: `${GROUP}/expires-at`,
   revision: `${GROUP}/revision`,
-  /** The `spec.secret.data` that a Secret was rendered from, as JSON: text, never values. */
+  /** Entries that the pair can be read back from, as JSON with the secrets left open: never values. */
   template: `${GROUP}/template`,
-  /** A short hash over a Secret's data; tells an edit from our own last write. */
-  dataHash: `${GROUP}/data-hash`,
+  /** A short hash over keyId and secret; tells whether an edit has torn the pair. */
+  pairHash: `${GROUP}/pair-hash`,
+  previousKeyId: `${GROUP}/previous-key-id`,
+  previousPairHash: `${GROUP}/previous-pair-hash`,
   /** The attempt whose answer a staging Secret holds. */
   attempt: `${GROUP}/attempt`,
 } as const;

@@ -37,3 +37,25 @@ export class HttpError extends Error {
 
 /** Sends one request once: no retries, no redirects. Rejects with {@link HttpError} only. */
 export type SendHttp = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** A request whose answer is read while it is still being sent; always a GET. */
+export interface StreamRequest {
+  /** Absolute URL with its query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Deadline in milliseconds of the answer's head; the body has none. */
+  readonly headTimeoutMs: number;
+  /** Aborting closes the connection and makes the body throw, at any time. */
+  readonly signal: AbortSignal;
+}
+
+export interface StreamResponse {
+  readonly status: number;
+  /** Lower-case names; repeated headers are joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** To be iterated once. Leaving the iteration early closes the connection; it throws {@link HttpError} only. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Opens one stream on a connection of its own. Rejects with {@link HttpError} only. */
+export type OpenStream = (request: StreamRequest) => Promise<StreamResponse>;

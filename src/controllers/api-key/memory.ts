@@ -1,0 +1,68 @@
+/**
+ * What this process remembers about keys in the making. Nothing here is needed to be safe after a restart,
+ * but for {@link Memory.hold}: until it is written, a new pair exists here and nowhere else.
+ */
+import type { Instant } from "../../util/time.ts";
+import type { IssuedPair } from "./pair.ts";
+
+export interface HeldPair {
+  readonly attemptId: string;
+  readonly pair: IssuedPair;
+}
+
+/** What recovery has found so far about an attempt that was left open. Times are of the monotonic clock. */
+export interface Recovery {
+  readonly attemptId: string;
+  readonly since: number;
+  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
+}
+
+/** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
+export interface Rejection {
+  readonly keyId: string;
+  readonly since: number;
+}
+
+interface Entry {
+  held?: HeldPair;
+  recovery?: Recovery;
+  rejection?: Rejection;
+  /** When the key in use was last tried against the console. */
+  triedAt?: Instant;
+}
+
+const MAX_SETTLED = 10_000;
+
+export class Memory {
+  readonly #entries = new Map<string, Entry>();
+  /** Attempts whose answer is safe in a Secret: they no longer blur the account's key list. */
+  readonly #settled = new Set<string>();
+
+  of(uid: string): Readonly<Entry> {
+    return this.#entries.get(uid) ?? {};
+  }
+
+  update(uid: string, change: { [K in keyof Entry]: Entry[K] | undefined }): void {
+    const next: Entry = {};
+    for (const [name, value] of Object.entries({ ...this.#entries.get(uid), ...change }))
+      if (value !== undefined) Object.assign(next, { [name]: value });
+    if (Object.keys(next).length === 0) this.#entries.delete(uid);
+    else this.#entries.set(uid, next);
+  }
+
+  /** Uids of the objects whose pair is not written anywhere yet. */
+  get holding(): readonly string[] {
+    return [...this.#entries].filter(([, entry]) => entry.held !== undefined).map(([uid]) => uid);
+  }
+
+  settle(attemptId: string): void {
+    this.#settled.add(attemptId);
+    // The oldest ones have long left every status.
+    if (this.#settled.size > MAX_SETTLED)
+      for (const oldest of this.#settled) return void this.#settled.delete(oldest);
+  }
+
+  isSettled(attemptId: string): boolean {
+    return this.#settled.has(attemptId);
+  }
+}

@@ -1,0 +1,194 @@
+/** Everything a decision about an ApiKey is made from, as plain data. */
+import type { ApiKey, ApiKeySpec, ApiKeyStatus } from "../../api/api-key.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
+import type { HeldPair, Recovery, Rejection } from "./memory.ts";
+import type { AccountValues, SecretOwner, SecretView } from "./secret.ts";
+
+export interface Observed {
+  /** The object as last read or written; the base of the next write. */
+  readonly object: ApiKey;
+  readonly self: Self;
+  readonly spec: ApiKeySpec;
+  readonly state: State;
+  readonly account: AccountView;
+  readonly target: SecretView;
+  readonly staging: SecretView;
+  readonly held: HeldPair | undefined;
+  readonly recovery: Recovery | undefined;
+  readonly rejection: Rejection | undefined;
+  /** When the key in use was last tried against the console by this process. */
+  readonly triedAt: Instant | undefined;
+  /** Another ApiKey of the account whose attempt is open and unexplained. */
+  readonly unsettledPeer: string | undefined;
+  /** Key ids that other ApiKeys of the account answer for. */
+  readonly peerKeyIds: ReadonlySet<string>;
+  /** Whether it is this object's turn to issue for the account. */
+  readonly hasTurn: boolean;
+
+  /** Found in this pass: what the account's key list said just before an issue. */
+  readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
+  /** Found in this pass: the second reading of the account's keys in a recovery. */
+  readonly secondRead?: { readonly keyIds: readonly string[] | undefined };
+  /** The attempt that this pass has just written down and may now carry out. */
+  readonly armed?: string;
+  /** The key that this pass has seen the console accept. */
+  readonly provenKeyId?: string;
+  /** The key that this pass could not try, or has seen refused. */
+  readonly unprovenKeyId?: string;
+}
+
+export interface Self extends SecretOwner {
+  readonly deletingSince: Instant | undefined;
+  readonly hasFinalizer: boolean;
+  /** The value of the rotate-requested-at annotation. */
+  readonly rotateToken: string | undefined;
+}
+
+/** The status, parsed. */
+export interface State {
+  readonly current: CurrentKey | undefined;
+  readonly attempt: Attempt | undefined;
+  readonly superseded: readonly SupersededKey[];
+  readonly orphaned: readonly OrphanedKey[];
+  readonly issues: { readonly since: Instant; readonly count: number } | undefined;
+  readonly handledRotateToken: string | undefined;
+}
+
+export interface CurrentKey {
+  readonly keyId: string;
+  readonly issuedAt: Instant;
+  readonly expiresAt: Instant;
+  readonly verifiedAt: Instant | undefined;
+  readonly revision: number;
+}
+
+export interface Attempt {
+  readonly id: string;
+  readonly revision: number;
+  readonly reason: string;
+  readonly startedAt: Instant;
+  readonly knownKeyIds: readonly string[] | undefined;
+}
+
+export interface SupersededKey {
+  readonly keyId: string;
+  readonly issuedAt: Instant;
+  readonly expiresAt: Instant;
+  readonly supersededAt: Instant;
+  readonly state: "Live" | "Disabled" | "Deleted" | "Expired";
+}
+
+export interface OrphanedKey {
+  readonly keyId: string | undefined;
+  readonly attemptId: string;
+  readonly observedAt: Instant;
+  readonly expiresAt: Instant;
+}
+
+/** A service account that keys can be issued for right now. */
+export interface Account {
+  readonly kind: "Ready";
+  readonly saId: string;
+  readonly values: AccountValues;
+  /** As last listed by the console; `undefined` where it does not list keys. */
+  readonly liveKeyIds: readonly string[] | undefined;
+  readonly maxExpiresInDays: number;
+  readonly canDisableKeys: boolean;
+  readonly canDeleteKeys: boolean;
+}
+
+export type AccountView =
+  | Account
+  | { readonly kind: "Waiting"; readonly reason: string; readonly message: string };
+
+export function toState(status: ApiKeyStatus | undefined): State {
+  const { current, attempt, superseded = [], orphaned = [], issues } = status ?? {};
+  return {
+    current: current && {
+      ...current,
+      issuedAt: instant(current.issuedAt),
+      expiresAt: instant(current.expiresAt),
+      verifiedAt: parseInstant(current.verifiedAt),
+    },
+    attempt: attempt && {
+      ...attempt,
+      startedAt: instant(attempt.startedAt),
+      knownKeyIds: attempt.knownKeyIds,
+    },
+    superseded: superseded.map((key) => ({
+      ...key,
+      issuedAt: instant(key.issuedAt),
+      expiresAt: instant(key.expiresAt),
+      supersededAt: instant(key.supersededAt),
+    })),
+    orphaned: orphaned.map((key) => ({
+      ...key,
+      keyId: key.keyId,
+      observedAt: instant(key.observedAt),
+      expiresAt: instant(key.expiresAt),
+    })),
+    issues: issues && { since: instant(issues.since), count: issues.count },
+    handledRotateToken: status?.lastHandledRotateAt,
+  };
+}
+
+/** The fields of the status that {@link State} stands for. */
+export function fromState(state: State): ApiKeyStatus {
+  const { current, attempt, superseded, orphaned, issues, handledRotateToken } = state;
+  return {
+    ...(handledRotateToken === undefined ? {} : { lastHandledRotateAt: handledRotateToken }),
+    ...(current === undefined
+      ? {}
+      : {
+          current: {
+            keyId: current.keyId,
+            issuedAt: toIso8601(current.issuedAt),
+            expiresAt: toIso8601(current.expiresAt),
+            ...(current.verifiedAt === undefined
+              ? {}
+              : { verifiedAt: toIso8601(current.verifiedAt) }),
+            revision: current.revision,
+          },
+        }),
+    ...(attempt === undefined
+      ? {}
+      : {
+          attempt: {
+            id: attempt.id,
+            revision: attempt.revision,
+            reason: attempt.reason,
+            startedAt: toIso8601(attempt.startedAt),
+            ...(attempt.knownKeyIds === undefined ? {} : { knownKeyIds: [...attempt.knownKeyIds] }),
+          },
+        }),
+    ...(superseded.length === 0
+      ? {}
+      : {
+          superseded: superseded.map((key) => ({
+            keyId: key.keyId,
+            issuedAt: toIso8601(key.issuedAt),
+            expiresAt: toIso8601(key.expiresAt),
+            supersededAt: toIso8601(key.supersededAt),
+            state: key.state,
+          })),
+        }),
+    ...(orphaned.length === 0
+      ? {}
+      : {
+          orphaned: orphaned.map((key) => ({
+            ...(key.keyId === undefined ? {} : { keyId: key.keyId }),
+            attemptId: key.attemptId,
+            observedAt: toIso8601(key.observedAt),
+            expiresAt: toIso8601(key.expiresAt),
+          })),
+        }),
+    ...(issues === undefined
+      ? {}
+      : { issues: { since: toIso8601(issues.since), count: issues.count } }),
+  };
+}
+
+/** The API server has checked the format; a text that is no time all the same counts as long ago. */
+function instant(text: string): Instant {
+  return parseInstant(text) ?? 0;
+}

@@ -1,0 +1,67 @@
+/**
+ * How an ApiKey goes. Pure, one effect per step; bounded in time even with the console down.
+ *
+ * Keys that nothing can end stay alive until they expire: the last event names them.
+ */
+import type { Moment, Timing } from "./moment.ts";
+import type { Account, Observed } from "./observed.ts";
+import type { Action, Rest } from "./plan.ts";
+import { canRetire, pairIn, recoverAttempt } from "./plan.ts";
+
+export type DeletionStep =
+  | Action
+  | Rest
+  | { readonly kind: "DeleteTarget" }
+  /** Takes the finalizer away and reports which keys are left alive. */
+  | { readonly kind: "LetGo" };
+
+export function planDeletion(seen: Observed, at: Moment, timing: Timing): DeletionStep {
+  if (!seen.self.hasFinalizer) return { kind: "Rest" };
+  return (
+    listUnlisted(seen) ?? askConsole(seen, at, timing) ?? deleteSecrets(seen) ?? { kind: "LetGo" }
+  );
+}
+
+/** A pair on its way has a key at the console, which must be named like the others. */
+function listUnlisted({ state, held, staging, target }: Observed): DeletionStep | undefined {
+  const listed = [state.current, ...state.superseded, ...state.orphaned].map((key) => key?.keyId);
+  const pair = [held?.pair, pairIn(staging), pairIn(target)].find(
+    (candidate) => candidate !== undefined && !listed.includes(candidate.keyId),
+  );
+  return pair === undefined ? undefined : { kind: "ListStray", pair };
+}
+
+function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | undefined {
+  const { self, spec, account, state } = seen;
+  const patience = (self.deletingSince ?? at.now) + timing.deletionPatienceMs;
+  if (spec.suspend || at.now >= patience) return undefined;
+  const open = recoverAttempt(seen, at, timing);
+  if (open !== undefined) return open;
+  if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
+  return endKey(state, account, at);
+}
+
+function endKey(
+  { current, superseded }: Observed["state"],
+  account: Account,
+  { now }: Moment,
+): DeletionStep | undefined {
+  const keys = [
+    ...(current === undefined ? [] : [{ ...current, supersededAt: now, state: "Live" as const }]),
+    ...superseded,
+  ];
+  const next = keys.find((key) => canRetire(key, account) && now < key.expiresAt);
+  if (next === undefined) return undefined;
+  return {
+    kind: next.state === "Live" && account.canDisableKeys ? "DisableKey" : "DeleteKey",
+    keyId: next.keyId,
+  };
+}
+
+function deleteSecrets({ spec, staging, target }: Observed): DeletionStep | undefined {
+  if (staging.kind === "Ours")
+    return { kind: "DeleteStaging", because: "the ApiKey is being deleted" };
+  return target.kind === "Ours" && spec.secret.deletionPolicy === "Delete"
+    ? { kind: "DeleteTarget" }
+    : undefined;
+}

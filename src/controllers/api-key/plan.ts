@@ -1,0 +1,368 @@
+/**
+ * What to do next for an ApiKey: pure, one effect per step.
+ *
+ * Guarantees
+ * - A key is asked for only in the step after the attempt was written down (S6), and only by the pass that
+ *   wrote it. An attempt found open is explained first: its pair is delivered, or its keys are listed as lost.
+ * - The Secret changes to a new pair only after the console has accepted that pair, and the status names a key
+ *   only after the Secret holds it (S7).
+ * - The previous key is touched only after the whole overlap, with the new key verified and delivered (S3).
+ *
+ * Every step may be the last one before a crash: the next pass decides from what is stored then.
+ */
+import type { Moment, Timing } from "./moment.ts";
+import type { Observed, OrphanedKey, SupersededKey } from "./observed.ts";
+import type { IssuedPair } from "./pair.ts";
+import { type Block, firstFinding, mustIssue, mustNotIssue, type Verdict } from "./policies.ts";
+import { expiryOf, overlapEnd } from "./schedule.ts";
+import { attemptOf, isAsWanted, type OwnSecret, targetSecret } from "./secret.ts";
+
+export type Action =
+  | { readonly kind: "AddFinalizer" }
+  /** Writes the only copy of a new pair into the staging Secret. */
+  | { readonly kind: "StagePair"; readonly pair: IssuedPair; readonly attemptId: string }
+  /** Reads the account's keys to learn what became of an open attempt. */
+  | { readonly kind: "ReadLeftovers" }
+  | {
+      readonly kind: "CloseAttempt";
+      readonly orphans: readonly OrphanedKey[];
+      /** Whether it is certain that no key was issued, so that the budget gets it back. */
+      readonly refund: boolean;
+      readonly because: string;
+    }
+  | { readonly kind: "VerifyPair"; readonly pair: IssuedPair }
+  | { readonly kind: "SwitchSecret"; readonly pair: IssuedPair; readonly previous: Previous }
+  | { readonly kind: "CommitKey"; readonly pair: IssuedPair }
+  | { readonly kind: "DeleteStaging"; readonly because: string }
+  /** Lists a pair that no status accounts for among the superseded ones. */
+  | { readonly kind: "ListStray"; readonly pair: IssuedPair }
+  | { readonly kind: "RebuildStatus"; readonly pair: IssuedPair }
+  | { readonly kind: "TakeTurn" }
+  | { readonly kind: "Precheck"; readonly because: Verdict }
+  | {
+      readonly kind: "RecordAttempt";
+      readonly because: Verdict;
+      readonly knownKeyIds: readonly string[] | undefined;
+      readonly revision: number;
+    }
+  | { readonly kind: "IssueKey" }
+  | { readonly kind: "RenderSecret"; readonly pair: IssuedPair; readonly previous: Previous }
+  | { readonly kind: "DisableKey"; readonly keyId: string }
+  | { readonly kind: "DeleteKey"; readonly keyId: string };
+
+type Previous = OwnSecret["previous"];
+
+/** Nothing more to do now. */
+export interface Rest {
+  readonly kind: "Rest";
+  /** A key is needed, for this reason… */
+  readonly needs?: Verdict;
+  /** …and cannot be issued, for this one. */
+  readonly block?: Block;
+  /** What the pass waits for without any need of a key. */
+  readonly waiting?: Verdict;
+  /** Look again after this long at the latest. */
+  readonly afterMs?: number;
+}
+
+type Step = Action | Rest;
+type StepPolicy = (seen: Observed, at: Moment, timing: Timing) => Step | undefined;
+
+/** In order: safety of what exists before anything new. */
+const steps: readonly StepPolicy[] = [
+  stageHeldPair,
+  restWhileSuspended,
+  addFinalizer,
+  rebuildStatus,
+  deliverPair,
+  recoverAttempt,
+  cleanStaging,
+  carryOutAttempt,
+  issue,
+];
+
+const maintenance: readonly StepPolicy[] = [renderSecret, verifyCurrent, retire];
+
+export function plan(seen: Observed, at: Moment, timing: Timing): Step {
+  const step = firstFinding(steps, seen, at, timing) ?? { kind: "Rest" };
+  if (step.kind !== "Rest" || seen.spec.suspend) return step;
+  // A key in use is looked after also while its successor has to wait.
+  const care = firstFinding(maintenance, seen, at, timing);
+  return care === undefined || (care.kind === "Rest" && isEventful(step)) ? step : care;
+}
+
+function isEventful({ block, waiting }: Rest): boolean {
+  return block !== undefined || waiting !== undefined;
+}
+
+/** The pair a Secret of ours holds intact. */
+export function pairIn(view: Observed["target"]): IssuedPair | undefined {
+  return view.kind === "Ours" ? view.pair : undefined;
+}
+
+/** Whether the key named in the status is the one in the Secret. */
+export function isDelivered({ state, target }: Observed): boolean {
+  return state.current !== undefined && pairIn(target)?.keyId === state.current.keyId;
+}
+
+function stageHeldPair({ held, staging }: Observed): Step | undefined {
+  if (held === undefined || pairIn(staging)?.keyId === held.pair.keyId) return undefined;
+  return { kind: "StagePair", ...held };
+}
+
+function restWhileSuspended({ spec }: Observed): Step | undefined {
+  return spec.suspend ? { kind: "Rest" } : undefined;
+}
+
+function addFinalizer({ self }: Observed): Step | undefined {
+  return self.hasFinalizer ? undefined : { kind: "AddFinalizer" };
+}
+
+/** The Secret knows better than a status that was lost or is older. */
+function rebuildStatus({ state, target }: Observed): Step | undefined {
+  const pair = pairIn(target);
+  if (pair === undefined || pair.keyId === state.current?.keyId) return undefined;
+  if (state.attempt !== undefined && state.attempt.revision === pair.revision)
+    return { kind: "CommitKey", pair };
+  return state.superseded.some(({ keyId }) => keyId === pair.keyId)
+    ? undefined
+    : { kind: "RebuildStatus", pair };
+}
+
+/** A staged pair that consumers do not have yet goes to them, once the console accepts it. */
+function deliverPair(seen: Observed, at: Moment, timing: Timing): Step | undefined {
+  const { state, staging, target, account } = seen;
+  const pair = pairIn(staging);
+  if (pair === undefined || !isNews(pair, seen)) return undefined;
+  if (account.kind !== "Ready") return { kind: "Rest", waiting: account };
+  if (seen.provenKeyId === pair.keyId)
+    return { kind: "SwitchSecret", pair, previous: pairIn(target) };
+  if (seen.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
+  const refusedForMs = refusedFor(seen, pair.keyId, at);
+  if (refusedForMs >= timing.verifyGiveUpMs && state.attempt !== undefined)
+    return {
+      kind: "CloseAttempt",
+      orphans: [
+        {
+          keyId: pair.keyId,
+          attemptId: state.attempt.id,
+          observedAt: at.now,
+          expiresAt: pair.expiresAt,
+        },
+      ],
+      refund: false,
+      because: `the console never accepted key ${pair.keyId}`,
+    };
+  return {
+    kind: "Rest",
+    waiting: {
+      reason: refusedForMs >= timing.verifyPatienceMs ? "VerificationFailed" : "Verifying",
+      message: `The console does not accept the new key ${pair.keyId} yet; it is kept and tried again.`,
+    },
+    afterMs:
+      refusedForMs >= timing.verifyPatienceMs ? timing.verifySlowRetryMs : timing.verifyRetryMs,
+  };
+}
+
+/** Whether a staged pair is one that the target should get: newer, and neither delivered nor given up. */
+function isNews(pair: IssuedPair, { state, target }: Observed): boolean {
+  if (state.orphaned.some(({ keyId }) => keyId === pair.keyId)) return false;
+  if (state.superseded.some(({ keyId }) => keyId === pair.keyId)) return false;
+  const delivered = pairIn(target);
+  if (delivered === undefined) return true;
+  return delivered.keyId !== pair.keyId && delivered.revision < pair.revision;
+}
+
+function refusedFor({ rejection }: Observed, keyId: string, at: Moment): number {
+  return rejection?.keyId === keyId ? at.monotonic - rejection.since : 0;
+}
+
+/** An attempt whose pair is nowhere: find out whether keys were issued, and list them as lost. */
+export function recoverAttempt(seen: Observed, at: Moment, timing: Timing): Step | undefined {
+  const { state, account, recovery } = seen;
+  const { attempt } = state;
+  if (attempt === undefined || seen.armed === attempt.id) return undefined;
+  if (attemptPair(seen) !== undefined) return undefined;
+  if (account.kind !== "Ready") return { kind: "Rest", waiting: account };
+  const waiting = {
+    reason: "Recovering",
+    message: `Attempt ${attempt.id} to issue a key was interrupted; the account's keys tell whether one was issued.`,
+  };
+  if (recovery === undefined || recovery.attemptId !== attempt.id)
+    return { kind: "Rest", waiting, afterMs: timing.recoverySettleMs };
+  if (seen.secondRead !== undefined) return closeAttempt(seen, at);
+  const dueAt =
+    recovery.firstRead === undefined
+      ? recovery.since + timing.recoverySettleMs
+      : recovery.firstRead.at + timing.recoveryGapMs;
+  return at.monotonic >= dueAt
+    ? { kind: "ReadLeftovers" }
+    : { kind: "Rest", waiting, afterMs: dueAt - at.monotonic };
+}
+
+/** The pair that the open attempt led to, wherever it is. */
+function attemptPair({ state, held, staging, target }: Observed): IssuedPair | undefined {
+  if (held !== undefined && held.attemptId === state.attempt?.id) return held.pair;
+  if (staging.kind === "Ours" && attemptOf(staging) === state.attempt?.id) return staging.pair;
+  const delivered = pairIn(target);
+  return delivered?.revision === state.attempt?.revision ? delivered : undefined;
+}
+
+function closeAttempt(
+  { state, spec, recovery, secondRead, peerKeyIds }: Observed,
+  { now }: Moment,
+): Step | undefined {
+  const { attempt } = state;
+  if (attempt === undefined) return undefined;
+  const orphan = (keyId: string | undefined): OrphanedKey => ({
+    keyId,
+    attemptId: attempt.id,
+    observedAt: now,
+    expiresAt: expiryOf(Math.max(attempt.startedAt, now), spec.expiresInDays),
+  });
+  const first = recovery?.firstRead?.keyIds;
+  const second = secondRead?.keyIds;
+  if (attempt.knownKeyIds === undefined || (first === undefined && second === undefined))
+    return {
+      kind: "CloseAttempt",
+      orphans: [orphan(undefined)],
+      refund: false,
+      because: "the console does not list keys, so one must be assumed to be lost",
+    };
+  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds]);
+  const orphans = [...new Set([...(first ?? []), ...(second ?? [])])]
+    .filter((keyId) => !known.has(keyId))
+    .map(orphan);
+  return {
+    kind: "CloseAttempt",
+    orphans,
+    refund: orphans.length === 0,
+    because:
+      orphans.length === 0
+        ? "no key was issued"
+        : `issued, but the answer was lost: ${orphans.map(({ keyId }) => keyId).join(", ")}`,
+  };
+}
+
+/** Staging goes when its pair is delivered, given up, or broken beyond use. */
+function cleanStaging(seen: Observed): Step | undefined {
+  const { staging, state } = seen;
+  if (staging.kind !== "Ours") return undefined;
+  const { pair } = staging;
+  if (pair === undefined)
+    return { kind: "DeleteStaging", because: "it was edited and holds no key pair" };
+  const listed = [state.current, ...state.superseded, ...state.orphaned].some(
+    (key) => key?.keyId === pair.keyId,
+  );
+  return listed
+    ? { kind: "DeleteStaging", because: `key ${pair.keyId} is accounted for` }
+    : { kind: "ListStray", pair };
+}
+
+function carryOutAttempt({ state, armed }: Observed): Step | undefined {
+  return state.attempt !== undefined && state.attempt.id === armed
+    ? { kind: "IssueKey" }
+    : undefined;
+}
+
+function issue(seen: Observed, at: Moment, timing: Timing): Step | undefined {
+  const needs = firstFinding(mustIssue, seen, at, timing);
+  if (needs === undefined) return undefined;
+  const block = firstFinding(mustNotIssue, seen, at, needs);
+  if (block !== undefined) return rest(needs, block, at);
+  if (!seen.hasTurn) return { kind: "TakeTurn" };
+  if (seen.precheck === undefined) return { kind: "Precheck", because: needs };
+  return {
+    kind: "RecordAttempt",
+    because: needs,
+    knownKeyIds: seen.precheck.knownKeyIds,
+    revision: nextRevision(seen),
+  };
+}
+
+function rest(needs: Verdict, block: Block, { now }: Moment): Rest {
+  return {
+    kind: "Rest",
+    needs,
+    block,
+    ...(block.until === undefined ? {} : { afterMs: block.until - now }),
+  };
+}
+
+function nextRevision({ state, target, staging }: Observed): number {
+  return (
+    Math.max(
+      state.current?.revision ?? 0,
+      state.attempt?.revision ?? 0,
+      pairIn(target)?.revision ?? 0,
+      pairIn(staging)?.revision ?? 0,
+    ) + 1
+  );
+}
+
+/** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
+function renderSecret(seen: Observed, { now }: Moment): Step | undefined {
+  const { self, spec, account, target } = seen;
+  if (account.kind !== "Ready" || target.kind !== "Ours" || !isDelivered(seen)) return undefined;
+  const pair = pairIn(target);
+  if (pair === undefined) return undefined;
+  const previous = previousInUse(seen, now);
+  const wanted = targetSecret(self, spec, account.values, pair, previous);
+  return isAsWanted(target, wanted, self) ? undefined : { kind: "RenderSecret", pair, previous };
+}
+
+/** The previous pair, as long as the overlap lasts and the Secret still shows it. */
+function previousInUse({ spec, state, target }: Observed, now: number): Previous {
+  if (target.kind !== "Ours" || target.previous === undefined) return undefined;
+  const { previous } = target;
+  const key = state.superseded.find(({ keyId }) => keyId === previous.keyId);
+  return key !== undefined && now < overlapEnd(key, spec.rotation) ? previous : undefined;
+}
+
+/** A key in the Secret that was never tried, or that the console no longer lists, is tried. */
+function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | undefined {
+  const { state, account, target, triedAt } = seen;
+  const pair = pairIn(target);
+  if (pair === undefined || !isDelivered(seen) || account.kind !== "Ready") return undefined;
+  if (seen.provenKeyId === pair.keyId) return undefined;
+  const refused = seen.rejection?.keyId === pair.keyId;
+  const unproven = refused || state.current?.verifiedAt === undefined;
+  const missing = account.liveKeyIds?.includes(pair.keyId) === false;
+  if (!unproven && !missing) return undefined;
+  const retryMs = unproven ? timing.verifyRetryMs : timing.keyCheckMs;
+  const waitMs = triedAt === undefined ? 0 : Math.max(triedAt + retryMs - now, 0);
+  if (waitMs === 0 && seen.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
+  if (!unproven) return undefined;
+  return {
+    kind: "Rest",
+    waiting: {
+      reason: "Verifying",
+      message: `The console does not accept key ${pair.keyId}; it is tried again.`,
+    },
+    afterMs: Math.max(waitMs, timing.verifyRetryMs),
+  };
+}
+
+/** Ends superseded keys after the overlap, where the connection names the calls for it. */
+function retire({ spec, state, account, target }: Observed, { now }: Moment): Step | undefined {
+  const { current } = state;
+  if (account.kind !== "Ready" || current?.verifiedAt === undefined) return undefined;
+  if (pairIn(target)?.keyId !== current.keyId) return undefined;
+  const retiring = state.superseded.find(
+    (key) =>
+      canRetire(key, account) && now >= overlapEnd(key, spec.rotation) && now < key.expiresAt,
+  );
+  if (retiring === undefined) return undefined;
+  return {
+    kind: retiring.state === "Live" && account.canDisableKeys ? "DisableKey" : "DeleteKey",
+    keyId: retiring.keyId,
+  };
+}
+
+export function canRetire(
+  { state }: SupersededKey,
+  { canDisableKeys, canDeleteKeys }: { canDisableKeys: boolean; canDeleteKeys: boolean },
+): boolean {
+  if (state === "Live") return canDisableKeys || canDeleteKeys;
+  return state === "Disabled" && canDeleteKeys;
+}

@@ -1,0 +1,214 @@
+/** Small named rules: when a new key must be issued, and when none may be. Pure. */
+import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
+import type { Moment, Timing } from "./moment.ts";
+import type { Observed } from "./observed.ts";
+import { liveKeyCap, renewalTime, safetyLimit } from "./schedule.ts";
+import { secretNameOf, stagingName } from "./secret.ts";
+
+/** How soon to ask again whether an ApiKey of the same account is done. */
+const PEER_CHECK_MS = 2_000;
+
+/** Why a key is needed. */
+export interface Verdict {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Why no key may be issued now, and whether time or a person will change that. */
+export interface Block extends Verdict {
+  readonly state: "Stalled" | "Reconciling";
+  /** When to look again, where time helps. */
+  readonly until?: Instant;
+}
+
+export type IssuePolicy = (seen: Observed, at: Moment, timing: Timing) => Verdict | undefined;
+export type BlockPolicy = (seen: Observed, at: Moment, because: Verdict) => Block | undefined;
+
+/** In order: the first finding is the reason that users see. */
+export const mustIssue: readonly IssuePolicy[] = [
+  rotationIsRequested,
+  noKeyYet,
+  secretIsMissing,
+  secretIsReplaced,
+  secretIsBroken,
+  keyIsRefused,
+  keyHasExpired,
+  rotationIsDue,
+];
+
+export const mustNotIssue: readonly BlockPolicy[] = [
+  accountIsNotReady,
+  secretIsNotOurs,
+  stagingIsNotOurs,
+  lifetimeIsNotGranted,
+  budgetIsUsedUp,
+  tooManyLiveKeys,
+  peerIsUnsettled,
+];
+
+/** What the first policy with a finding found. */
+export function firstFinding<Finding, Args extends readonly unknown[]>(
+  policies: readonly ((...args: Args) => Finding | undefined)[],
+  ...args: Args
+): Finding | undefined {
+  for (const policy of policies) {
+    const finding = policy(...args);
+    if (finding !== undefined) return finding;
+  }
+  return undefined;
+}
+
+/** Whether a person asks for a new key and has not got one for this token yet. */
+export function rotationIsRequested({ self, state }: Observed): Verdict | undefined {
+  if (self.rotateToken === undefined || self.rotateToken === state.handledRotateToken)
+    return undefined;
+  return { reason: "RotationRequested", message: "A rotation was requested by annotation." };
+}
+
+function noKeyYet({ state, target }: Observed): Verdict | undefined {
+  if (state.current !== undefined || (target.kind === "Ours" && target.pair !== undefined))
+    return undefined;
+  return { reason: "NoKeyYet", message: "No key has been issued yet." };
+}
+
+function secretIsMissing({ self, spec, target }: Observed): Verdict | undefined {
+  if (target.kind !== "Absent") return undefined;
+  return {
+    reason: "SecretMissing",
+    message: `Secret ${secretNameOf(self.name, spec)} is gone, and with it the only copy of the key's secret.`,
+  };
+}
+
+function secretIsReplaced({ self, spec, target }: Observed): Verdict | undefined {
+  if (target.kind !== "Foreign") return undefined;
+  return {
+    reason: "SecretReplaced",
+    message: `Secret ${secretNameOf(self.name, spec)} was replaced by one that is not ours.`,
+  };
+}
+
+function secretIsBroken({ self, spec, state, target }: Observed): Verdict | undefined {
+  if (target.kind !== "Ours") return undefined;
+  const { pair } = target;
+  if (pair !== undefined && !state.superseded.some(({ keyId }) => keyId === pair.keyId))
+    return undefined;
+  return {
+    reason: "SecretEdited",
+    message: `Secret ${secretNameOf(self.name, spec)} was edited and no longer holds the key pair.`,
+  };
+}
+
+function keyIsRefused(
+  { state, rejection }: Observed,
+  at: Moment,
+  timing: Timing,
+): Verdict | undefined {
+  const { current } = state;
+  if (current === undefined || rejection?.keyId !== current.keyId) return undefined;
+  if (at.monotonic - rejection.since < timing.verifyPatienceMs) return undefined;
+  return {
+    reason: "KeyRefused",
+    message: `The console no longer accepts key ${current.keyId}.`,
+  };
+}
+
+function keyHasExpired({ state }: Observed, { now }: Moment): Verdict | undefined {
+  if (state.current === undefined || now < state.current.expiresAt) return undefined;
+  return {
+    reason: "KeyExpired",
+    message: `Key ${state.current.keyId} expired at ${toIso8601(state.current.expiresAt)}.`,
+  };
+}
+
+function rotationIsDue({ self, spec, state }: Observed, { now }: Moment): Verdict | undefined {
+  const { current } = state;
+  if (current === undefined) return undefined;
+  const due = renewalTime(current, spec.rotation, self.uid);
+  if (now < due) return undefined;
+  return { reason: "RotationDue", message: `Rotation was due at ${toIso8601(due)}.` };
+}
+
+function accountIsNotReady({ account }: Observed): Block | undefined {
+  if (account.kind === "Ready") return undefined;
+  return { reason: account.reason, message: account.message, state: "Reconciling" };
+}
+
+function secretIsNotOurs({ self, spec, target }: Observed): Block | undefined {
+  if (target.kind !== "Foreign" || (spec.secret.onExisting === "Adopt" && target.adoptable))
+    return undefined;
+  const advice = target.adoptable
+    ? "Delete it, choose another secret.name, or set secret.onExisting: Adopt."
+    : "Delete it or create an ApiKey with another secret.name.";
+  return {
+    reason: "SecretNotOurs",
+    message: `Secret ${secretNameOf(self.name, spec)} exists and is not this ApiKey's: ${target.why}. ${advice}`,
+    state: "Stalled",
+  };
+}
+
+function stagingIsNotOurs({ self, spec, staging }: Observed): Block | undefined {
+  if (staging.kind !== "Foreign") return undefined;
+  return {
+    reason: "SecretNotOurs",
+    message: `Secret ${stagingName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${staging.why}. Delete it.`,
+    state: "Stalled",
+  };
+}
+
+function lifetimeIsNotGranted({ spec, account }: Observed): Block | undefined {
+  if (account.kind !== "Ready" || spec.expiresInDays <= account.maxExpiresInDays) return undefined;
+  return {
+    reason: "LifetimeNotGranted",
+    message: `expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}.`,
+    state: "Stalled",
+  };
+}
+
+/** How many keys may still be issued today. */
+export function budgetLeft({ spec, state }: Observed, now: Instant): number {
+  const { issues } = state;
+  const used = issues === undefined || now >= issues.since + DAY ? 0 : issues.count;
+  return spec.maxIssuesPerDay - used;
+}
+
+function budgetIsUsedUp(seen: Observed, { now }: Moment, because: Verdict): Block | undefined {
+  if (budgetLeft(seen, now) > 0 || rotationIsRequested(seen) !== undefined) return undefined;
+  const until = (seen.state.issues?.since ?? now) + DAY;
+  return {
+    reason: "BudgetExceeded",
+    message: `${because.message} But ${seen.spec.maxIssuesPerDay} keys were issued since ${toIso8601(until - DAY)}, which is all that maxIssuesPerDay allows; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    state: "Reconciling",
+    until,
+  };
+}
+
+function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Block | undefined {
+  const { state, spec } = seen;
+  const { current } = state;
+  const ends = [
+    ...(current === undefined ? [] : [current.expiresAt]),
+    ...state.superseded.filter(({ state: s }) => s === "Live").map((key) => key.expiresAt),
+    ...state.orphaned.map((key) => key.expiresAt),
+  ].filter((end) => end > now);
+  const cap = liveKeyCap(spec);
+  if (ends.length < cap || rotationIsRequested(seen) !== undefined) return undefined;
+  // Without a usable key in the Secret, or shortly before its end, a consumer matters more than the cap.
+  if (current === undefined || now >= safetyLimit(current)) return undefined;
+  const until = Math.min(...ends);
+  return {
+    reason: "TooManyLiveKeys",
+    message: `${because.message} But ${ends.length} keys of this ApiKey are still alive at the console and only expiry ends them; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    state: "Reconciling",
+    until,
+  };
+}
+
+function peerIsUnsettled({ unsettledPeer }: Observed, { now }: Moment): Block | undefined {
+  if (unsettledPeer === undefined) return undefined;
+  return {
+    reason: "WaitingForPeer",
+    message: `ApiKey ${unsettledPeer} of the same service account is issuing; keys of one account are issued one after the other.`,
+    state: "Reconciling",
+    until: now + PEER_CHECK_MS,
+  };
+}

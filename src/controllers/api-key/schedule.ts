@@ -1,0 +1,85 @@
+/** When things are due in the life of a key. Pure; every time is an Instant, every span milliseconds. */
+import { createHash } from "node:crypto";
+import type { ApiKeySpec } from "../../api/api-key.ts";
+import { nextOpen } from "../../util/cron.ts";
+import { DAY, HOUR, type Instant, parseDuration } from "../../util/time.ts";
+
+/** The share of the lifetime that renewals of one day are spread over. */
+const JITTER_SHARE = 0.1;
+const DEFAULT_PERCENTAGE = 33;
+/** The least time consumers get to pick up a new Secret. */
+const MIN_OVERLAP = 5 * 60_000;
+
+export interface Lifetime {
+  readonly issuedAt: Instant;
+  readonly expiresAt: Instant;
+}
+
+/** A key's expiry, counted from the moment before it was asked for. */
+export function expiryOf(issuedAt: Instant, expiresInDays: number): Instant {
+  return issuedAt + expiresInDays * DAY;
+}
+
+/** A number in [0, 1) that is always the same for the same object and part. */
+export function stableFraction(uid: string, part = ""): number {
+  return createHash("sha256").update(`${uid}/${part}`).digest().readUInt32BE() / 2 ** 32;
+}
+
+/**
+ * When the key is to be renewed: before its expiry by the configured margin, earlier by a jitter that depends
+ * on the object alone, moved into a rotation window where there are any, but never past {@link safetyLimit}.
+ */
+export function renewalTime(
+  { issuedAt, expiresAt }: Lifetime,
+  rotation: ApiKeySpec["rotation"],
+  uid: string,
+): Instant {
+  const lifetime = expiresAt - issuedAt;
+  const latest = expiresAt - renewBefore(rotation, lifetime);
+  const jittered = latest - stableFraction(uid) * JITTER_SHARE * lifetime;
+  const due = Math.max(jittered, issuedAt + (latest - issuedAt) / 2);
+  return Math.round(inWindow(due, rotation, safetyLimit({ issuedAt, expiresAt })));
+}
+
+/** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
+export function safetyLimit({ issuedAt, expiresAt }: Lifetime): Instant {
+  return expiresAt - Math.max(JITTER_SHARE * (expiresAt - issuedAt), HOUR);
+}
+
+/** Until when the superseded key stays in use. */
+export function overlapEnd(
+  superseded: { readonly supersededAt: Instant; readonly expiresAt: Instant },
+  rotation: ApiKeySpec["rotation"],
+): Instant {
+  const overlap = Math.max(parseDuration(rotation.overlap) ?? DAY, MIN_OVERLAP);
+  return Math.min(superseded.supersededAt + overlap, superseded.expiresAt);
+}
+
+/**
+ * The most keys of one object that may be alive at once without a person asking: as many as an undisturbed
+ * rotation needs, and one more. Only expiry ends a key.
+ */
+export function liveKeyCap(spec: ApiKeySpec): number {
+  const lifetime = spec.expiresInDays * DAY;
+  const period = lifetime - renewBefore(spec.rotation, lifetime);
+  return Math.ceil(lifetime / Math.max(period, DAY / 24)) + 1;
+}
+
+function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {
+  const percentage = rotation.renewBeforePercentage ?? DEFAULT_PERCENTAGE;
+  const wanted =
+    rotation.renewBefore === undefined
+      ? (lifetime * percentage) / 100
+      : (parseDuration(rotation.renewBefore) ?? 0);
+  return Math.min(Math.max(wanted, HOUR), lifetime - HOUR);
+}
+
+function inWindow(due: Instant, rotation: ApiKeySpec["rotation"], limit: Instant): Instant {
+  const openings = rotation.windows
+    .map(({ schedule, timeZone, duration }) =>
+      nextOpen({ schedule, timeZone, durationMs: parseDuration(duration) ?? 0 }, due),
+    )
+    .filter((opening) => opening !== undefined);
+  if (openings.length === 0) return due;
+  return Math.min(Math.min(...openings), Math.max(limit, due));
+}
