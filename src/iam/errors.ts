@@ -70,13 +70,22 @@ export function commitOutcome(error: unknown): "NotCommitted" | "Unknown" {
   return !error.sent || REFUSED.has(error.code) ? "NotCommitted" : "Unknown";
 }
 
+const MAX_QUOTE = 256;
+
 /** Text of a server for a person to read: one line, bounded, without the secrets given. */
 export function quoteServerText(text: string, secrets: readonly Redacted[] = []): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
-  const clean = secrets.reduce(
-    (result, secret) =>
-      secret.reveal() === "" ? result : result.replaceAll(secret.reveal(), "<redacted>"),
-    line,
-  );
-  return clean.length <= 256 ? clean : `${clean.slice(0, 255)}…`;
+  // Longest first: a secret may contain another. Once more after joining the lines: it may have held breaks.
+  const longestFirst = secrets
+    .map((secret) => secret.reveal())
+    .filter((secret) => secret !== "")
+    .sort((one, other) => other.length - one.length);
+  const line = without(text.toWellFormed(), longestFirst)
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  const clean = without(line, longestFirst);
+  return clean.length <= MAX_QUOTE ? clean : `${clean.slice(0, MAX_QUOTE - 1).toWellFormed()}…`;
+}
+
+function without(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((result, secret) => result.replaceAll(secret, "<redacted>"), text);
 }

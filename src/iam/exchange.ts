@@ -1,0 +1,160 @@
+import type { HttpRequest, HttpResponse, SendHttp } from "../util/http.ts";
+import type { Clock } from "../util/time.ts";
+import type { Call } from "./call.ts";
+import { measureSkew } from "./clock-skew.ts";
+import { isIamError } from "./errors.ts";
+import {
+  codeOfStatus,
+  type Exchanged,
+  shapeFailure,
+  statusFailure,
+  transportFailure,
+  unsentFailure,
+} from "./failures.ts";
+import { type Identity, type Organization, organizationHeaders } from "./identity.ts";
+import { parseJson } from "./json.ts";
+import type { ClockSkew, Json, Operation } from "./model.ts";
+import { ShapeError } from "./shape-error.ts";
+import { Slots } from "./slots.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+export interface Limits {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+}
+
+export interface ExchangeOptions {
+  readonly baseUrl: string;
+  readonly organization: Organization;
+  readonly limits: Limits;
+  readonly mutationTimeoutMs: number;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly send: SendHttp;
+  readonly beforeMutation: (timeoutMs: number) => void;
+  readonly onRequest: (operation: Operation, code: string, seconds: number) => void;
+}
+
+const ONE_MIB = 1_024 * 1_024;
+const MAX_RECORD_BYTES = ONE_MIB;
+const MAX_LIST_BYTES = 8 * ONE_MIB;
+
+/**
+ * Sends calls, each once, within the connection's limits.
+ *
+ * *Guarantees*: a mutating call passes the fence right before it is sent, after every wait, and has its
+ * short deadline (S8); what fails before sending has `sent: false`; rejects with IamError only.
+ */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #slots: Slots;
+  readonly #bucket: TokenBucket;
+  #skew: ClockSkew | undefined;
+
+  constructor(options: ExchangeOptions) {
+    const { requestsPerSecond, burst, concurrency } = options.limits;
+    this.#options = options;
+    this.#slots = new Slots(concurrency);
+    this.#bucket = new TokenBucket({ perSecond: requestsPerSecond, burst, clock: options.clock });
+  }
+
+  get skew(): ClockSkew | undefined {
+    return this.#skew;
+  }
+
+  /** The answer, whatever its status. */
+  async send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    let isSending = false;
+    try {
+      return await this.#slots.run(async () => {
+        await this.#bucket.take(signal);
+        signal.throwIfAborted();
+        if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
+        isSending = true;
+        return await this.#transmit(call, identity, signal);
+      }, signal);
+    } catch (error) {
+      if (isSending || isIamError(error)) throw error;
+      throw signal.aborted
+        ? unsentFailure(call.operation, "it was cancelled")
+        : unsentFailure(call.operation, "changes are not allowed now", error);
+    }
+  }
+
+  async #transmit(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const { clock, send, onRequest } = this.#options;
+    const sentAt = clock.now();
+    const startedAt = clock.monotonic();
+    const finished = (code: string) =>
+      onRequest(call.operation, code, (clock.monotonic() - startedAt) / 1_000);
+    const request = this.#toRequest(call, identity, signal);
+    let response: HttpResponse;
+    try {
+      response = await send(request);
+    } catch (error) {
+      const failure = transportFailure(call.operation, error);
+      finished(failure.code);
+      throw failure;
+    }
+    finished(String(response.status));
+    const receivedAt = clock.now();
+    this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
+    const secrets = [...identity.secrets, ...(call.secrets ?? [])];
+    return { operation: call.operation, response, secrets, receivedAt };
+  }
+
+  #toRequest(call: Call, identity: Identity, signal: AbortSignal): HttpRequest {
+    const { baseUrl, organization, userAgent } = this.#options;
+    return {
+      method: call.method,
+      url: `${baseUrl.replace(/\/+$/, "")}${call.path}`,
+      headers: {
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "user-agent": userAgent,
+        ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(call.as === "nobody"
+          ? {}
+          : organizationHeaders(organization, call.ignoresPartition !== true)),
+        ...identity.headers.reveal(),
+      },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      timeoutMs: this.#timeoutOf(call),
+      maxBytes: call.isList ? MAX_LIST_BYTES : MAX_RECORD_BYTES,
+      signal,
+    };
+  }
+
+  #timeoutOf(call: Call): number {
+    const { limits, mutationTimeoutMs } = this.#options;
+    return call.isMutating ? Math.min(limits.timeoutMs, mutationTimeoutMs) : limits.timeoutMs;
+  }
+}
+
+/** Rejects an answer that is no success. */
+export function requireSuccess(exchanged: Exchanged): void {
+  const { status } = exchanged.response;
+  if (status < 200 || status >= 300) throw statusFailure(exchanged);
+}
+
+/** What a successful answer says; MalformedResponse where it is no JSON or `read` cannot use it. */
+export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T {
+  requireSuccess(exchanged);
+  try {
+    const json = parseJson(exchanged.response.body);
+    if (json === undefined) throw new ShapeError("the answer is not JSON, or nests too deep");
+    return read(json);
+  } catch (error) {
+    if (error instanceof ShapeError) throw shapeFailure(exchanged, error);
+    throw error;
+  }
+}
+
+/** Whether an answer shows that the console took the credentials. */
+export function provesCredentials({ response: { status } }: Exchanged): boolean {
+  if (status >= 200 && status < 300) return true;
+  const code = codeOfStatus(status);
+  return code === "PermissionDenied" || code === "NotFound" || code === "InvalidArgument";
+}

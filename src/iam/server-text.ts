@@ -1,0 +1,59 @@
+/** What the console says about a failure, wherever it says it: the spec shows no error body. */
+import { Redacted } from "../util/redacted.ts";
+import { isJsonObject, parseJson } from "./json.ts";
+import type { Json } from "./model.ts";
+
+export interface ServerText {
+  readonly message: string | undefined;
+  readonly requestId: string | undefined;
+  /** Values in the body that must not be quoted. */
+  readonly secrets: readonly Redacted[];
+}
+
+/** Reads a body of any kind. Never throws. */
+export function readServerText(body: Buffer): ServerText {
+  const json = parseJson(body);
+  if (json === undefined) {
+    return { message: plainText(body), requestId: undefined, secrets: [] };
+  }
+  const requestId = isJsonObject(json) ? textOf(json.requestId) : undefined;
+  return { message: messageOf(json), requestId, secrets: secretsIn(json) };
+}
+
+/** A text that is no page and no broken JSON, which might hold anything. */
+function plainText(body: Buffer): string | undefined {
+  const text = body.toString("utf8").trim();
+  return text === "" || /^[<{["]/.test(text) || text.includes("\uFFFD") ? undefined : text;
+}
+
+const MESSAGE_FIELDS = ["message", "detail", "error", "msg", "title", "reason", "result"] as const;
+
+function messageOf(json: Json): string | undefined {
+  if (typeof json === "string") return textOf(json);
+  if (Array.isArray(json)) {
+    const texts = json.flatMap((entry: Json) => messageOf(entry) ?? []);
+    return textOf(texts.join("; "));
+  }
+  if (!isJsonObject(json)) return undefined;
+  for (const field of MESSAGE_FIELDS) {
+    const text = messageOf(json[field] ?? null);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
+}
+
+const SECRET_FIELD = /secret|password|token/i;
+
+function secretsIn(json: Json): readonly Redacted[] {
+  if (Array.isArray(json)) return json.flatMap(secretsIn);
+  if (!isJsonObject(json)) return [];
+  return Object.entries(json).flatMap(([field, value]) =>
+    typeof value === "string" && SECRET_FIELD.test(field)
+      ? [new Redacted(value)]
+      : secretsIn(value),
+  );
+}
