@@ -13,13 +13,6 @@ import { type ResourceQuotaExport, resourceQuotaExportKind } from "../api/resour
 import { type ServiceAccount, serviceAccountKind } from "../api/service-account.ts";
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
 
-/** A core Secret as stored: values are base64. */
-export interface Secret extends KubeObject {
-  readonly type?: string;
-  readonly data?: Readonly<Record<string, string>>;
-  readonly immutable?: boolean;
-}
-
 export const clusterConnectionType = typeOf<ClusterConnection>(clusterConnectionKind);
 export const connectionType = typeOf<Connection>(connectionKind);
 export const serviceAccountType = typeOf<ServiceAccount>(serviceAccountKind);
@@ -27,21 +20,8 @@ export const apiKeyType = typeOf<ApiKey>(apiKeyKind);
 export const policyBindingType = typeOf<PolicyBinding>(policyBindingKind);
 export const resourceQuotaExportType = typeOf<ResourceQuotaExport>(resourceQuotaExportKind);
 
-export const secretType: ResourceType<Secret> = {
-  group: "",
-  version: "v1",
-  plural: "secrets",
-  kind: "Secret",
-  namespaced: true,
-};
-export const namespaceType: ResourceType = {
-  group: "",
-  version: "v1",
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
-
 function typeOf<T extends KubeObject>({ plural, kind, scope }: Kind): ResourceType<T> {
   return { group: GROUP, version: VERSION, plural, kind, namespaced: scope === "Namespaced" };
 }
+
+export { namespaceType, type Secret, secretType } from "../kube/resource-types.ts";

@@ -1,18 +1,22 @@
 /** The way from a connectionRef to a console client that the namespace may use. */
+import type { z } from "zod";
 import {
   type ClusterConnection,
+  type Connection,
   type ConnectionSpec,
   clusterConnectionKind,
   connectionKind,
+  type Grant,
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
+import type { Kind } from "../../api/kind.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { ConnectionLookup, Connections, Stores } from "../context.ts";
 import { clientIdentity } from "./client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant } from "./effective-grant.ts";
-import { createSessions, type Sessions, type SessionsOptions } from "./sessions.ts";
+import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**
  * After a start, objects come before their connection has been checked. Waiting this long for its first
@@ -34,62 +38,25 @@ export interface ConnectionsOptions extends SessionsOptions {
   readonly stores: Pick<Stores, "clusterConnections" | "connections" | "namespaces">;
 }
 
+type Found =
+  | { readonly ok: true; readonly uid: string; readonly spec: GrantingSpec; readonly grant: Grant }
+  | Refused;
+type Refused = Extract<ConnectionLookup, { ok: false }>;
+
 /** The registry that the connection controllers fill and every other controller asks. */
 export function createConnections(options: ConnectionsOptions): ConnectionRegistry {
-  const { stores, clock } = options;
   const sessions = createSessions(options);
-  const checks = createFirstChecks(clock);
-  const parsed = new WeakMap<object, ParsedSpec<GrantingSpec>>();
-
-  const find = ({ kind, name }: ConnectionRef, namespace: string) =>
-    kind === "Connection"
-      ? stores.connections.get({ namespace, name })
-      : stores.clusterConnections.get({ namespace: "", name });
-
-  const parse = (object: NonNullable<ReturnType<typeof find>>): ParsedSpec<GrantingSpec> => {
-    const known = parsed.get(object);
-    if (known !== undefined) return known;
-    const result: ParsedSpec<GrantingSpec> =
-      object.kind === "Connection"
-        ? parseSpec(connectionKind, object)
-        : parseSpec(clusterConnectionKind, object);
-    parsed.set(object, result);
-    return result;
-  };
-
-  const grantOf = ({ kind }: ConnectionRef, namespace: string, spec: GrantingSpec) =>
-    kind === "Connection"
-      ? ALL_RIGHTS
-      : effectiveGrant(
-          spec.grants ?? [],
-          namespace,
-          labelsOf(stores.namespaces.get({ namespace: "", name: namespace })),
-        );
-
+  const checks = createFirstChecks(options.clock);
+  const find = createFinder(options.stores);
   return {
     sessions,
     resolve: async (ref, namespace) => {
-      const title = titleOf(ref, namespace);
-      const before = find(ref, namespace);
-      if (before === undefined) return notFound(title);
       const key = connectionKey(ref, namespace);
+      const before = find(ref, namespace);
+      if (!before.ok) return before;
       await checks.wait(key);
-      const object = find(ref, namespace);
-      if (object === undefined) return notFound(title);
-      const spec = parse(object);
-      if (!spec.ok) return notReady(title, "InvalidSpec");
-      const grant = grantOf(ref, namespace, spec.spec);
-      if (grant === undefined) return notGranted(title, namespace);
-      const session = sessions.get(key);
-      if (
-        session === undefined ||
-        session.identity.uid !== object.metadata.uid ||
-        session.identity.spec !== clientIdentity(spec.spec)
-      ) {
-        return notReady(title, undefined);
-      }
-      if (!session.usable) return notReady(title, session.reason);
-      return { ok: true, access: { client: session.client, spec: spec.spec, grant } };
+      const found = find(ref, namespace);
+      return found.ok ? toAccess(titleOf(ref, namespace), found, sessions.get(key)) : found;
     },
     noteChecked: checks.note,
     forget: (key) => {
@@ -103,11 +70,49 @@ export function createConnections(options: ConnectionsOptions): ConnectionRegist
   };
 }
 
+function toAccess(
+  title: string,
+  { uid, spec, grant }: Extract<Found, { ok: true }>,
+  session: Session | undefined,
+): ConnectionLookup {
+  const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);
+  if (session === undefined || !isCurrent) return notReady(title, undefined);
+  return session.usable
+    ? { ok: true, access: { client: session.client, spec, grant } }
+    : notReady(title, session.reason);
+}
+
+/** Finds what the stores say about a connection and a namespace. */
+function createFinder(stores: ConnectionsOptions["stores"]) {
+  const parsed = new WeakMap<object, ParsedSpec<GrantingSpec>>();
+  const parse = (kind: Kind<z.ZodType<GrantingSpec>>, object: Connection | ClusterConnection) => {
+    const result = parsed.get(object) ?? parseSpec(kind, object);
+    parsed.set(object, result);
+    return result;
+  };
+  return (ref: ConnectionRef, namespace: string): Found => {
+    const title = titleOf(ref, namespace);
+    const { name } = ref;
+    const isOwn = ref.kind === "Connection";
+    const object = isOwn
+      ? stores.connections.get({ namespace, name })
+      : stores.clusterConnections.get({ namespace: "", name });
+    if (object === undefined) return notFound(title);
+    const result = parse(isOwn ? connectionKind : clusterConnectionKind, object);
+    if (!result.ok) return notReady(title, "InvalidSpec");
+    const labels = labelsOf(stores.namespaces.get({ namespace: "", name: namespace }));
+    const { spec } = result;
+    const grant = isOwn ? ALL_RIGHTS : effectiveGrant(spec.grants ?? [], namespace, labels);
+    if (grant === undefined) return notGranted(title, namespace);
+    return { ok: true, uid: object.metadata.uid, spec, grant };
+  };
+}
+
 function titleOf({ kind, name }: ConnectionRef, namespace: string): string {
   return kind === "Connection" ? `Connection ${namespace}/${name}` : `ClusterConnection ${name}`;
 }
 
-function notFound(title: string): ConnectionLookup {
+function notFound(title: string): Refused {
   return {
     ok: false,
     reason: "ConnectionNotFound",
@@ -116,7 +121,7 @@ function notFound(title: string): ConnectionLookup {
 }
 
 /** Says only the reason: the details are for those who may read the connection itself. */
-function notReady(title: string, reason: string | undefined): ConnectionLookup {
+function notReady(title: string, reason: string | undefined): Refused {
   return {
     ok: false,
     reason: "ConnectionNotReady",
@@ -127,7 +132,7 @@ function notReady(title: string, reason: string | undefined): ConnectionLookup {
   };
 }
 
-function notGranted(title: string, namespace: string): ConnectionLookup {
+function notGranted(title: string, namespace: string): Refused {
   return {
     ok: false,
     reason: "NotGranted",

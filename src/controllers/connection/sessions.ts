@@ -4,6 +4,7 @@ import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import type { ClientSettings } from "./client-settings.ts";
+import { loginReason } from "./login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
 
 /** Running calls of a replaced client get this long to finish. */
@@ -100,7 +101,7 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
         const session = sessions.get(key);
         if (session?.client !== client || !session.usable) return;
         const refusal = refuse(session.refusal, settings.credentials.kind, error, clock.now());
-        replace(key, { ...session, usable: false, reason: reasonOf(error), refusal });
+        replace(key, { ...session, usable: false, reason: loginReason(error), refusal });
         for (const listener of refused) listener(key);
       });
       return client;
@@ -141,8 +142,4 @@ export function refuse(
     until: Math.max(now + pause, error.retryAt ?? 0),
     message: error.message,
   };
-}
-
-function reasonOf({ code }: IamError): string {
-  return code === "MfaRequired" || code === "LoginPaused" ? code : "LoginFailed";
 }
