@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   commonStatus,
   consoleId,
+  consoleName,
   durationBetween,
   grantedPolicyId,
   objectName,
@@ -161,7 +162,7 @@ const connectionFields = {
   domainId: consoleId
     .optional()
     .meta({ description: "Sent in the header X-Domain-Id; defaults to orgId." }),
-  domainName: consoleId.meta({
+  domainName: consoleName.meta({
     description: "The organization's name, sent in the header X-Domain-Name.",
   }),
   partitionId: consoleId

@@ -20,13 +20,20 @@ export const objectName = matching(
   "must be the name of a Kubernetes object: lower-case letters, digits, '-' and '.', such as ci-bot",
 );
 
-const CONSOLE_ID = /^[A-Za-z0-9_]([!-.0-9:->@-~]*)$/;
+const CONSOLE_ID = /^[A-Za-z0-9_][-A-Za-z0-9._~:@+=,]*$/;
 
 /** An identifier of the console: opaque, but fit for a header and for one segment of a path. */
 export const consoleId = matching(
   z.string().max(256),
   CONSOLE_ID,
-  "must be an identifier of the console, such as org-1: it begins with a letter or digit and has no white space, '/', '?', '#' or non-ASCII character",
+  "must be an identifier of the console, such as org-1: a letter or digit, then letters, digits and any of - . _ ~ : @ + = ,",
+);
+
+/** A name of the console that is sent in a header. */
+export const consoleName = matching(
+  z.string().max(256),
+  /^[!-~]([ -~]*[!-~])?$/,
+  "must be printable ASCII without white space around it, since it is sent in a header",
 );
 
 /** As a grant names them: one policy, or any. */
