@@ -1,0 +1,123 @@
+/** Small HTTP servers for scrapes and probes. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Clock, SECOND } from "../util/time.ts";
+
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** Path → what it shows. Only GET and HEAD are answered. */
+export type Pages = Readonly<Record<string, () => Promise<Page> | Page>>;
+
+export interface HttpServer {
+  /** As bound, also where port 0 was asked for. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** All interfaces by default. */
+  readonly host?: string;
+  readonly port: number;
+  readonly pages: Pages;
+  readonly clock: Clock;
+}
+
+/** Resolves when the server listens; rejects where it cannot. */
+export async function serve({ host, port, pages, clock }: ServeOptions): Promise<HttpServer> {
+  const server = createServer(
+    {
+      maxHeaderSize: 8_192,
+      headersTimeout: 5 * SECOND,
+      requestTimeout: 10 * SECOND,
+      keepAliveTimeout: 30 * SECOND,
+      connectionsCheckingInterval: 5 * SECOND,
+    },
+    (request, response) => void answer(pages, request, response),
+  );
+  server.maxConnections = 64;
+  server.setTimeout(60 * SECOND);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  });
+  server.removeAllListeners("error").on("error", () => undefined);
+  return { port: (server.address() as AddressInfo).port, close: () => close(server, clock) };
+}
+
+/** `/metrics` out of `render`; scrapes that come together share one rendering, as it holds up the event loop. */
+export function metricsPages(render: () => Promise<string>, contentType: string): Pages {
+  let rendering: Promise<string> | undefined;
+  const renderOnce = () => {
+    rendering ??= render().finally(() => {
+      rendering = undefined;
+    });
+    return rendering;
+  };
+  return { "/metrics": async () => ({ status: 200, contentType, text: await renderOnce() }) };
+}
+
+/** A reason to fail, or `undefined` where all is well. */
+export type Check = () => string | undefined;
+export type Checks = Readonly<Record<string, Check>>;
+
+/** `/healthz` and `/readyz`: 200 where every check passes, 503 with the reasons otherwise. */
+export function probePages({ live, ready }: { live: Checks; ready: Checks }): Pages {
+  return { "/healthz": () => checkPage(live), "/readyz": () => checkPage(ready) };
+}
+
+function checkPage(checks: Checks): Page {
+  const results = Object.entries(checks).map(([name, check]) => [name, check()] as const);
+  const failed = results.some(([, reason]) => reason !== undefined);
+  const lines = results.map(([name, reason]) =>
+    reason === undefined ? `[+] ${name} ok` : `[-] ${name} failed: ${reason}`,
+  );
+  return plain(failed ? 503 : 200, [...lines, failed ? "failed" : "ok"].join("\n"));
+}
+
+async function answer(
+  pages: Pages,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  // A body is of no interest to anybody here.
+  request.resume();
+  const { status, contentType, text } = await pageFor(pages, request);
+  response.writeHead(status, {
+    "content-type": contentType,
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+  });
+  response.end(request.method === "HEAD" ? undefined : text);
+}
+
+async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Promise<Page> {
+  if (method !== "GET" && method !== "HEAD") return plain(405, "method not allowed");
+  const path = url.split("?", 1)[0] ?? "/";
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (page === undefined) return plain(404, "not found");
+  try {
+    return await page();
+  } catch {
+    return plain(500, "internal error");
+  }
+}
+
+function plain(status: number, text: string): Page {
+  return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
+}
+
+/** What is being answered may end; idle connections are closed at once. */
+function close(server: Server, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(SECOND, () => server.closeAllConnections());
+    server.close(() => {
+      cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

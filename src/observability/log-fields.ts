@@ -1,0 +1,87 @@
+/** Turns what is logged into bounded plain values. Nothing but what is named here gets into a line. */
+import type { LogFields } from "../util/log.ts";
+
+const MAX_TEXT = 2_048;
+const MAX_STACK = 4_096;
+const MAX_ITEMS = 50;
+const MAX_FIELDS = 40;
+const MAX_CAUSES = 3;
+
+/** Properties of errors that are known to hold no bodies and no secrets. */
+const errorFields = ["code", "reason", "status", "requestId", "operation"] as const;
+
+export type PlainValue = string | number | boolean | readonly string[] | PlainError;
+
+export interface PlainError {
+  readonly type: string;
+  readonly message?: string;
+  readonly stack?: string;
+  readonly cause?: PlainError;
+  readonly [field: string]: string | number | PlainError | undefined;
+}
+
+export function plainFields(fields: LogFields): Readonly<Record<string, PlainValue>> {
+  const plain = Object.entries(fields)
+    .slice(0, MAX_FIELDS)
+    .flatMap(([name, value]) => {
+      const kept = plainValue(value);
+      return kept === undefined ? [] : [[name, kept] as const];
+    });
+  return Object.fromEntries(plain);
+}
+
+/** Types do not hold at run time: an object that strayed in is named and not printed. */
+function plainValue(value: unknown): PlainValue | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (value instanceof Error) return plainError(value);
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(plainItem);
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  return plainItem(value);
+}
+
+function plainItem(item: unknown): string {
+  if (typeof item === "string") return bounded(item, MAX_TEXT);
+  return typeof item === "object" ? "<object>" : bounded(String(item), MAX_TEXT);
+}
+
+/** The allow-listed part of an error. */
+export function plainError(error: Error, depth = 0): PlainError {
+  const message = messageOf(error);
+  const stack = framesOf(error);
+  const { cause } = error;
+  return {
+    type: bounded(error.name, MAX_TEXT),
+    ...(message === undefined ? {} : { message }),
+    ...allowed(error),
+    ...(stack === "" ? {} : { stack }),
+    ...(cause instanceof Error && depth < MAX_CAUSES
+      ? { cause: plainError(cause, depth + 1) }
+      : {}),
+  };
+}
+
+/** A SyntaxError quotes the text that could not be parsed, which may be a body with a secret. */
+function messageOf(error: Error): string | undefined {
+  return error instanceof SyntaxError ? undefined : bounded(error.message, MAX_TEXT);
+}
+
+/** A stack begins with the message; only where it happened is kept. */
+function framesOf({ stack }: Error): string {
+  const frames = (stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return bounded(frames.map((line) => line.trim()).join("\n"), MAX_STACK);
+}
+
+function allowed(error: Error): Readonly<Record<string, string | number>> {
+  const values: Readonly<Record<string, unknown>> = { ...error };
+  const kept: Record<string, string | number> = {};
+  for (const field of errorFields) {
+    const value = values[field];
+    if (typeof value === "number") kept[field] = value;
+    if (typeof value === "string") kept[field] = bounded(value, MAX_TEXT);
+  }
+  return kept;
+}
+
+function bounded(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}…`;
+}
