@@ -1,0 +1,184 @@
+/**
+ * Finds the API server and proves who we are. The only run-time user of @kubernetes/client-node, and a
+ * dynamic one: loading it costs a third of a second and 60 MB. Its request path stays unused, since it opens a
+ * connection per request.
+ */
+import { access } from "node:fs/promises";
+import { getCACertificates } from "node:tls";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { type Clock, SECOND } from "../util/time.ts";
+
+export interface TlsMaterial {
+  readonly ca?: readonly string[];
+  readonly cert?: string;
+  readonly key?: string;
+  readonly passphrase?: string;
+  readonly serverName?: string;
+  readonly insecure: boolean;
+}
+
+/** What a connection and its requests are made with, as files and plugins had it a moment ago. */
+export interface Credentials {
+  readonly tls: TlsMaterial;
+  /** `authorization` and, rarely, impersonation. Secret. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface KubeEndpoint {
+  /** Without a trailing slash. */
+  readonly server: string;
+  /** An HTTP proxy named in the kubeconfig; the environment's proxies do not count for the API server. */
+  readonly proxyUrl: string | undefined;
+  /** Namespace of the context, or of the Pod. */
+  readonly namespace: string | undefined;
+  /**
+   * Read again every minute: kubelet renews tokens and authorities in place. `rejected` names the answer
+   * that got a 401, and has everything read again at once unless that has happened meanwhile.
+   */
+  credentials(rejected?: Credentials): Promise<Credentials>;
+}
+
+export interface KubeEndpointOptions {
+  /** Path of a kubeconfig. Without it: the Pod's own account, else the default kubeconfig. */
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly clock: Clock;
+  /** Where the Pod's files are mounted, below this folder. For tests. */
+  readonly rootDirectory?: string;
+}
+
+const TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+const KEEP_MS = 60 * SECOND;
+
+/** Rejects where there is no usable configuration, saying why. */
+export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<KubeEndpoint> {
+  const load = await loaderOf(options);
+  const config = load();
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error("the kubeconfig names no cluster for its current context");
+  const { proxyUrl } = cluster;
+  if (proxyUrl !== undefined && !/^https?:/.test(proxyUrl)) {
+    throw new Error("the kubeconfig's proxy-url is no HTTP proxy");
+  }
+  const source = new CredentialSource(load, config, options.clock);
+  // Broken files are found now rather than at the first call.
+  await source.get();
+  const context = config.getContextObject(config.getCurrentContext());
+  return {
+    server: cluster.server.replace(/\/+$/, ""),
+    proxyUrl,
+    namespace: context?.namespace?.trim(),
+    credentials: (rejected) => source.get(rejected),
+  };
+}
+
+async function loaderOf(options: KubeEndpointOptions): Promise<() => KubeConfig> {
+  const { kubeconfig, context, rootDirectory = "" } = options;
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const isInCluster = kubeconfig === undefined && (await exists(`${rootDirectory}${TOKEN_FILE}`));
+  return () => {
+    const config = new KubeConfig();
+    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+    // loadFromDefault would prefer a stray ~/.kube/config, and end at http://localhost:8080.
+    else if (isInCluster) config.loadFromCluster(rootDirectory);
+    else config.loadFromDefault();
+    if (context !== undefined) config.setCurrentContext(context);
+    return config;
+  };
+}
+
+/** Reads files and runs plugins seldom, and for all callers together. */
+class CredentialSource {
+  readonly #load: () => KubeConfig;
+  readonly #clock: Clock;
+  #config: KubeConfig;
+  #known: Credentials | undefined;
+  #readAt = 0;
+  #reading: Promise<Credentials> | undefined;
+
+  constructor(load: () => KubeConfig, config: KubeConfig, clock: Clock) {
+    this.#load = load;
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  get(rejected?: Credentials): Promise<Credentials> {
+    const known = this.#known;
+    const isFresh = known !== undefined && this.#clock.monotonic() - this.#readAt < KEEP_MS;
+    // Many requests are refused at once when a token expires; one of them reads.
+    if (isFresh && known !== rejected) return Promise.resolve(known);
+    this.#reading ??= this.#read(rejected !== undefined).finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #read(isRejected: boolean): Promise<Credentials> {
+    try {
+      // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's
+      // token has an expiry of its own, so it is asked again only when the token was refused.
+      if (isRejected || this.#config.getCurrentUser()?.exec === undefined)
+        this.#config = this.#load();
+      this.#known = await readCredentials(this.#config);
+    } catch (error) {
+      // A file that is being replaced is there again in a minute, and the old token may still do.
+      if (this.#known === undefined || isRejected) throw error;
+    }
+    this.#readAt = this.#clock.monotonic();
+    return this.#known;
+  }
+}
+
+function hasPlugin(config: KubeConfig): boolean {
+  const user = config.getCurrentUser();
+  // client-node's own name for a plain token file.
+  const isTokenFile = user?.authProvider?.name === "tokenFile";
+  return user?.exec !== undefined || (user?.authProvider !== undefined && !isTokenFile);
+}
+
+/** What client-node fills in; its own type is that of node:https. */
+interface HttpsOptions {
+  ca?: string | Buffer;
+  cert?: string | Buffer;
+  key?: string | Buffer;
+  passphrase?: string;
+  servername?: string;
+  rejectUnauthorized?: boolean;
+  headers?: Record<string, string>;
+  auth?: string;
+}
+
+async function readCredentials(config: KubeConfig): Promise<Credentials> {
+  const options: HttpsOptions = {};
+  await config.applyToHTTPSOptions(options as Parameters<KubeConfig["applyToHTTPSOptions"]>[0]);
+  const { ca, cert, key, passphrase, servername, rejectUnauthorized, auth, headers = {} } = options;
+  return {
+    tls: {
+      // An explicit authority replaces every other one, also those of NODE_EXTRA_CA_CERTS.
+      ...(ca === undefined ? {} : { ca: [ca.toString(), ...getCACertificates("extra")] }),
+      ...(cert === undefined ? {} : { cert: cert.toString() }),
+      ...(key === undefined ? {} : { key: key.toString() }),
+      ...(passphrase === undefined ? {} : { passphrase }),
+      ...(servername === undefined ? {} : { serverName: servername }),
+      insecure: rejectUnauthorized === false,
+    },
+    headers: cleanHeaders(headers, auth),
+  };
+}
+
+/** Token files end in a newline, which no header may. */
+function cleanHeaders(
+  headers: Readonly<Record<string, string>>,
+  auth: string | undefined,
+): Readonly<Record<string, string>> {
+  const clean = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]);
+  const basic = auth === undefined ? [] : [["authorization", `Basic ${btoa(auth)}`]];
+  return Object.fromEntries([...basic, ...clean]);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
