@@ -117,8 +117,7 @@ class CredentialSource {
     try {
       // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's
       // token has an expiry of its own, so it is asked again only when the token was refused.
-      if (isRejected || this.#config.getCurrentUser()?.exec === undefined)
-        this.#config = this.#load();
+      if (isRejected || !hasPlugin(this.#config)) this.#config = this.#load();
       this.#known = await readCredentials(this.#config);
     } catch (error) {
       // A file that is being replaced is there again in a minute, and the old token may still do.

@@ -5,6 +5,7 @@ import type {
   ApplyOptions,
   CallOptions,
   KubeClient,
+  ListOptions,
   Preconditions,
   WriteOptions,
 } from "./client.ts";
