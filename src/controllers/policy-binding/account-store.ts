@@ -1,0 +1,84 @@
+/** The queue's view: service accounts by key, whether they exist or are merely named by a PolicyBinding. */
+import { isDeepStrictEqual } from "node:util";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Store, StoreChange } from "../../kube/store.ts";
+import { isMoreThanStatus } from "../../runtime/predicate.ts";
+import { indexes, type Stores } from "../context.ts";
+
+/** Names a ServiceAccount, which may not exist. */
+export type AccountRef = KubeObject;
+
+/**
+ * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store: it holds the key
+ * of every ServiceAccount and of every one that a PolicyBinding names. Whether the caches have seen our own
+ * writes is asked by the reconciler itself, of all the objects that it decides on.
+ */
+export function createAccountStore(
+  stores: Pick<Stores, "serviceAccounts" | "policyBindings">,
+): Store<AccountRef> {
+  const { serviceAccounts, policyBindings } = stores;
+  const exists = (key: ObjectKey) =>
+    serviceAccounts.get(key) !== undefined ||
+    policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
+  return {
+    get synced() {
+      return serviceAccounts.synced && policyBindings.synced;
+    },
+    get allCurrent() {
+      return serviceAccounts.allCurrent && policyBindings.allCurrent;
+    },
+    get: (key) => (exists(key) ? toRef(key) : undefined),
+    list: () => {
+      const keys = [
+        ...serviceAccounts.list().map(keyOf),
+        ...policyBindings.list().flatMap((binding) => accountKey(binding) ?? []),
+      ];
+      return [...new Map(keys.map((key) => [keyText(key), toRef(key)])).values()];
+    },
+    byIndex: () => [],
+    noteWrite: () => undefined,
+    isCurrent: () => true,
+    subscribe: (listener) => {
+      const wake = (key: ObjectKey | undefined) => {
+        if (key !== undefined) listener({ key, old: undefined, new: toRef(key) });
+      };
+      const stops = [
+        serviceAccounts.subscribe((change) => {
+          if (accountMatters(change)) wake(change.key);
+        }),
+        policyBindings.subscribe((change) => {
+          const binding = change.new ?? change.old;
+          if (binding !== undefined && isMoreThanStatus(change)) wake(accountKey(binding));
+        }),
+      ];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
+}
+
+function toRef({ namespace, name }: ObjectKey): AccountRef {
+  return { metadata: { namespace, name } };
+}
+
+/** The ServiceAccount that a stored PolicyBinding names; `undefined` where its spec names none. */
+export function accountKey({ metadata, spec }: PolicyBinding): ObjectKey | undefined {
+  const name = (spec as Partial<PolicyBinding["spec"]> | undefined)?.serviceAccountRef?.name;
+  return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
+}
+
+/** The account's readiness and identity matter; what this controller reports about it does not. */
+function accountMatters(change: StoreChange<ServiceAccount>): boolean {
+  return (
+    isMoreThanStatus(change) ||
+    !isDeepStrictEqual(withoutBindings(change.old), withoutBindings(change.new))
+  );
+}
+
+function withoutBindings(account: ServiceAccount | undefined): object {
+  const { bindings: _, ...rest } = account?.status ?? {};
+  return rest;
+}

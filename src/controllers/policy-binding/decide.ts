@@ -1,0 +1,167 @@
+/** What the console should hold for one account, and whether a PUT is needed to get there. Pure. */
+import type { LiveBindings } from "../../iam/model.ts";
+import type { PolicySet } from "./policy-set.ts";
+import { common, contains, sameSet, union, without } from "./policy-set.ts";
+import type { AccountView, BindingView, Problem } from "./view.ts";
+
+export interface Seen {
+  readonly account: AccountView;
+  /** Every PolicyBinding of the account, those being deleted included. */
+  readonly bindings: readonly BindingView[];
+  readonly live: LiveBindings;
+  /** The console refused a union without naming the culprit: new policies go one object at a time. */
+  readonly isolating: boolean;
+}
+
+export interface Decision {
+  /** The whole set to submit; `undefined` where the console is as it should be, or must be left alone. */
+  readonly sync: PolicySet | undefined;
+  /** What is bound once this decision is carried out. */
+  readonly bound: PolicySet;
+  /** Of these, what PolicyBindings account for. */
+  readonly ours: PolicySet;
+  readonly foreign: PolicySet;
+  /** What each live PolicyBinding has bound, by uid. */
+  readonly shares: ReadonlyMap<string, PolicySet>;
+  /** Live objects whose policies are not bound yet because others are tried first, by uid. */
+  readonly postponed: ReadonlySet<string>;
+  /** Why the console is left alone although it may not be as declared. */
+  readonly hold: Problem | undefined;
+}
+
+/** As many as a status can name; nothing bound may be missing from the record. */
+export const MAX_POLICIES = 1_000;
+
+export function decide(seen: Seen): Decision {
+  const { account, bindings } = seen;
+  const known = knownLive(seen);
+  if (known === undefined) return held(seen, [], bindingsUnreadable);
+
+  const candidates = newcomers(bindings, known);
+  const turn = seen.isolating ? new Set(candidates.slice(0, 1)) : new Set(candidates);
+  const postponed = new Set(candidates.filter((uid) => !turn.has(uid)));
+  const shares = new Map(
+    bindings
+      .filter(({ stage }) => stage === "Live")
+      .map((binding) => [binding.uid, share(binding, known, postponed)] as const),
+  );
+  const wanted = union(...shares.values());
+  const foreign = without(known, wanted, attributed(bindings, wanted));
+  const target = account.suspendAccess
+    ? []
+    : account.foreignPolicies === "Remove"
+      ? wanted
+      : union(common(known, [...wanted, ...foreign]), wanted);
+  if (target.length > MAX_POLICIES) return held(seen, known, tooManyPolicies);
+  if (!mayBeEmptied(seen) && target.length === 0 && known.length > 0) {
+    return { ...settled(shares, known), sync: undefined, postponed, hold: undefined };
+  }
+  return {
+    ...settled(account.suspendAccess ? emptied(shares) : shares, target),
+    sync: isDifferent(seen, known, target) ? target : undefined,
+    postponed,
+    hold: undefined,
+  };
+}
+
+/** The record as if the console had just answered it: what a pass without a call believes. */
+export function believed({ record }: AccountView): LiveBindings {
+  return { readable: true, policyIds: union(record.ours ?? [], record.foreign) };
+}
+
+/**
+ * What is bound, as far as this pass may rely on it. An unreadable answer is replaced by the record where
+ * nothing of somebody else's can be harmed: an account that we created, or one whose foreign policies are
+ * to go anyway.
+ */
+function knownLive({ account, bindings, live }: Seen): PolicySet | undefined {
+  if (live.readable) return [...new Set(live.policyIds)];
+  const { created, foreignPolicies, suspendAccess, record } = account;
+  if (!created && foreignPolicies === "Keep" && !suspendAccess) return undefined;
+  return union(record.ours ?? [], record.foreign, ...bindings.map(({ applied }) => applied));
+}
+
+function isDifferent(
+  { account, bindings, live }: Seen,
+  known: PolicySet,
+  target: PolicySet,
+): boolean {
+  if (live.readable) return !sameSet(known, target);
+  const { record, suspendAccess } = account;
+  if (record.ours === undefined) return target.length > 0 || suspendAccess;
+  // An intent that the record does not cover may or may not have reached the console.
+  const intended = union(...bindings.map(({ applied }) => applied));
+  return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);
+}
+
+/** Live objects, oldest first, that bring policies which are not bound yet. */
+function newcomers(bindings: readonly BindingView[], known: PolicySet): readonly string[] {
+  return bindings
+    .filter((binding) => isActive(binding) && !contains(known, binding.policyIds))
+    .map(({ uid }) => uid);
+}
+
+/** Whether an object's wish counts; otherwise what it bound before merely stays. */
+export function isActive({ stage, suspended, problem }: BindingView): boolean {
+  return stage === "Live" && !suspended && problem === undefined;
+}
+
+function share(binding: BindingView, known: PolicySet, postponed: ReadonlySet<string>): PolicySet {
+  if (!isActive(binding)) return common(binding.applied, known);
+  if (!postponed.has(binding.uid)) return binding.policyIds;
+  return common(union(binding.policyIds, binding.applied), known);
+}
+
+/** What existing PolicyBindings have bound and do not leave behind: the only policies that may go. */
+function attributed(bindings: readonly BindingView[], wanted: PolicySet): PolicySet {
+  const applied = (stages: readonly string[]) =>
+    union(...bindings.filter(({ stage }) => stages.includes(stage)).map((one) => one.applied));
+  const released = without(applied(["Releasing"]), wanted);
+  return without(applied(["Live", "Revoking"]), released);
+}
+
+/** S11: an empty list needs a person's word, not merely nothing to bind. */
+function mayBeEmptied({ account, bindings }: Seen): boolean {
+  return (
+    account.suspendAccess ||
+    bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0)
+  );
+}
+
+function settled(
+  shares: ReadonlyMap<string, PolicySet>,
+  bound: PolicySet,
+): Pick<Decision, "shares" | "bound" | "ours" | "foreign"> {
+  const ours = common(bound, [...shares.values()].flat());
+  return { shares, bound, ours, foreign: without(bound, ours) };
+}
+
+function emptied(shares: ReadonlyMap<string, PolicySet>): ReadonlyMap<string, PolicySet> {
+  return new Map([...shares.keys()].map((uid) => [uid, []]));
+}
+
+function held({ account, bindings }: Seen, known: PolicySet, hold: Problem): Decision {
+  const shares = new Map(
+    bindings.filter(({ stage }) => stage === "Live").map(({ uid, applied }) => [uid, applied]),
+  );
+  return {
+    sync: undefined,
+    bound: known.length > 0 ? known : union(account.record.ours ?? [], account.record.foreign),
+    ours: account.record.ours ?? [],
+    foreign: account.record.foreign,
+    shares,
+    postponed: new Set(),
+    hold,
+  };
+}
+
+const bindingsUnreadable: Problem = {
+  reason: "BindingsUnreadable",
+  message:
+    "The console's answer about the policies bound to this imported account cannot be read, so a change could unbind somebody else's. Nothing is written. Set foreignPolicies: Remove on the ServiceAccount if its PolicyBindings are the whole truth.",
+};
+
+const tooManyPolicies: Problem = {
+  reason: "TooManyPolicies",
+  message: `More than ${MAX_POLICIES} policies would be bound to the account; nothing is written.`,
+};

@@ -1,0 +1,30 @@
+/** Sets of policy ids as lists without repetition, in the order in which they were first seen. */
+export type PolicySet = readonly string[];
+
+export function union(...sets: readonly PolicySet[]): PolicySet {
+  return [...new Set(sets.flat())];
+}
+
+export function without(set: PolicySet, ...others: readonly PolicySet[]): PolicySet {
+  const left = new Set(others.flat());
+  return set.filter((id) => !left.has(id));
+}
+
+export function common(set: PolicySet, other: PolicySet): PolicySet {
+  const kept = new Set(other);
+  return set.filter((id) => kept.has(id));
+}
+
+export function contains(set: PolicySet, subset: PolicySet): boolean {
+  return without(subset, set).length === 0;
+}
+
+export function sameSet(a: PolicySet, b: PolicySet): boolean {
+  return contains(a, b) && contains(b, a);
+}
+
+/** At most ten ids for a person to read. */
+export function listed(set: PolicySet): string {
+  const shown = set.slice(0, 10).join(", ");
+  return set.length > 10 ? `${shown} and ${set.length - 10} more` : shown;
+}

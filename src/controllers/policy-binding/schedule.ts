@@ -1,0 +1,54 @@
+/** When the console is asked although nothing has changed. Pure. */
+import { HOUR, type Instant, MINUTE, parseInstant } from "../../util/time.ts";
+
+const DRIFT_INTERVAL = 10 * MINUTE;
+/** After a correction somebody may be at work on the other side: look again soon. */
+const RECHECK_INTERVAL = MINUTE;
+const CONTENTION_WINDOW = HOUR;
+const MAX_CORRECTIONS = 5;
+/** `syncedAt` is written again only when it is this old, so that an idle operator writes nothing. */
+const REFRESH_SYNCED_AT = HOUR;
+
+/**
+ * The drift check that follows a look at `lookedAt`. Checks sit on a grid of ten minutes that each account
+ * shifts by its uid: they spread out, and a restart moves none of them.
+ */
+export function nextDriftCheck(
+  uid: string,
+  lookedAt: Instant,
+  corrections: readonly Instant[],
+  now: Instant,
+): Instant {
+  const phase = hash(uid) % DRIFT_INTERVAL;
+  const slot = Math.floor((lookedAt - phase) / DRIFT_INTERVAL);
+  const regular = phase + (slot + 1) * DRIFT_INTERVAL;
+  return recent(corrections, now).length === 0
+    ? regular
+    : Math.min(regular, lookedAt + RECHECK_INTERVAL);
+}
+
+/** When drift may be corrected again; `undefined` where it may be at once. */
+export function contendedUntil(corrections: readonly Instant[], now: Instant): Instant | undefined {
+  const inWindow = recent(corrections, now);
+  if (inWindow.length < MAX_CORRECTIONS) return undefined;
+  return Math.max(...inWindow) + CONTENTION_WINDOW;
+}
+
+/** The corrections that still count; a clock that was set back counts none twice. */
+export function recent(corrections: readonly Instant[], now: Instant): readonly Instant[] {
+  return corrections.filter((at) => at <= now && at > now - CONTENTION_WINDOW);
+}
+
+export function isStale(syncedAt: string | undefined, now: Instant): boolean {
+  const at = parseInstant(syncedAt);
+  return at === undefined || at > now || now - at >= REFRESH_SYNCED_AT;
+}
+
+/** FNV-1a over UTF-16 units: well spread, the same everywhere. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  return value >>> 0;
+}

@@ -1,0 +1,180 @@
+/** What the decision needs to know, parsed out of stored objects. Pure. */
+import { findCondition, isTrue } from "../../api/conditions.ts";
+import { annotations, FINALIZER } from "../../api/meta.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import { type PolicyBinding, policyBindingKind } from "../../api/policy-binding.ts";
+import {
+  type ServiceAccount,
+  type ServiceAccountSpec,
+  serviceAccountKind,
+} from "../../api/service-account.ts";
+import type { PolicySet } from "./policy-set.ts";
+import { common } from "./policy-set.ts";
+
+/** Why something cannot be done; only a change by a person helps. */
+export interface Problem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What `status.bindings` of a ServiceAccount says: how the last finished sync left the console. */
+export interface BindingsRecord {
+  /** `undefined` where no sync has finished yet, or the record is lost. */
+  readonly ours: PolicySet | undefined;
+  readonly foreign: PolicySet;
+  readonly syncedAt: string | undefined;
+}
+
+export interface AccountView {
+  readonly uid: string;
+  readonly tpn: string;
+  readonly orgId: string;
+  /** Created by the operator, so that nobody else can have bound anything before it did. */
+  readonly created: boolean;
+  readonly foreignPolicies: "Keep" | "Remove";
+  readonly suspendAccess: boolean;
+  readonly record: BindingsRecord;
+}
+
+/** What may be done for the account that a set of PolicyBindings names. */
+export type Standing =
+  /** There is no such account any more: nothing to revoke, nothing to wait for. */
+  | { readonly kind: "Gone"; readonly message: string }
+  /** Its own controller unbinds everything: PolicyBindings just let go. */
+  | { readonly kind: "Leaving" }
+  | ({ readonly kind: "Waiting" } & Problem)
+  | {
+      readonly kind: "Usable";
+      readonly account: AccountView;
+      readonly spec: ServiceAccountSpec;
+    };
+
+/**
+ * How far a PolicyBinding is in its life. Only `Revoking` takes policies away: it is being deleted, still
+ * carries our finalizer, and asks for it (S20).
+ */
+export type Stage = "Live" | "Revoking" | "Releasing";
+
+export interface BindingView {
+  readonly uid: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly policyIds: PolicySet;
+  /** What this object has bound, or was about to bind, as far as it is recorded. */
+  readonly applied: PolicySet;
+  readonly stage: Stage;
+  /** Carries our finalizer. */
+  readonly held: boolean;
+  readonly deletedAt: string | undefined;
+  readonly suspended: boolean;
+  readonly problem: Problem | undefined;
+  readonly requestedAt: string | undefined;
+  readonly handledAt: string | undefined;
+}
+
+export function toStanding(account: ServiceAccount | undefined, name: string): Standing {
+  if (account === undefined) {
+    return { kind: "Gone", message: `There is no ServiceAccount ${name} in this namespace.` };
+  }
+  const parsed = parseSpec(serviceAccountKind, account);
+  if (!parsed.ok) return waiting(`The spec of ServiceAccount ${name} is invalid.`);
+  const { spec } = parsed;
+  if (revokesItself(account, spec)) return { kind: "Leaving" };
+  if (spec.suspend) {
+    return {
+      kind: "Waiting",
+      reason: "ServiceAccountSuspended",
+      message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+    };
+  }
+  return toUsable(account, spec, name);
+}
+
+function toUsable(account: ServiceAccount, spec: ServiceAccountSpec, name: string): Standing {
+  const { tpn, orgId, origin, bindings, conditions } = account.status ?? {};
+  const ready = findCondition(conditions, "Ready");
+  const deleting = account.metadata.deletionTimestamp !== undefined;
+  // While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge.
+  const inCharge = isTrue(conditions, "Ready") || (deleting && ready?.reason === "InUse");
+  if (!inCharge || tpn === undefined || orgId === undefined) {
+    return waiting(
+      `ServiceAccount ${name} is not ready${ready === undefined ? "" : ` (${ready.reason})`}.`,
+    );
+  }
+  return {
+    kind: "Usable",
+    spec,
+    account: {
+      uid: account.metadata.uid,
+      tpn,
+      orgId,
+      created: origin === "Created",
+      foreignPolicies: spec.foreignPolicies,
+      suspendAccess: spec.suspendAccess,
+      record: {
+        ours: bindings?.policyIds,
+        foreign: bindings?.foreignPolicyIds ?? [],
+        syncedAt: bindings?.syncedAt,
+      },
+    },
+  };
+}
+
+function revokesItself(
+  { metadata, status }: ServiceAccount,
+  { deletionPolicy, saId }: ServiceAccountSpec,
+): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  const imported = status?.origin === undefined ? saId !== undefined : status.origin === "Imported";
+  return (deletionPolicy ?? (imported ? "Retain" : "Revoke")) !== "Retain";
+}
+
+function waiting(message: string): Standing {
+  return { kind: "Waiting", reason: "WaitingForServiceAccount", message };
+}
+
+export function toBindingView(
+  binding: PolicyBinding,
+  recorded: PolicySet,
+  grantedIds: PolicySet | undefined,
+): BindingView {
+  const { metadata, status } = binding;
+  const parsed = parseSpec(policyBindingKind, binding);
+  const policyIds = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
+  const suspended = parsed.ok && parsed.spec.suspend;
+  const held = metadata.finalizers?.includes(FINALIZER) ?? false;
+  return {
+    uid: metadata.uid,
+    name: metadata.name,
+    generation: metadata.generation ?? 0,
+    policyIds,
+    // A lost status is made up for by the account's record, never by the spec alone (S11).
+    applied: status?.appliedPolicyIds ?? (held ? common(policyIds, recorded) : []),
+    stage: toStage(binding, held, suspended),
+    held,
+    deletedAt: metadata.deletionTimestamp,
+    suspended,
+    problem: parsed.ok
+      ? notGranted(policyIds, grantedIds)
+      : { reason: "InvalidSpec", message: parsed.message },
+    requestedAt: metadata.annotations?.[annotations.reconcileRequestedAt],
+    handledAt: status?.lastHandledReconcileAt,
+  };
+}
+
+function toStage({ metadata, spec }: PolicyBinding, held: boolean, suspended: boolean): Stage {
+  if (metadata.deletionTimestamp === undefined) return "Live";
+  // Read raw: a person who asked to retain is believed even where the rest of the spec is invalid.
+  const retain = (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
+  return !held || suspended || retain ? "Releasing" : "Revoking";
+}
+
+function notGranted(policyIds: PolicySet, granted: PolicySet | undefined): Problem | undefined {
+  if (granted === undefined || granted.includes("*")) return undefined;
+  const refused = policyIds.filter((id) => !granted.includes(id));
+  if (refused.length === 0) return undefined;
+  return {
+    reason: "PolicyNotGranted",
+    message: `The connection does not grant this namespace the policies ${refused.slice(0, 10).join(", ")}. Nothing new is bound for this object; what it bound before stays until it is deleted or its policyIds change. Ask the administrator of the connection for a grant.`,
+  };
+}
