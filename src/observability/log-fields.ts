@@ -41,7 +41,7 @@ function plainValue(value: unknown): PlainValue | undefined {
 
 function plainItem(item: unknown): string {
   if (typeof item === "string") return bounded(item, MAX_TEXT);
-  return typeof item === "object" ? "<object>" : bounded(String(item), MAX_TEXT);
+  return typeof item === "number" ? String(item) : `<${typeof item}>`;
 }
 
 /** The allow-listed part of an error. */
@@ -72,10 +72,9 @@ function framesOf({ stack }: Error): string {
 }
 
 function allowed(error: Error): Readonly<Record<string, string | number>> {
-  const values: Readonly<Record<string, unknown>> = { ...error };
   const kept: Record<string, string | number> = {};
   for (const field of errorFields) {
-    const value = values[field];
+    const value: unknown = Reflect.get(error, field);
     if (typeof value === "number") kept[field] = value;
     if (typeof value === "string") kept[field] = bounded(value, MAX_TEXT);
   }

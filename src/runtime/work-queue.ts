@@ -86,9 +86,9 @@ export class WorkQueue {
     };
     // One that is due already keeps its place.
     if (old !== undefined && old.due === plan.due && old.priority === plan.priority) return;
-    if (old !== undefined) this.#unplace(old);
+    const wasDue = old !== undefined && this.#unplace(old);
     this.#plans.set(key, plan);
-    if (!this.#running.has(key)) this.#place(plan, old !== undefined && this.#isDue(old));
+    if (!this.#running.has(key)) this.#place(plan, wasDue);
     this.#dispatch();
   }
 
@@ -179,10 +179,6 @@ export class WorkQueue {
     return hold;
   }
 
-  #isDue(plan: Plan): boolean {
-    return this.#ready[plan.priority].has(plan);
-  }
-
   #place(plan: Plan, wasDue: boolean): void {
     if (plan.due > this.#clock.monotonic()) {
       this.#later.push(plan);
@@ -192,14 +188,18 @@ export class WorkQueue {
     if (!wasDue) this.#hooks.onDue?.();
   }
 
-  #unplace(plan: Plan): void {
+  /** Says whether the plan was due. */
+  #unplace(plan: Plan): boolean {
     this.#later.remove(plan);
-    this.#ready[plan.priority].delete(plan);
+    return this.#ready[plan.priority].delete(plan);
   }
 
   /** Moves what has fallen due, hands out what it can, and sets the one timer. */
   #dispatch(): void {
-    if (this.#closed) return;
+    if (this.#closed) {
+      this.#wakeIdlers();
+      return;
+    }
     const now = this.#clock.monotonic();
     for (let plan = this.#later.first(); plan && plan.due <= now; plan = this.#later.first()) {
       this.#later.remove(plan);
