@@ -84,6 +84,7 @@ class HttpKubeClient implements KubeClient {
     });
   }
 
+  /** Caveat: of a missing object, a resourceVersion without a uid refuses nothing, the server creates it. */
   async apply<T extends KubeObject>(
     type: ResourceType<T>,
     object: KubeObject & object,

@@ -19,8 +19,10 @@ export function withoutSecretValues(message: string, body: object | undefined): 
     .reduce((text, value) => text.replaceAll(value, "<redacted>"), message);
 }
 
-function valuesOf(map: unknown): readonly string[] {
-  return isRecord(map) ? Object.values(map).filter((value) => typeof value === "string") : [];
+/** At any depth: a value of the wrong type is quoted as well. */
+function valuesOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(valuesOf) : [];
 }
 
 const decode = (value: string) => Buffer.from(value, "base64").toString("utf8");

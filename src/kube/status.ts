@@ -14,6 +14,8 @@ export interface ServerStatus {
   readonly retryAfterSeconds?: number;
   /** Whether the resource version asked for lies in the server's future. */
   readonly versionTooLarge: boolean;
+  /** Whether the object is not the one that was meant. */
+  readonly uidDiffers: boolean;
 }
 
 export interface Refusal {
@@ -31,7 +33,9 @@ export function toKubeError(refusal: Refusal): KubeError {
   const retryAt = retryAtOf(headers["retry-after"], serverStatus?.retryAfterSeconds, now);
   const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;
   const said = bounded(serverStatus?.message ?? "");
-  return new KubeError(codeOf(status, reason), `${attempted}: ${said || `status ${status}`}`, {
+  // The server sees a UID that was given as a precondition as a change of an immutable field.
+  const code = status === 422 && serverStatus?.uidDiffers ? "Conflict" : codeOf(status, reason);
+  return new KubeError(code, `${attempted}: ${said || `status ${status}`}`, {
     status,
     ...(reason === undefined ? {} : { reason }),
     ...(retryAt === undefined ? {} : { retryAt }),
@@ -72,8 +76,9 @@ export function parseStatus(value: unknown): ServerStatus | undefined {
       : {}),
     // Older servers give no cause, only the text: client-go looks at both.
     versionTooLarge:
-      hasCause(details.causes, TOO_LARGE_VERSION) ||
+      hasCause(details.causes, "reason", TOO_LARGE_VERSION) ||
       message?.startsWith("Too large resource version") === true,
+    uidDiffers: hasCause(details.causes, "field", "metadata.uid"),
   };
 }
 
@@ -81,9 +86,9 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function hasCause(causes: unknown, reason: string): boolean {
+function hasCause(causes: unknown, property: "reason" | "field", value: string): boolean {
   return (
-    Array.isArray(causes) && causes.some((cause) => isRecord(cause) && cause.reason === reason)
+    Array.isArray(causes) && causes.some((cause) => isRecord(cause) && cause[property] === value)
   );
 }
 
