@@ -35,7 +35,9 @@ const MAX_SETTLED = 10_000;
 
 export class Memory {
   readonly #entries = new Map<string, Entry>();
-  /** Attempts whose answer is safe in a Secret: they no longer blur the account's key list. */
+  /** Attempts of this process that are not explained yet: account → attempt → object. */
+  readonly #open = new Map<string, Map<string, string>>();
+  /** Attempts that are explained: a Secret holds their pair, or they are closed. */
   readonly #settled = new Set<string>();
 
   of(uid: string): Readonly<Entry> {
@@ -55,7 +57,22 @@ export class Memory {
     return [...this.#entries].filter(([, entry]) => entry.held !== undefined).map(([uid]) => uid);
   }
 
-  settle(attemptId: string): void {
+  /** Notes that an object is about to issue for an account. */
+  announce(account: string, attemptId: string, name: string): void {
+    const open = this.#open.get(account) ?? new Map<string, string>();
+    this.#open.set(account, open.set(attemptId, name));
+  }
+
+  /** Another object that has announced an attempt for the account which is not settled. */
+  announcedBy(account: string, exceptName: string): string | undefined {
+    return [...(this.#open.get(account)?.values() ?? [])].find((name) => name !== exceptName);
+  }
+
+  /** Notes that the attempt's keys are known: it no longer blurs the account's key list. */
+  settle(account: string, attemptId: string): void {
+    const open = this.#open.get(account);
+    open?.delete(attemptId);
+    if (open?.size === 0) this.#open.delete(account);
     this.#settled.add(attemptId);
     // The oldest ones have long left every status.
     if (this.#settled.size > MAX_SETTLED)

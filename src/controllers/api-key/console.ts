@@ -1,0 +1,141 @@
+/** Calls to the console about keys that exist: trying them, explaining lost answers, ending them. */
+import { isIamError } from "../../iam/errors.ts";
+import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
+import { refunded } from "./issue.ts";
+import { accountKeyOf } from "./observe.ts";
+import type { Observed, SupersededKey } from "./observed.ts";
+import type { IssuedPair } from "./pair.ts";
+import type { Action } from "./plan.ts";
+
+/** Any answer but 401 proves that the pair is authentic, whatever it may do. */
+const PROOF = new Set(["PermissionDenied", "InvalidArgument", "NotFound"]);
+
+/** Tries the pair with call 13. Refused pairs are remembered with the time of the first refusal. */
+export async function verifyPair(
+  seen: Observed,
+  pair: IssuedPair,
+  around: Surroundings,
+): Promise<Observed> {
+  const { client } = readyAccount(seen, around);
+  const { memory, context } = around;
+  const { uid } = seen.self;
+  const { now, monotonic } = momentOf(around);
+  memory.update(uid, { triedAt: now });
+  const accepted = await client.searchActions({ q: "a", pageSize: 1 }, pair, around.signal).then(
+    () => true,
+    (error: unknown) => {
+      if (isIamError(error, "Unauthenticated")) return false;
+      if (isIamError(error) && PROOF.has(error.code)) return true;
+      throw error;
+    },
+  );
+  if (!accepted) {
+    const first = memory.of(uid).rejection;
+    const rejection = first?.keyId === pair.keyId ? first : { keyId: pair.keyId, since: monotonic };
+    memory.update(uid, { rejection });
+    return { ...seen, rejection, triedAt: now, unprovenKeyId: pair.keyId };
+  }
+  memory.update(uid, { rejection: undefined });
+  const { current } = seen.state;
+  const proven = { ...seen, rejection: undefined, triedAt: now, provenKeyId: pair.keyId };
+  return current?.keyId === pair.keyId && current.verifiedAt === undefined
+    ? {
+        ...proven,
+        state: { ...seen.state, current: { ...current, verifiedAt: context.clock.now() } },
+      }
+    : proven;
+}
+
+/** One of the two looks at the account's keys after an unanswered issue. */
+export async function readLeftovers(seen: Observed, around: Surroundings): Promise<Observed> {
+  const { account, client } = readyAccount(seen, around);
+  const { recovery } = seen;
+  if (recovery === undefined) return seen;
+  const detail = await client.getServiceAccount(account.saId, around.signal);
+  // An account that is gone has no live keys.
+  const keyIds = detail === undefined ? [] : detail.keyIds;
+  if (recovery.firstRead !== undefined) return { ...seen, secondRead: { keyIds } };
+  const { monotonic } = momentOf(around);
+  const next = { ...recovery, firstRead: { at: monotonic, keyIds } };
+  around.memory.update(seen.self.uid, { recovery: next });
+  return { ...seen, recovery: next };
+}
+
+/** Ends an attempt in the status, with the keys that are lost by it. */
+export async function closeAttempt(
+  seen: Observed,
+  { orphans, refund, because }: Extract<Action, { kind: "CloseAttempt" }>,
+  around: Surroundings,
+): Promise<Observed> {
+  const { state, self } = seen;
+  const next = {
+    ...state,
+    attempt: undefined,
+    orphaned: [...state.orphaned, ...orphans],
+    issues: refund ? refunded(state.issues) : state.issues,
+  };
+  const recorded = await record({ ...seen, state: next }, { kind: "Rest" }, around);
+  around.memory.update(self.uid, { recovery: undefined });
+  if (state.attempt !== undefined)
+    around.memory.settle(accountKeyOf(self, seen.spec), state.attempt.id);
+  const lost = orphans.length > 0;
+  tell(
+    seen,
+    around,
+    lost ? "KeyOrphaned" : "AttemptClosed",
+    "Recover",
+    `Attempt ${state.attempt?.id} is closed: ${because}.`,
+    lost ? "Warning" : "Normal",
+  );
+  around.context.log[lost ? "error" : "info"](
+    {
+      namespace: self.namespace,
+      name: self.name,
+      attempt: state.attempt?.id,
+      orphans: orphans.map(({ keyId }) => keyId ?? "unknown"),
+    },
+    lost ? "key orphaned" : "attempt closed",
+  );
+  const { secondRead: _, ...rest } = recorded;
+  return { ...rest, state: next, recovery: undefined };
+}
+
+/** Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. */
+export async function endKey(
+  seen: Observed,
+  { kind, keyId }: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
+  around: Surroundings,
+): Promise<Observed> {
+  const { account, client } = readyAccount(seen, around);
+  const call = kind === "DisableKey" ? client.extra.disableKey : client.extra.deleteKey;
+  const gone = await call?.(account.saId, keyId).then(
+    () => false,
+    (error: unknown) => {
+      if (isIamError(error, "NotFound")) return true;
+      throw error;
+    },
+  );
+  const state = kind === "DisableKey" && gone !== true ? "Disabled" : "Deleted";
+  tell(
+    seen,
+    around,
+    `Key${state}`,
+    "Retire",
+    `Key ${keyId} is ${state.toLowerCase()} at the console.`,
+  );
+  return { ...seen, state: { ...seen.state, superseded: ended(seen, keyId, state, around) } };
+}
+
+/** The current key joins the superseded ones when the whole ApiKey goes. */
+function ended(
+  { state: { current, superseded } }: Observed,
+  keyId: string,
+  state: "Disabled" | "Deleted",
+  around: Surroundings,
+): readonly SupersededKey[] {
+  if (superseded.some((key) => key.keyId === keyId))
+    return superseded.map((key) => (key.keyId === keyId ? { ...key, state } : key));
+  if (current?.keyId !== keyId) return superseded;
+  const { issuedAt, expiresAt } = current;
+  return [...superseded, { keyId, issuedAt, expiresAt, supersededAt: momentOf(around).now, state }];
+}

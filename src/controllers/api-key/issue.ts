@@ -1,0 +1,228 @@
+/** The irreversible part: from the last checks to the pair in the staging Secret. */
+import { commitOutcome, isIamError } from "../../iam/errors.ts";
+import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { Redacted } from "../../util/redacted.ts";
+import { DAY, type Instant } from "../../util/time.ts";
+import { apiKeyType, secretType } from "../resource-types.ts";
+import { SpecError } from "../spec-error.ts";
+import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
+import { accountKeyOf } from "./observe.ts";
+import type { Observed, State } from "./observed.ts";
+import type { IssuedPair } from "./pair.ts";
+import type { Action } from "./plan.ts";
+import { expiryOf } from "./schedule.ts";
+import { stagingSecret, targetSecret } from "./secret.ts";
+import { targetPatch } from "./target-patch.ts";
+import { observeSecret } from "./write-secret.ts";
+
+/** As long as the longest secret the spec shows. */
+const SAMPLE_SECRET = new Redacted("x".repeat(43));
+
+/** Waits for its turn: keys of one account are issued one after the other. */
+export function takeTurn(seen: Observed, around: Surroundings): Observed {
+  const { account } = readyAccount(seen, around);
+  const { namespace, name } = seen.self;
+  const holder = around.turn.take(account.saId, `${namespace}/${name}`);
+  return holder === undefined
+    ? { ...seen, hasTurn: true }
+    : { ...seen, unsettledPeer: holder.slice(holder.indexOf("/") + 1) };
+}
+
+/**
+ * Proves, without any effect, that nothing stands in the way of keeping the new pair: the object is as it was
+ * seen, both Secrets can be written, and the account's keys are known.
+ */
+export async function precheck(seen: Observed, around: Surroundings): Promise<Observed> {
+  const { context, signal } = around;
+  const { account, client } = readyAccount(seen, around);
+  const live = await context.kube.get(apiKeyType, keyOf(seen.object), { signal });
+  if (live?.metadata.resourceVersion !== seen.object.metadata.resourceVersion)
+    throw new KubeError("Conflict", "the ApiKey has changed since it was read");
+  const [detail] = await Promise.all([
+    client.getServiceAccount(account.saId, signal),
+    rehearseSecrets(seen, around),
+  ]);
+  if (detail === undefined)
+    throw new SpecError(
+      "ServiceAccountGone",
+      `The console no longer knows service account ${account.saId}.`,
+    );
+  return { ...seen, precheck: { knownKeyIds: detail.keyIds } };
+}
+
+/** Dry runs of the writes to come, with a pair of the same size. */
+async function rehearseSecrets(seen: Observed, around: Surroundings): Promise<void> {
+  const { kube } = around.context;
+  const { self, spec, target } = seen;
+  const { account } = readyAccount(seen, around);
+  const now = around.context.clock.now();
+  const sample: IssuedPair = {
+    keyId: "sak_rehearsal",
+    secret: SAMPLE_SECRET,
+    issuedAt: now,
+    expiresAt: expiryOf(now, spec.expiresInDays),
+    revision: 1,
+  };
+  const wanted = targetSecret(self, spec, account.values, sample, undefined);
+  const options = { dryRun: true, signal: around.signal };
+  await Promise.all([
+    kube.create(secretType, stagingSecret(self, spec, sample, "rehearsal"), options),
+    target.kind === "Absent"
+      ? kube.create(secretType, wanted, options)
+      : kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self), options),
+  ]);
+}
+
+/** Writes the intent down; from here on a key may exist that nobody has seen. */
+export async function recordAttempt(
+  seen: Observed,
+  { because, knownKeyIds, revision }: Extract<Action, { kind: "RecordAttempt" }>,
+  around: Surroundings,
+): Promise<Observed> {
+  const { now } = momentOf(around);
+  const id = around.context.random.id();
+  const state: State = {
+    ...seen.state,
+    attempt: { id, revision, reason: because.reason, startedAt: now, knownKeyIds },
+    issues: spend(seen.state.issues, now),
+    handledRotateToken: seen.self.rotateToken ?? seen.state.handledRotateToken,
+  };
+  const waiting = { reason: "Issuing", message: because.message };
+  around.memory.announce(accountKeyOf(seen.self, seen.spec), id, seen.self.name);
+  const recorded = await record({ ...seen, state }, { kind: "Rest", waiting }, around);
+  return { ...recorded, armed: id };
+}
+
+function spend(issues: State["issues"], now: Instant): State["issues"] {
+  return issues === undefined || now >= issues.since + DAY
+    ? { since: now, count: 1 }
+    : { ...issues, count: issues.count + 1 };
+}
+
+/**
+ * Call 5, once. Its answer is kept in memory until it is written. A refusal closes the attempt; any other
+ * failure leaves it open, to be explained by a later pass.
+ */
+export async function issueKey(seen: Observed, around: Surroundings): Promise<Observed> {
+  const { context, memory } = around;
+  const { account, client } = readyAccount(seen, around);
+  const { self, spec, state } = seen;
+  const { attempt } = state;
+  if (attempt === undefined) return seen;
+  const marker = `k8s ${self.namespace}/${self.name}#${attempt.id}`;
+  const disarmed = withoutArmed(seen);
+  const issuedAt = context.clock.now();
+  try {
+    const pair = await client.issueKey(account.saId, {
+      description: spec.description === undefined ? marker : `${spec.description} (${marker})`,
+      expiresInDays: spec.expiresInDays,
+    });
+    const issued: IssuedPair = {
+      ...pair,
+      issuedAt,
+      expiresAt: expiryOf(issuedAt, spec.expiresInDays),
+      revision: attempt.revision,
+    };
+    const held = { attemptId: attempt.id, pair: issued };
+    memory.update(self.uid, { held });
+    context.metrics.apiKeyIssues.inc({ result: "Issued" });
+    tell(seen, around, "KeyIssued", "Issue", `Issued key ${pair.keyId}: ${attempt.reason}.`);
+    context.log.info(
+      { ...nameOf(seen), keyId: pair.keyId, attempt: attempt.id, reason: attempt.reason },
+      "issued key",
+    );
+    warnIfOdd(seen, pair.keyId, pair.secret.reveal().length, around);
+    return { ...disarmed, held };
+  } catch (error) {
+    const outcome = commitOutcome(error);
+    context.metrics.apiKeyIssues.inc({ result: outcome });
+    if (outcome === "NotCommitted") {
+      memory.settle(accountKeyOf(self, spec), attempt.id);
+      await closeRefused(disarmed, around);
+    } else
+      context.log.warn(
+        {
+          ...nameOf(seen),
+          attempt: attempt.id,
+          ...(isIamError(error) && error.requestId !== undefined
+            ? { iamRequestId: error.requestId }
+            : {}),
+        },
+        "issue left unanswered",
+      );
+    throw error;
+  }
+}
+
+async function closeRefused(seen: Observed, around: Surroundings): Promise<void> {
+  const { attempt, ...state } = seen.state;
+  await record(
+    { ...seen, state: { ...state, attempt: undefined, issues: refunded(state.issues) } },
+    {
+      kind: "Rest",
+      waiting: {
+        reason: "IssueRefused",
+        message: `The console refused attempt ${attempt?.id} to issue a key.`,
+      },
+    },
+    around,
+  );
+}
+
+export function refunded(issues: State["issues"]): State["issues"] {
+  return issues && { ...issues, count: Math.max(issues.count - 1, 0) };
+}
+
+/** A pair of unexpected form cannot be had again: it is kept, tried, and pointed out. */
+function warnIfOdd(
+  seen: Observed,
+  keyId: string,
+  secretLength: number,
+  around: Surroundings,
+): void {
+  if (keyId.startsWith("sak_") && secretLength === 43) return;
+  tell(
+    seen,
+    around,
+    "UnexpectedKeyForm",
+    "Issue",
+    `Key ${keyId} does not look as documented (prefix sak_, 43 characters of secret); it is used all the same.`,
+    "Warning",
+  );
+}
+
+/** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
+export async function stagePair(
+  seen: Observed,
+  { pair, attemptId }: Extract<Action, { kind: "StagePair" }>,
+  around: Surroundings,
+): Promise<Observed> {
+  const { self, spec } = seen;
+  const wanted = stagingSecret(self, spec, pair, attemptId);
+  const written = await around.context.kube
+    .create(secretType, wanted)
+    .catch((error: unknown) => keptAlready(error, seen, pair, around));
+  around.memory.update(self.uid, { held: undefined });
+  around.memory.settle(accountKeyOf(self, spec), attemptId);
+  return { ...seen, held: undefined, staging: observeSecret(written, seen, "staging") };
+}
+
+/** A create whose answer was lost has still kept the pair. */
+async function keptAlready(error: unknown, seen: Observed, pair: IssuedPair, around: Surroundings) {
+  if (!isKubeError(error, "AlreadyExists")) throw error;
+  const { name, namespace } = stagingSecret(seen.self, seen.spec, pair, "").metadata;
+  const stored = await around.context.kube.get(secretType, { namespace: namespace ?? "", name });
+  const view = observeSecret(stored, seen, "staging");
+  if (stored === undefined || view.kind !== "Ours" || view.pair?.keyId !== pair.keyId) throw error;
+  return stored;
+}
+
+function withoutArmed(seen: Observed): Observed {
+  const { armed: _, ...rest } = seen;
+  return rest;
+}
+
+function nameOf({ self: { namespace, name } }: Observed) {
+  return { namespace, name };
+}

@@ -1,0 +1,191 @@
+import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
+import { isTrue } from "../../api/conditions.ts";
+import { annotations, FINALIZER } from "../../api/meta.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
+import type { IamClient } from "../../iam/client.ts";
+import { keyText } from "../../kube/resource.ts";
+import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
+import { type Context, indexes } from "../context.ts";
+import { secretType } from "../resource-types.ts";
+import type { Memory } from "./memory.ts";
+import { type AccountView, type Observed, type Self, type State, toState } from "./observed.ts";
+import {
+  type SecretOwner,
+  type SecretView,
+  secretNameOf,
+  stagingName,
+  viewSecret,
+} from "./secret.ts";
+
+const PEER_PATIENCE_MS = HOUR;
+
+export interface Observation {
+  readonly seen: Observed;
+  /** The console of the object's service account; absent while the account is not ready. */
+  readonly client: IamClient | undefined;
+}
+
+/** Reads everything a decision needs: the Secrets live, the rest from what the operator already watches. */
+export async function observe(
+  object: ApiKey,
+  spec: ApiKeySpec,
+  context: Context,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<Observation> {
+  const self = selfOf(object);
+  const state = toState(object.status);
+  const [target, staging, { account, client }] = await Promise.all([
+    readSecret(context, self, secretNameOf(self.name, spec), "target", signal),
+    readSecret(context, self, stagingName(secretNameOf(self.name, spec)), "staging", signal),
+    readAccount(context, self.namespace, spec.serviceAccountRef.name),
+  ]);
+  startRecovery(state, staging, self, context, memory);
+  const { held, recovery, rejection, triedAt } = memory.of(self.uid);
+  const peers = peersOf(object, spec, context);
+  return {
+    client,
+    seen: {
+      object,
+      self,
+      spec,
+      state,
+      account,
+      target,
+      staging,
+      held,
+      recovery,
+      rejection,
+      triedAt,
+      unsettledPeer:
+        memory.announcedBy(accountKeyOf(self, spec), self.name) ??
+        peers.find((peer) => isUnsettled(peer, memory, context.clock.now()))?.metadata.name,
+      peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
+      hasTurn: false,
+    },
+  };
+}
+
+function selfOf({ metadata }: ApiKey): Self {
+  return {
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    uid: metadata.uid,
+    deletingSince: parseInstant(metadata.deletionTimestamp),
+    hasFinalizer: metadata.finalizers?.includes(FINALIZER) ?? false,
+    rotateToken: metadata.annotations?.[annotations.rotateRequestedAt],
+  };
+}
+
+export async function readSecret(
+  { kube }: Pick<Context, "kube">,
+  owner: SecretOwner,
+  name: string,
+  role: "target" | "staging",
+  signal?: AbortSignal,
+): Promise<SecretView> {
+  const options = signal === undefined ? {} : { signal };
+  const secret = await kube.get(secretType, { namespace: owner.namespace, name }, options);
+  return viewSecret(secret, owner, role);
+}
+
+/** From the moment an attempt is first found without its pair, its recovery is under way. */
+function startRecovery(
+  { attempt }: State,
+  staging: SecretView,
+  { uid }: Self,
+  { clock }: Pick<Context, "clock">,
+  memory: Memory,
+): void {
+  const { recovery, held } = memory.of(uid);
+  const unexplained =
+    attempt !== undefined && held === undefined && !(staging.kind === "Ours" && staging.pair);
+  if (!unexplained) memory.update(uid, { recovery: undefined });
+  else if (recovery?.attemptId !== attempt.id)
+    memory.update(uid, { recovery: { attemptId: attempt.id, since: clock.monotonic() } });
+}
+
+function peersOf(object: ApiKey, spec: ApiKeySpec, { stores }: Context): readonly ApiKey[] {
+  const { namespace = "", uid } = object.metadata;
+  return stores.apiKeys
+    .byIndex(indexes.serviceAccount, keyText({ namespace, name: spec.serviceAccountRef.name }))
+    .filter((peer) => peer.metadata.uid !== uid);
+}
+
+/** Names the service account among all; what {@link Memory} keeps attempts by. */
+export function accountKeyOf({ namespace }: Self, spec: ApiKeySpec): string {
+  return `${namespace}/${spec.serviceAccountRef.name}`;
+}
+
+/** Whether a peer's attempt may still have led to a key that nobody knows. A held-up peer does not block for ever. */
+function isUnsettled({ spec, status }: ApiKey, memory: Memory, now: Instant): boolean {
+  const { attempt } = status ?? {};
+  if (attempt === undefined || memory.isSettled(attempt.id) || spec.suspend === true) return false;
+  return now - (parseInstant(attempt.startedAt) ?? 0) < PEER_PATIENCE_MS;
+}
+
+function keyIdsOf({ status }: ApiKey): readonly string[] {
+  const { current, superseded = [], orphaned = [] } = status ?? {};
+  return [current, ...superseded, ...orphaned]
+    .map((key) => key?.keyId)
+    .filter((keyId) => keyId !== undefined);
+}
+
+async function readAccount(
+  context: Context,
+  namespace: string,
+  name: string,
+): Promise<{ account: AccountView; client: IamClient | undefined }> {
+  const waiting = (reason: string, message: string) => ({
+    account: { kind: "Waiting", reason, message } as const,
+    client: undefined,
+  });
+  const object = context.stores.serviceAccounts.get({ namespace, name });
+  if (object === undefined)
+    return waiting(
+      "ServiceAccountNotFound",
+      `There is no ServiceAccount ${name} in this namespace; create it.`,
+    );
+  const spec = parseSpec(serviceAccountKind, object);
+  if (!spec.ok || !isUsable(object))
+    return waiting(
+      "ServiceAccountNotReady",
+      `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
+    );
+  const found = await context.connections.resolve(spec.spec.connectionRef, namespace);
+  if (!found.ok) return waiting(found.reason, found.message);
+  const { client, spec: connection, grant } = found.access;
+  const { saId = "", tpn = "", orgId, projectId } = object.status ?? {};
+  return {
+    client,
+    account: {
+      kind: "Ready",
+      saId,
+      values: {
+        saId,
+        tpn,
+        orgId: orgId ?? connection.orgId,
+        projectId: projectId ?? connection.projectId ?? "",
+        baseUrl: connection.baseUrl,
+        domainId: connection.domainId ?? connection.orgId,
+        domainName: connection.domainName,
+        partitionId: connection.partitionId ?? "",
+      },
+      liveKeyIds: object.status?.liveKeyIds,
+      maxExpiresInDays: grant.maxExpiresInDays,
+      canDisableKeys: client.extra.disableKey !== undefined,
+      canDeleteKeys: client.extra.deleteKey !== undefined,
+    },
+  };
+}
+
+/** Keys may be issued only for an account that is known, active and not on its way out. */
+function isUsable({ status }: ServiceAccount): boolean {
+  return (
+    isTrue(status?.conditions, "Ready") &&
+    status?.saId !== undefined &&
+    status.tpn !== undefined &&
+    status.state === "active"
+  );
+}

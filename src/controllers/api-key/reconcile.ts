@@ -1,0 +1,225 @@
+import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../api/api-key.ts";
+import { isTrue, readinessConditions } from "../../api/conditions.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Pass, Result } from "../../runtime/result.ts";
+import { parseInstant } from "../../util/time.ts";
+import type { Context } from "../context.ts";
+import { failureReadiness } from "../failure.ts";
+import { removeFinalizer } from "../finalizers.ts";
+import { apiKeyType } from "../resource-types.ts";
+import { writeStatus } from "../status-writer.ts";
+import { AccountTurn } from "./account-turn.ts";
+import { apply } from "./apply.ts";
+import { momentOf, record, type Surroundings, tell } from "./effects.ts";
+import { Memory } from "./memory.ts";
+import { defaultTiming, type Timing } from "./moment.ts";
+import { observe } from "./observe.ts";
+import type { Observed } from "./observed.ts";
+import { plan, type Rest } from "./plan.ts";
+import { planDeletion } from "./plan-deletion.ts";
+import { type Ending, isUsable, newTrouble, nextLookMs, statusOf } from "./report.ts";
+import { renewalTime, stableFraction } from "./schedule.ts";
+import { deleteSecret } from "./write-secret.ts";
+
+/** More steps than any way through the plan has: a plan that goes in circles must not spin. */
+const MAX_STEPS = 40;
+
+export interface ApiKeyController {
+  readonly reconcile: (object: ApiKey, pass: Pass) => Promise<Result>;
+  onGone(key: ObjectKey): void;
+  /** Pairs that exist in memory only. While there are any, the process must not end. */
+  readonly unsavedPairs: number;
+  /** Tries to write every pair that exists in memory only; each once. */
+  saveHeldPairs(signal: AbortSignal): Promise<void>;
+}
+
+export interface ApiKeyOptions {
+  /** Called with an object that should be looked at now. */
+  readonly wake: (key: string) => void;
+  readonly timing?: Partial<Timing>;
+}
+
+export function createApiKeyReconciler(context: Context, options: ApiKeyOptions): ApiKeyController {
+  const memory = new Memory();
+  const turn = new AccountTurn(options.wake);
+  const timing = { ...defaultTiming, ...options.timing };
+
+  const reconcile = async (object: ApiKey, pass: Pass): Promise<Result> => {
+    const parsed = parseSpec(apiKeyKind, object);
+    if (!parsed.ok) return rejectSpec(object, parsed.message, context);
+    const { seen, client } = await observe(object, parsed.spec, context, memory, pass.signal);
+    const around = { context, client, memory, turn, timing, signal: pass.signal };
+    try {
+      const { result } =
+        seen.self.deletingSince === undefined
+          ? await keep(seen, around)
+          : await letGo(seen, around);
+      return result;
+    } finally {
+      if (seen.account.kind === "Ready") turn.release(seen.account.saId, keyText({ ...seen.self }));
+    }
+  };
+
+  return {
+    reconcile,
+    onGone: ({ namespace, name }) => context.metrics.forgetObject("ApiKey", namespace, name),
+    get unsavedPairs() {
+      return memory.holding.length;
+    },
+    async saveHeldPairs(signal) {
+      const objects = context.stores.apiKeys.list();
+      for (const uid of memory.holding) {
+        const object = objects.find(({ metadata }) => metadata.uid === uid);
+        if (object !== undefined) await reconcile(object, { id: "shutdown", signal });
+      }
+    },
+  };
+}
+
+interface Passed {
+  readonly result: Result;
+}
+
+/** Brings the object as far as it can get, then says in its status how far that is. */
+async function keep(first: Observed, around: Surroundings): Promise<Passed> {
+  let seen = first;
+  try {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const action = plan(seen, momentOf(around), around.timing);
+      if (action.kind === "Rest") return await report(seen, action, around);
+      seen = await apply(action, seen, around);
+    }
+    throw new Error("the plan for an ApiKey goes in circles");
+  } catch (error) {
+    await reportFailure(seen, error, around);
+    throw error;
+  }
+}
+
+async function letGo(first: Observed, around: Surroundings): Promise<Passed> {
+  let seen = first;
+  try {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const action = planDeletion(seen, momentOf(around), around.timing);
+      if (action.kind === "LetGo") return await release(seen, around);
+      if (action.kind === "Rest")
+        return seen.self.hasFinalizer ? await report(seen, action, around) : { result: {} };
+      seen =
+        action.kind === "DeleteTarget"
+          ? await deleteSecret(seen, "target", around)
+          : await apply(action, seen, around);
+    }
+    throw new Error("the plan for a deleted ApiKey goes in circles");
+  } catch (error) {
+    await reportFailure(seen, error, around);
+    throw error;
+  }
+}
+
+/** The object may go: says which keys stay alive at the console, then takes the finalizer away. */
+async function release(seen: Observed, around: Surroundings): Promise<Passed> {
+  const { state, self } = seen;
+  const { now } = momentOf(around);
+  const alive = [
+    ...(state.current === undefined ? [] : [{ ...state.current, state: "Live" }]),
+    ...state.superseded,
+    ...state.orphaned.map((key) => ({ ...key, state: "Live" })),
+  ]
+    .filter((key) => key.state === "Live" && now < key.expiresAt)
+    .filter((key) => !state.superseded.some((s) => s.keyId === key.keyId && s.state !== "Live"));
+  const ids = [...new Set(alive.map(({ keyId }) => keyId ?? "one of unknown id"))];
+  if (ids.length > 0)
+    tell(
+      seen,
+      around,
+      "KeysLeftAlive",
+      "Delete",
+      `Keys that stay valid at the console until they expire: ${ids.join(", ")}.`,
+      "Warning",
+    );
+  around.context.log.info(
+    { namespace: self.namespace, name: self.name, keysLeftAlive: ids },
+    "let api key go",
+  );
+  await removeFinalizer(around.context, apiKeyType, seen.object);
+  around.memory.update(self.uid, {
+    held: undefined,
+    recovery: undefined,
+    rejection: undefined,
+    triedAt: undefined,
+  });
+  return { result: {} };
+}
+
+async function report(seen: Observed, rest: Rest, around: Surroundings): Promise<Passed> {
+  const recorded = await record(seen, rest, around);
+  announce(seen, recorded, around);
+  publish(recorded, around);
+  const { now } = momentOf(around);
+  const check = around.timing.secretCheckMs * (0.9 + 0.2 * stableFraction(seen.self.uid, "check"));
+  const waits = [rest.afterMs ?? Number.POSITIVE_INFINITY, nextLookMs(recorded, now), check];
+  return { result: { requeueAfterMs: Math.max(Math.min(...waits), 0) } };
+}
+
+/** Says what went wrong. A status that cannot be written must not hide the failure itself. */
+async function reportFailure(seen: Observed, error: unknown, around: Surroundings): Promise<void> {
+  const readiness = failureReadiness(error);
+  if (readiness === undefined) return;
+  try {
+    const recorded = await record(seen, { kind: "Failed", readiness }, around);
+    announce(seen, recorded, around);
+    publish(recorded, around);
+  } catch (failure) {
+    around.context.log.debug(
+      { name: seen.self.name, err: failure instanceof Error ? failure : new Error("unknown") },
+      "status not written",
+    );
+  }
+}
+
+/** One warning where a condition has just turned bad. */
+function announce(before: Observed, after: Observed, around: Surroundings): void {
+  const trouble = newTrouble(before.object.status?.conditions, after.object.status?.conditions);
+  if (trouble !== undefined)
+    tell(after, around, trouble.reason, "Reconcile", trouble.message, "Warning");
+}
+
+function publish(seen: Observed, around: Surroundings): void {
+  const { metrics, clock } = around.context;
+  const { self, spec, state } = seen;
+  const labels = { namespace: self.namespace, name: self.name };
+  const ready = isTrue(seen.object.status?.conditions, "Ready") ? 1 : 0;
+  metrics.objectReady.set({ kind: "ApiKey", ...labels }, ready);
+  metrics.apiKeyReady.set(labels, isUsable(seen, clock.now()) ? 1 : 0);
+  metrics.orphanedKeys.set(labels, state.orphaned.length);
+  metrics.supersededLiveKeys.set(
+    labels,
+    state.superseded.filter((key) => key.state === "Live").length,
+  );
+  if (state.current === undefined) return;
+  metrics.apiKeyExpiration.set(labels, state.current.expiresAt / 1_000);
+  metrics.apiKeyRenewal.set(labels, renewalTime(state.current, spec.rotation, self.uid) / 1_000);
+}
+
+/** A stored object may be older than its schema: it is left as it is, with a word about why. */
+async function rejectSpec(object: ApiKey, message: string, context: Context): Promise<Result> {
+  if (object.metadata.deletionTimestamp !== undefined)
+    await removeFinalizer(context, apiKeyType, object);
+  const generation = object.metadata.generation ?? 0;
+  const conditions = readinessConditions(
+    object.status?.conditions ?? [],
+    { state: "Stalled", reason: "InvalidSpec", message },
+    generation,
+    context.clock.now(),
+  );
+  if (object.metadata.deletionTimestamp === undefined)
+    await writeStatus(context, apiKeyType, context.stores.apiKeys, object, {
+      ...object.status,
+      observedGeneration: generation,
+      conditions: [...conditions],
+    });
+  const { namespace = "", name } = object.metadata;
+  context.metrics.objectReady.set({ kind: "ApiKey", namespace, name }, 0);
+  return {};
+}

@@ -1,0 +1,185 @@
+/** What an ApiKey's status says after a pass. Pure. */
+import type { ApiKeyStatus } from "../../api/api-key.ts";
+import {
+  type Condition,
+  findCondition,
+  type Readiness,
+  readinessConditions,
+  setCondition,
+} from "../../api/conditions.ts";
+import { annotations } from "../../api/meta.ts";
+import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
+import type { Moment } from "./moment.ts";
+import { fromState, type Observed, type State } from "./observed.ts";
+import { isDelivered, type Rest } from "./plan.ts";
+import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
+import { secretNameOf } from "./secret.ts";
+
+/** How a pass ended: at rest, or with a failure that is already put into words. */
+export type Ending = Rest | { readonly kind: "Failed"; readonly readiness: Readiness };
+
+/** The whole status. */
+export function statusOf(seen: Observed, ending: Ending, at: Moment): ApiKeyStatus {
+  const { object, self, spec } = seen;
+  const state = tidied(seen.state, at.now);
+  const token = object.metadata.annotations?.[annotations.reconcileRequestedAt];
+  const handled = token ?? object.status?.lastHandledReconcileAt;
+  return {
+    observedGeneration: object.metadata.generation ?? 0,
+    ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
+    ...fromState(state),
+    secretName: secretNameOf(self.name, spec),
+    orphanCount: state.orphaned.length,
+    ...(state.current === undefined
+      ? {}
+      : { renewalTime: toIso8601(renewalTime(state.current, spec.rotation, self.uid)) }),
+    conditions: [...conditionsOf(seen, ending, at)],
+  };
+}
+
+/** Whether consumers have a pair that works, and what stands in the way of anything else. */
+export function readinessOf(seen: Observed, ending: Ending, { now }: Moment): Readiness {
+  const trouble = troubleOf(seen, ending);
+  const { current } = seen.state;
+  if (current === undefined || !isUsable(seen, now))
+    return (
+      trouble ?? {
+        state: "Reconciling",
+        reason: "Pending",
+        message: "The key is not in its Secret yet.",
+      }
+    );
+  const held = `Key ${current.keyId} is in Secret ${secretNameOf(seen.self.name, seen.spec)} and valid until ${toIso8601(current.expiresAt)}.`;
+  if (now >= safetyLimit(current))
+    return {
+      state: "Ready",
+      reason: "ExpiringSoon",
+      message: `${held} It has not been renewed. ${trouble?.message ?? ""}`.trim(),
+    };
+  return trouble === undefined
+    ? { state: "Ready", reason: "KeyDelivered", message: held }
+    : { state: "Ready", reason: trouble.reason, message: `${held} ${trouble.message}` };
+}
+
+/** Whether the Secret holds the current pair, the console has accepted it, and it has not expired. */
+export function isUsable(seen: Observed, now: Instant): boolean {
+  const { current } = seen.state;
+  return (
+    current?.verifiedAt !== undefined &&
+    now < current.expiresAt &&
+    isDelivered(seen) &&
+    seen.rejection?.keyId !== current.keyId
+  );
+}
+
+/** Milliseconds to the next moment at which something is due, whatever happens. */
+export function nextLookMs({ self, spec, state }: Observed, now: Instant): number {
+  const { current } = state;
+  const moments = [
+    ...(current === undefined
+      ? []
+      : [renewalTime(current, spec.rotation, self.uid), safetyLimit(current), current.expiresAt]),
+    ...state.superseded.flatMap((key) => [overlapEnd(key, spec.rotation), key.expiresAt]),
+    ...state.orphaned.map((key) => key.expiresAt),
+  ].filter((moment) => moment > now);
+  return Math.min(...moments.map((moment) => moment - now), DAY);
+}
+
+/** Keys whose life is over leave the lists: orphans at once, superseded ones a day later. */
+function tidied(state: State, now: Instant): State {
+  return {
+    ...state,
+    superseded: state.superseded
+      .filter((key) => now < key.expiresAt + DAY)
+      .map((key) =>
+        now >= key.expiresAt && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
+      ),
+    orphaned: state.orphaned.filter((key) => now < key.expiresAt),
+  };
+}
+
+function troubleOf({ self, spec }: Observed, ending: Ending): Readiness | undefined {
+  if (ending.kind === "Failed") return ending.readiness;
+  if (self.deletingSince !== undefined)
+    return {
+      state: "Reconciling",
+      reason: ending.waiting?.reason ?? "Deleting",
+      message: ending.waiting?.message ?? "The ApiKey is being deleted.",
+    };
+  if (spec.suspend)
+    return {
+      state: "Stalled",
+      reason: "Suspended",
+      message: "spec.suspend is true: nothing is issued or written for this ApiKey.",
+    };
+  if (ending.block !== undefined) {
+    const { state, reason, message } = ending.block;
+    return { state, reason, message };
+  }
+  return ending.waiting && { state: "Reconciling", ...ending.waiting };
+}
+
+function conditionsOf(seen: Observed, ending: Ending, at: Moment): readonly Condition[] {
+  const generation = seen.object.metadata.generation ?? 0;
+  const old = seen.object.status?.conditions ?? [];
+  const ready = readinessConditions(old, readinessOf(seen, ending, at), generation, at.now);
+  return [verified(seen, ending), issuanceAllowed(ending)].reduce(
+    (list, update) =>
+      update === undefined ? list : setCondition(list, update, generation, at.now),
+    ready,
+  );
+}
+
+type Update = Parameters<typeof setCondition>[1];
+
+function verified({ state, rejection }: Observed, ending: Ending): Update | undefined {
+  const { current } = state;
+  if (ending.kind === "Rest" && ending.waiting?.reason === "VerificationFailed")
+    return { type: "Verified", status: "False", ...ending.waiting };
+  if (current === undefined) return undefined;
+  if (rejection?.keyId === current.keyId)
+    return {
+      type: "Verified",
+      status: "False",
+      reason: "KeyRefused",
+      message: `The console does not accept key ${current.keyId}.`,
+    };
+  return current.verifiedAt === undefined
+    ? undefined
+    : {
+        type: "Verified",
+        status: "True",
+        reason: "KeyAccepted",
+        message: `The console accepted key ${current.keyId}.`,
+      };
+}
+
+function issuanceAllowed(ending: Ending): Update | undefined {
+  if (ending.kind === "Failed") return undefined;
+  const { block } = ending;
+  return block === undefined
+    ? {
+        type: "IssuanceAllowed",
+        status: "True",
+        reason: "NothingForbids",
+        message: "A key may be issued when one is due.",
+      }
+    : { type: "IssuanceAllowed", status: "False", reason: block.reason, message: block.message };
+}
+
+/** A sentence for a person about a condition that has just turned bad; `undefined` where none has. */
+export function newTrouble(
+  before: readonly Condition[] | undefined,
+  after: readonly Condition[] | undefined,
+): { readonly reason: string; readonly message: string } | undefined {
+  const turned = (type: string, bad: "True" | "False") => {
+    const now = findCondition(after, type);
+    const then = findCondition(before, type);
+    const isNew = now?.status === bad && (then?.status !== bad || then.reason !== now.reason);
+    return isNew ? now : undefined;
+  };
+  const ready = findCondition(after, "Ready");
+  if (ready?.reason === "ExpiringSoon" && findCondition(before, "Ready")?.reason !== "ExpiringSoon")
+    return ready;
+  return turned("Stalled", "True") ?? turned("Verified", "False");
+}
