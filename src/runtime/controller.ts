@@ -1,11 +1,11 @@
-import { type KubeObject, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
 import type { Store, StoreChange } from "../kube/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
 import { countQueue } from "./count-queue.ts";
-import { createPasses } from "./pass.ts";
+import { createPasses, type Passes } from "./pass.ts";
 import { isMoreThanStatus } from "./predicate.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
@@ -94,112 +94,147 @@ const CLEAN_UP_MS = SECOND;
  * after every failure as the error policy says, and with the resync.
  */
 export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
-  const { name, store, clock, log, metrics, relations = [], concurrency = 1 } = options;
-  const queue = new WorkQueue(clock, countQueue(name, metrics));
-  const retries = new Retries(clock, options.random);
-  const passes = createPasses({
-    ...options,
-    retries,
-    resyncMs: options.resyncMs ?? 10 * HOUR,
-    timeoutMs: options.passTimeoutMs ?? 2 * MINUTE,
-  });
-  const matters = options.predicate ?? isMoreThanStatus;
+  return new RunningController(options);
+}
+
+class RunningController<T extends KubeObject> implements Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions<T>;
+  readonly #queue: WorkQueue;
+  readonly #retries: Retries;
+  readonly #passes: Passes<T>;
   /** Keys that wait for the store to see our last write. */
-  const stale = new Set<string>();
-  const stops: (() => void)[] = [];
-  const startedAt = { value: Number.POSITIVE_INFINITY };
-  let lastProgressAt = clock.monotonic();
+  readonly #stale = new Set<string>();
+  readonly #stops: (() => void)[] = [];
+  #workingSince: number | undefined;
+  #lastProgressAt: number;
 
-  const allSynced = () =>
-    [store, ...relations.map((each) => each.store), ...(options.needs ?? [])].every(
-      ({ synced }) => synced,
+  constructor(options: ControllerOptions<T>) {
+    const { name, clock, random, metrics } = options;
+    this.name = name;
+    this.#options = options;
+    this.#queue = new WorkQueue(clock, countQueue(name, metrics));
+    this.#retries = new Retries(clock, random);
+    this.#passes = createPasses({
+      ...options,
+      retries: this.#retries,
+      resyncMs: options.resyncMs ?? 10 * HOUR,
+      timeoutMs: options.passTimeoutMs ?? 2 * MINUTE,
+    });
+    this.#lastProgressAt = clock.monotonic();
+  }
+
+  start(signal: AbortSignal): void {
+    const { store, relations = [], metrics, concurrency = 1 } = this.#options;
+    metrics.startController(this.name, concurrency);
+    this.#stops.push(
+      store.subscribe((change) => this.#onChange(change)),
+      ...relations.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
+      observeQueue(this.name, this.#queue, metrics),
     );
+    for (const object of store.list()) {
+      this.#queue.add(keyText(keyOf(object)), { priority: "resync" });
+    }
+    // Rejects only when the signal is aborted before the stores are synced.
+    this.#runWorkers(signal).catch(() => undefined);
+  }
 
-  const wake = (key: string) => {
-    // What the first listing brings is no change, and a new object need not wait behind it.
-    queue.add(key, { priority: allSynced() ? "change" : "resync" });
-  };
+  async drain(graceMs: number): Promise<boolean> {
+    const { clock } = this.#options;
+    this.#queue.close();
+    for (const stop of this.#stops.splice(0)) stop();
+    const idle = this.#queue.whenIdle();
+    if (await endsWithin(idle, graceMs, clock)) return true;
+    this.#passes.abort();
+    return endsWithin(idle, CLEAN_UP_MS, clock);
+  }
 
-  const onChange = (change: StoreChange<T>) => {
+  enqueue(key: ObjectKey): void {
+    this.#queue.add(keyText(key));
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#queue.whenIdle();
+  }
+
+  get lastProgressAt(): number {
+    return this.#lastProgressAt;
+  }
+
+  get silentMs(): number {
+    const hasWork = this.#queue.depth + this.#queue.running > 0;
+    if (this.#workingSince === undefined || !hasWork) return 0;
+    const now = this.#options.clock.monotonic();
+    const workSince = now - Math.max(this.#queue.oldestAgeMs, this.#queue.longestRunningMs);
+    return now - Math.max(this.#lastProgressAt, this.#workingSince, workSince);
+  }
+
+  #allSynced(): boolean {
+    const { store, relations = [], needs = [] } = this.#options;
+    const stores = [store, ...relations.map((each) => each.store), ...needs];
+    return stores.every(({ synced }) => synced);
+  }
+
+  #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
-    if (stale.has(key) || matters(change)) wake(key);
-  };
+    const { predicate = isMoreThanStatus } = this.#options;
+    if (this.#stale.has(key) || predicate(change)) this.#wake(key);
+  }
 
-  const work = async (key: string): Promise<Addition | undefined> => {
-    stale.delete(key);
+  #wake(key: string): void {
+    // What the first listing brings is no change, and a new object need not wait behind it.
+    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync" });
+  }
+
+  async #runWorkers(signal: AbortSignal): Promise<void> {
+    const { clock, log, concurrency = 1 } = this.#options;
+    while (!this.#allSynced()) await clock.sleep(SYNC_POLL_MS, signal);
+    log.debug({ controller: this.name }, "started controller");
+    this.#workingSince = clock.monotonic();
+    await Promise.all(Array.from({ length: concurrency }, () => this.#worker(signal)));
+  }
+
+  async #worker(signal: AbortSignal): Promise<void> {
+    for (
+      let key = await this.#queue.next(signal);
+      key !== undefined;
+      key = await this.#queue.next(signal)
+    ) {
+      await this.#workOn(key);
+    }
+  }
+
+  async #workOn(key: string): Promise<void> {
+    const { clock, log } = this.#options;
+    try {
+      const again = await this.#look(key);
+      if (again !== undefined) this.#queue.add(key, again);
+    } catch (error) {
+      const err = error instanceof Error ? error : new Error(String(error));
+      log.error({ controller: this.name, ...parseKey(key), err }, "controller failed");
+      this.#queue.add(key, { afterMs: MINUTE, priority: "retry" });
+    } finally {
+      this.#lastProgressAt = clock.monotonic();
+      this.#queue.done(key);
+    }
+  }
+
+  /** Says when the key is to be looked at again; `undefined` where its object is gone. */
+  async #look(key: string): Promise<Addition | undefined> {
+    const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);
+    this.#stale.delete(key);
     if (!store.isCurrent(objectKey)) {
-      stale.add(key);
-      metrics.staleSyncSkips.inc({ kind: name });
+      this.#stale.add(key);
+      metrics.staleSyncSkips.inc({ kind: this.name });
       return { afterMs: STALE_RECHECK_MS, priority: "requeue" };
     }
     const object = store.get(objectKey);
-    if (object !== undefined) return passes.run(key, object);
-    retries.forget(key);
-    options.onGone?.(objectKey);
+    if (object !== undefined) return this.#passes.run(key, object);
+    this.#retries.forget(key);
+    onGone?.(objectKey);
     return undefined;
-  };
-
-  const workOn = async (key: string) => {
-    try {
-      const again = await work(key);
-      if (again !== undefined) queue.add(key, again);
-    } catch (error) {
-      log.error({ controller: name, ...parseKey(key), err: asError(error) }, "controller failed");
-      queue.add(key, { afterMs: MINUTE, priority: "retry" });
-    } finally {
-      lastProgressAt = clock.monotonic();
-      queue.done(key);
-    }
-  };
-
-  const worker = async (signal: AbortSignal) => {
-    for (let key = await queue.next(signal); key !== undefined; key = await queue.next(signal)) {
-      // The store may have moved on meanwhile, but never backwards.
-      await workOn(key);
-    }
-  };
-
-  const runWorkers = async (signal: AbortSignal) => {
-    while (!allSynced()) await clock.sleep(SYNC_POLL_MS, signal);
-    log.info({ controller: name, workers: concurrency }, "started controller");
-    startedAt.value = clock.monotonic();
-    await Promise.all(Array.from({ length: concurrency }, () => worker(signal)));
-  };
-
-  return {
-    name,
-    start(signal) {
-      metrics.startController(name, concurrency);
-      stops.push(store.subscribe(onChange), observeQueue(name, queue, metrics));
-      for (const each of relations) stops.push(each.subscribe((key) => wake(keyText(key))));
-      for (const object of store.list()) {
-        const { namespace = "", name: objectName } = object.metadata;
-        queue.add(keyText({ namespace, name: objectName }), { priority: "resync" });
-      }
-      // Rejects only when the signal is aborted before the stores are synced.
-      runWorkers(signal).catch(() => undefined);
-    },
-    async drain(graceMs) {
-      queue.close();
-      for (const stop of stops.splice(0)) stop();
-      const idle = queue.whenIdle();
-      if (await endsWithin(idle, graceMs, clock)) return true;
-      passes.abort();
-      return endsWithin(idle, CLEAN_UP_MS, clock);
-    },
-    enqueue: (key) => queue.add(keyText(key)),
-    whenIdle: () => queue.whenIdle(),
-    get lastProgressAt() {
-      return lastProgressAt;
-    },
-    get silentMs() {
-      if (queue.depth + queue.running === 0) return 0;
-      const now = clock.monotonic();
-      const workSince = now - Math.max(queue.oldestAgeMs, queue.longestRunningMs);
-      return Math.max(0, now - Math.max(lastProgressAt, startedAt.value, workSince));
-    },
-  };
+  }
 }
 
 function observeQueue(name: string, queue: WorkQueue, metrics: Metrics): () => void {
@@ -220,8 +255,4 @@ function endsWithin(work: Promise<void>, ms: number, clock: Clock): Promise<bool
       resolve(true);
     });
   });
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
