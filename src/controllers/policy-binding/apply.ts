@@ -49,16 +49,16 @@ export async function recordApplied(
   );
 }
 
-async function hold({ context, objects, signal }: Hands, uid: string): Promise<void> {
+async function hold({ context, objects }: Hands, uid: string): Promise<void> {
   const binding = objects.get(uid);
   if (binding === undefined) return;
   const { policyBindings } = context.stores;
-  objects.set(uid, await addFinalizer(context, policyBindingType, policyBindings, binding, signal));
+  objects.set(uid, await addFinalizer(context, policyBindingType, policyBindings, binding));
 }
 
-async function letGo({ context, objects, signal }: Hands, uid: string): Promise<void> {
+async function letGo({ context, objects }: Hands, uid: string): Promise<void> {
   const binding = objects.get(uid);
   if (binding === undefined) return;
-  await removeFinalizer(context, policyBindingType, binding, signal);
+  await removeFinalizer(context, policyBindingType, binding);
   objects.delete(uid);
 }

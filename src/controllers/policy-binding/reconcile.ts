@@ -285,7 +285,10 @@ class AccountPass {
     const decision = decide(seen);
     const drifted = decision.sync !== undefined && !mustAsk(base);
     // The kill switch is never held back.
-    const until = drifted && !seen.account.suspendAccess ? contendedUntil(memory.corrections, this.#now) : undefined;
+    const until =
+      drifted && !seen.account.suspendAccess
+        ? contendedUntil(memory.corrections, this.#now)
+        : undefined;
     const final = until === undefined ? decision : contended(decision, live, until);
     const cause: Cause = drifted ? "DriftFound" : "WishChanged";
     return { seen, decision: final, cause, todo: plan(seen, final, cause), until };

@@ -103,7 +103,8 @@ export function nextBindingStatus(
       ? { syncedAt: toIso8601(now) }
       : {}),
     ...(view.requestedAt === undefined || !handled
-      ? {} : { lastHandledReconcileAt: view.requestedAt }),
+      ? {}
+      : { lastHandledReconcileAt: view.requestedAt }),
   };
 }
 
@@ -151,7 +152,11 @@ export async function recordOutcome(
   const next = {
     ...old,
     ...(isKnown
-      ? { policyIds: [...ours], foreignPolicyIds: foreign.slice(0, MAX_POLICIES), policyCount: bound.length }
+      ? {
+          policyIds: [...ours],
+          foreignPolicyIds: foreign.slice(0, MAX_POLICIES),
+          policyCount: bound.length,
+        }
       : {}),
     ...(readable === undefined ? {} : { readable }),
   };
