@@ -12,6 +12,11 @@ import { type PolicyBinding, policyBindingKind } from "../api/policy-binding.ts"
 import { type ResourceQuotaExport, resourceQuotaExportKind } from "../api/resource-quota-export.ts";
 import { type ServiceAccount, serviceAccountKind } from "../api/service-account.ts";
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
+import {
+  type Secret as CoreSecret,
+  namespaceType as coreNamespaceType,
+  secretType as coreSecretType,
+} from "../kube/resource-types.ts";
 
 export const clusterConnectionType = typeOf<ClusterConnection>(clusterConnectionKind);
 export const connectionType = typeOf<Connection>(connectionKind);
@@ -24,4 +29,6 @@ function typeOf<T extends KubeObject>({ plural, kind, scope }: Kind): ResourceTy
   return { group: GROUP, version: VERSION, plural, kind, namespaced: scope === "Namespaced" };
 }
 
-export { namespaceType, type Secret, secretType } from "../kube/resource-types.ts";
+export type Secret = CoreSecret;
+export const secretType = coreSecretType;
+export const namespaceType = coreNamespaceType;

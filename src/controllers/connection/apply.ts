@@ -41,9 +41,9 @@ export async function apply<T extends AnyConnection>(
   const { object } = before;
   switch (action.kind) {
     case "AddFinalizer":
-      return { ...before, object: await addFinalizer(context, type, store, object, signal) };
+      return { ...before, object: await addFinalizer(context, type, store, object) };
     case "RemoveFinalizer":
-      await removeFinalizer(context, type, object, signal);
+      await removeFinalizer(context, type, object);
       return { ...before, gone: true };
     case "CloseSession":
       sessions.remove(key);

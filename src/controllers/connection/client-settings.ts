@@ -38,8 +38,3 @@ export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknow
   const { grants: _, ...rest } = spec;
   return JSON.stringify(rest);
 }
-
-/** Where credentials go; also what tells one console from another. */
-export function originOf(baseUrl: string): string {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).origin : baseUrl;
-}

@@ -9,8 +9,8 @@ import {
 import type { ConnectionStatus } from "../../api/connection.ts";
 import type { EventNote } from "../../kube/event-recorder.ts";
 import { type Instant, MINUTE, SECOND, toIso8601 } from "../../util/time.ts";
+import { originOf } from "../connection-origin.ts";
 import type { Login } from "./apply.ts";
-import { originOf } from "./client-settings.ts";
 import type { AnyConnection } from "./kind-name.ts";
 import type { LoginReason } from "./login-reason.ts";
 import type { Observed } from "./observe.ts";

@@ -1,0 +1,319 @@
+import type { Readiness } from "../../api/conditions.ts";
+import { API_VERSION } from "../../api/meta.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { EventNote } from "../../kube/event-recorder.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Reconcile, Result } from "../../runtime/result.ts";
+import { MINUTE, SECOND } from "../../util/time.ts";
+import { originOf } from "../connection-origin.ts";
+import type { Context } from "../context.ts";
+import { failureReadiness } from "../failure.ts";
+import { removeFinalizer } from "../finalizers.ts";
+import { serviceAccountType } from "../resource-types.ts";
+import { writeStatus } from "../status-writer.ts";
+import { accountReadiness } from "./account.ts";
+import { apply, FOREIGN_STATUS, type Progress } from "./apply.ts";
+import {
+  canCleanUp,
+  cleanUp,
+  type DeletionStep,
+  type FinalStep,
+  judgeDeletion,
+  orGiveUp,
+} from "./deletion.ts";
+import { findWinner, isClaimedByOther } from "./find-winner.ts";
+import { attemptId } from "./marker.ts";
+import type { Memory } from "./memory.ts";
+import { type Known, observeAccount, observeCluster, observeListing } from "./observe.ts";
+import {
+  type Decision,
+  type Look,
+  lookFor,
+  plan,
+  type Seen,
+  type Situation,
+  wantedOf,
+} from "./plan.ts";
+import { barriers, claimIsLost, firstFinding } from "./policies.ts";
+import { nextStatus, notes, orSuspended } from "./report.ts";
+
+/** A healthy account is looked at this often, an unhealthy one sooner. */
+const LOOK_EVERY_MS = 10 * MINUTE;
+const LOOK_SOON_MS = MINUTE;
+const JITTER = 0.2;
+
+export interface ServiceAccountController {
+  readonly reconcile: Reconcile<ServiceAccount>;
+  /** The object is gone: forgets what was kept about it. */
+  onGone(key: ObjectKey): void;
+}
+
+/** What a pass over an object that stays came to. */
+interface Outcome {
+  readonly progress: Progress;
+  readonly ready: Readiness | undefined;
+  readonly requeueAfterMs: number;
+}
+
+export function createServiceAccountReconciler(context: Context): ServiceAccountController {
+  const memories = new Map<string, Memory>();
+
+  const remember = ({ metadata }: ServiceAccount): Memory => {
+    const key = keyText({ namespace: metadata.namespace ?? "", name: metadata.name });
+    const old = memories.get(key);
+    const memory = old?.uid === metadata.uid ? old : { uid: metadata.uid };
+    memories.set(key, memory);
+    return memory;
+  };
+
+  return {
+    reconcile: async (object, { signal }) => {
+      const known = await observeCluster(object, remember(object), context);
+      return known.deleting
+        ? deletionPass(object, known, context, signal)
+        : livingPass(object, known, context, signal);
+    },
+    onGone: (key) => {
+      memories.delete(keyText(key));
+      context.metrics.forgetObject("ServiceAccount", key.namespace, key.name);
+    },
+  };
+}
+
+async function livingPass(
+  object: ServiceAccount,
+  known: Known,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Result> {
+  const start: Progress = { object, account: known.account, attempt: known.attempt };
+  const { progress, ready, requeueAfterMs } = await attemptWork(known, start, context, signal);
+  const { error } = progress;
+  const said = error === undefined ? ready : failureReadiness(error);
+  if (said !== undefined) {
+    const write = () => report(known, progress, said, context, signal);
+    await (error === undefined ? write() : quietly(write, context));
+  }
+  if (error !== undefined) throw error;
+  return { requeueAfterMs };
+}
+
+/** Never rejects: a failure comes with how far the pass had got. */
+async function attemptWork(
+  known: Known,
+  start: Progress,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    return await work(known, start, context, signal);
+  } catch (error) {
+    return { progress: { ...start, error }, ready: undefined, requeueAfterMs: 0 };
+  }
+}
+
+async function work(
+  known: Known,
+  start: Progress,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { wish, lookup, memory } = known;
+  const barrier = firstFinding(barriers, known);
+  if (barrier !== undefined || !wish.ok || !lookup.ok) {
+    return { progress: start, ready: barrier, requeueAfterMs: LOOK_SOON_MS };
+  }
+  const situation: Situation = { known, spec: wish.spec, access: lookup.access };
+  const lost = await findLostClaim(situation, context);
+  if (lost !== undefined) return { progress: start, ready: lost, requeueAfterMs: LOOK_EVERY_MS };
+
+  const look = lookFor(situation, context.clock.now());
+  const seen = await carryOutLook(look, situation, signal);
+  const isClaimed = (saId: string) => isClaimedByOther(saId, start.object, context);
+  const newAttempt = attemptId(known.uid, context.random.id());
+  const decision = plan(situation, seen, newAttempt, isClaimed);
+  const progress = await carryOutAll(decision, start, memory, situation, context, signal);
+  return conclude(situation, seen, decision, progress, context);
+}
+
+async function findLostClaim(
+  { known, spec, access }: Situation,
+  context: Context,
+): Promise<Readiness | undefined> {
+  const saId = known.account?.saId ?? spec.saId;
+  if (saId === undefined) return undefined;
+  const realm = {
+    origin: originOf(access.spec.baseUrl),
+    orgId: known.account?.orgId ?? access.spec.orgId,
+  };
+  return claimIsLost(saId, known.uid, await findWinner(saId, realm, context));
+}
+
+async function carryOutLook(look: Look, { access }: Situation, signal: AbortSignal): Promise<Seen> {
+  switch (look.kind) {
+    case "List":
+      return {
+        kind: "Listed",
+        attempt: look.attempt,
+        listing: await observeListing(access, signal),
+      };
+    case "Get": {
+      const detail = await observeAccount(access, look.saId, signal);
+      return { kind: "Got", saId: look.saId, detail };
+    }
+    case "Wait":
+    case "Remember":
+    case "Nothing":
+      return look;
+  }
+}
+
+/** In order, stopping at the first failure. */
+async function carryOutAll(
+  { actions }: Decision,
+  start: Progress,
+  memory: Memory,
+  { access }: Situation,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Progress> {
+  let progress = start;
+  for (const action of actions) {
+    try {
+      progress = await apply(action, progress, memory, access, context, signal);
+    } catch (error) {
+      progress = { ...progress, error };
+    }
+    if (progress.error !== undefined) return progress;
+  }
+  return progress;
+}
+
+/** What is to be said, and when the console is looked at again. */
+function conclude(
+  { known, spec }: Situation,
+  seen: Seen,
+  { finding, requeueAfterMs }: Decision,
+  progress: Progress,
+  { clock, random }: Context,
+): Outcome {
+  const { memory, generation } = known;
+  const account = progress.account;
+  const ready = finding ?? (account === undefined ? undefined : accountReadiness(account));
+  const isHealthy = ready?.state === "Ready";
+  const isLooked = seen.kind === "Got" || progress.became === "Created";
+  const now = clock.now();
+  if (progress.error === undefined && isLooked) {
+    const everyMs = isHealthy || account === undefined ? LOOK_EVERY_MS : LOOK_SOON_MS;
+    const nextAt = now + everyMs * (1 + JITTER * (random.fraction() - 0.5));
+    memory.observed = { generation, nextAt, ...(finding === undefined ? {} : { finding }) };
+  }
+  const nextLookMs = progress.became === "Recovered" ? 0 : (memory.observed?.nextAt ?? now) - now;
+  return {
+    progress,
+    ready: ready === undefined ? undefined : orSuspended(ready, spec.suspend),
+    requeueAfterMs: requeueAfterMs ?? Math.max(SECOND, Math.round(nextLookMs)),
+  };
+}
+
+async function deletionPass(
+  object: ServiceAccount,
+  known: Known,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Result> {
+  const step = await nextDeletionStep(object, known, context, signal);
+  switch (step.kind) {
+    case "Done":
+      return {};
+    case "Release":
+      await removeFinalizer(context, serviceAccountType, object);
+      if (step.note !== undefined) record(object, [step.note], context);
+      context.log.info({ reason: step.note?.reason ?? "Released" }, "let service account go");
+      return {};
+    case "Hold": {
+      const progress = { object, account: known.account, attempt: known.attempt };
+      // In a namespace that is going away, nobody needs the words; the finalizer must go all the same.
+      await quietly(() => report(known, progress, step.finding, context, signal), context);
+      return { requeueAfterMs: step.requeueAfterMs };
+    }
+  }
+}
+
+async function nextDeletionStep(
+  object: ServiceAccount,
+  known: Known,
+  context: Context,
+  signal: AbortSignal,
+): Promise<FinalStep> {
+  const { memory } = known;
+  const judged = judgeDeletion(known) ?? (await tryCleanUp(object, known, context, signal));
+  if (judged.kind !== "Failing") {
+    memory.failingSince = undefined;
+    return judged;
+  }
+  const now = context.clock.now();
+  memory.failingSince ??= now;
+  return orGiveUp(judged, known, memory.failingSince, now);
+}
+
+async function tryCleanUp(
+  object: ServiceAccount,
+  known: Known,
+  context: Context,
+  signal: AbortSignal,
+): Promise<DeletionStep> {
+  const possible = canCleanUp(known);
+  if (!possible.ok) return { kind: "Failing", finding: possible.finding };
+  const { situation } = possible;
+  const isLost = async (saId: string) => {
+    const realm = {
+      origin: originOf(situation.access.spec.baseUrl),
+      orgId: wantedOf(situation).orgId,
+    };
+    const winner = await findWinner(saId, realm, context);
+    return winner !== undefined && winner.metadata.uid !== object.metadata.uid;
+  };
+  return cleanUp(situation, isLost, context.clock.now(), signal);
+}
+
+async function report(
+  known: Known,
+  progress: Progress,
+  ready: Readiness,
+  context: Context,
+  signal: AbortSignal,
+): Promise<void> {
+  const { object, error } = progress;
+  const { namespace, name } = known.key;
+  const isReady = ready.state === "Ready" ? 1 : 0;
+  context.metrics.objectReady.set({ kind: "ServiceAccount", namespace, name }, isReady);
+  const status = nextStatus(known, progress, ready, error === undefined, context.clock.now());
+  await writeStatus(context, serviceAccountType, context.stores.serviceAccounts, object, status, {
+    foreignFields: FOREIGN_STATUS,
+    signal,
+  });
+  if (progress.account !== undefined) known.memory.created = undefined;
+  record(object, notes(progress, object.status, ready), context);
+}
+
+function record(
+  object: ServiceAccount,
+  events: readonly EventNote[],
+  { events: recorder }: Context,
+) {
+  const { metadata } = object;
+  for (const event of events) {
+    recorder.record({ apiVersion: API_VERSION, kind: "ServiceAccount", metadata }, event);
+  }
+}
+
+/** A report that cannot be written must not hide what it was about, nor hold up a deletion. */
+async function quietly(write: () => Promise<void>, { log }: Context): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    log.debug(isKubeError(error) ? { reason: error.code } : {}, "could not write the status");
+  }
+}
