@@ -19,6 +19,7 @@ export class StoreScope {
   readonly #marks = new Map<string, Mark>();
   #version: string | undefined;
   #era = 0;
+  #isRelisting = false;
 
   /** `undefined` before the first complete listing. */
   get version(): string | undefined {
@@ -34,7 +35,8 @@ export class StoreScope {
   }
 
   note(key: string, version: string): void {
-    if (this.covers(version)) return;
+    // During a relist our own version may be one that the server has lost.
+    if (!this.#isRelisting && this.covers(version)) return;
     const known = this.#marks.get(key);
     // The answers to two writes may be noted in either order.
     if (known !== undefined && compareResourceVersions(known.version, version) >= 0) return;
@@ -49,11 +51,13 @@ export class StoreScope {
   /** Called before a listing is asked for; the answer goes to {@link relisted}. */
   beginRelist(): number {
     this.#era += 1;
+    this.#isRelisting = true;
     return this.#era;
   }
 
   relisted(era: number, version: string): void {
     this.#version = version;
+    this.#isRelisting = false;
     this.#settle((mark) => mark.era < era || this.covers(mark.version));
   }
 
