@@ -79,7 +79,11 @@ function facts(kind: Kind): string {
   const names = `\`${kind.plural}\`, short \`${kind.shortName}\`, category \`iam\``;
   const length =
     kind.maxNameLength === undefined ? "" : ` Names have at most ${kind.maxNameLength} characters.`;
-  return `${scope}; \`apiVersion: ${API_VERSION}\`; ${names}.${length}`;
+  const clash =
+    kind.kind === "ServiceAccount"
+      ? " At kubectl, write `iamsa`: `serviceaccount` alone means Kubernetes' own kind."
+      : "";
+  return `${scope}; \`apiVersion: ${API_VERSION}\`; ${names}.${length}${clash}`;
 }
 
 function specTable(spec: StructuralSchema): string {

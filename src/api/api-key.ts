@@ -6,6 +6,7 @@ import {
   description,
   duration,
   durationBetween,
+  entries,
   localRef,
   ms,
   objectName,
@@ -80,18 +81,6 @@ const rotation = withRule(
 )
   .prefault({})
   .meta({ description: "When the key is replaced by a new one." });
-
-/** How many entries a map may have, for zod as well as for the CRD. */
-function entries<Schema extends z.ZodType<Record<string, string>>>(
-  schema: Schema,
-  most: number,
-): Schema {
-  return schema
-    .refine((map) => Object.keys(map).length <= most, {
-      error: `must have at most ${most} entries`,
-    })
-    .meta({ maxProperties: most });
-}
 
 const anyData = entries(
   z.record(

@@ -4,6 +4,7 @@ import {
   consoleId,
   consoleName,
   durationBetween,
+  entries,
   grantedPolicyId,
   objectName,
   SECRET_KEY,
@@ -178,10 +179,11 @@ const connectionFields = {
 
 const labelSelector = z
   .object({
-    matchLabels: z
-      .record(z.string(), z.string().max(63))
+    matchLabels: entries(z.record(z.string(), z.string().max(63)), 32)
       .optional()
-      .meta({ description: "Labels and their values; none of them means every namespace." }),
+      .meta({
+        description: "Labels and their values, at most 32; none of them means every namespace.",
+      }),
   })
   .meta({ description: "Namespaces that carry all of these labels." });
 

@@ -14,6 +14,18 @@ export function text(max: number): z.ZodString {
     .meta({ maxLength: max });
 }
 
+/** How many entries a map may have, for zod as well as for the CRD. */
+export function entries<Schema extends z.ZodType<Record<string, string>>>(
+  schema: Schema,
+  most: number,
+): Schema {
+  return schema
+    .refine((map) => Object.keys(map).length <= most, {
+      error: `must have at most ${most} entries`,
+    })
+    .meta({ maxProperties: most });
+}
+
 export const objectName = matching(
   z.string().max(253),
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,

@@ -51,7 +51,10 @@ export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
     unrepresentable: "throw",
     reused: "inline",
     cycles: "throw",
-    override: ({ jsonSchema }) => adapt(jsonSchema as Node),
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === "pipe") throw new Error("a CRD cannot transform values");
+      adapt(jsonSchema as Node);
+    },
   });
   assertStructural(json);
   return ordered(json);
