@@ -66,8 +66,8 @@ const MUTATION_TIMEOUT_MS = 5_000;
 /** A client for one console, with its own connections and session. Changed options need a new one. */
 export function createIamClient(options: IamClientOptions): IamClient {
   const closing = new AbortController();
-  const { send, close } = createWire(options);
-  const exchange = createExchange(options, send);
+  const wire = createWire(options);
+  const exchange = createExchange(options, wire.send);
   const session = createSession(options, exchange, closing.signal);
   const caller = new Caller(exchange, session, closing.signal);
   return {
@@ -77,7 +77,7 @@ export function createIamClient(options: IamClientOptions): IamClient {
     clockSkew: () => exchange.skew,
     close: async () => {
       closing.abort(new Error("the client was closed"));
-      await close();
+      await wire.close();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, type Instant, MINUTE } from "../util/time.ts";
+import { Pause } from "./pause.ts";
 
 const TOLERATED = 3;
 const FIRST_PAUSE_MS = MINUTE;
@@ -10,15 +11,13 @@ const LONGEST_PAUSE_MS = HOUR;
  * a minute, then for twice as long after each further failure, up to an hour (S19).
  */
 export class LoginCircuit {
-  readonly #clock: Clock;
   readonly #random: Random;
+  readonly #pause: Pause;
   #failures = 0;
-  /** On the monotonic clock: a step of the wall clock neither opens nor prolongs a pause. */
-  #pausedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, random: Random) {
-    this.#clock = clock;
     this.#random = random;
+    this.#pause = new Pause(clock);
   }
 
   get failures(): number {
@@ -27,8 +26,7 @@ export class LoginCircuit {
 
   /** When a login may be tried again; `undefined` where it may be now. */
   get retryAt(): Instant | undefined {
-    const leftMs = this.#pausedUntil - this.#clock.monotonic();
-    return leftMs > 0 ? this.#clock.now() + leftMs : undefined;
+    return this.#pause.until;
   }
 
   failed(): void {
@@ -37,11 +35,11 @@ export class LoginCircuit {
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - TOLERATED), LONGEST_PAUSE_MS);
     // Up to a fifth longer, so that connections which failed together do not try again together.
     const jittered = pauseMs * (1 + this.#random.fraction() / 5);
-    this.#pausedUntil = this.#clock.monotonic() + Math.min(jittered, LONGEST_PAUSE_MS);
+    this.#pause.start(Math.min(jittered, LONGEST_PAUSE_MS));
   }
 
   succeeded(): void {
     this.#failures = 0;
-    this.#pausedUntil = Number.NEGATIVE_INFINITY;
+    this.#pause.start(0);
   }
 }

@@ -88,8 +88,9 @@ function joined(headers: NodeJS.Dict<string | string[]>): Record<string, string>
   );
 }
 
-/** The code alone: messages and properties of connection errors may hold bytes of the answer. */
+/** The code alone, or the name: messages and properties of these errors may hold bytes of the answer. */
 function codeOf(error: Error): string {
   const code: unknown = "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : "unknown";
+  if (typeof code === "string" && /^[A-Z][A-Z0-9_]{0,63}$/.test(code)) return code;
+  return /^[A-Za-z]{1,63}$/.test(error.name) ? error.name : "unknown";
 }

@@ -4,6 +4,7 @@ import type { Clock, Instant } from "../util/time.ts";
 import { IamError, type IamErrorCode, isIamError } from "./errors.ts";
 import { LoginCircuit } from "./login-circuit.ts";
 import type { LoginAnswer } from "./login-wire.ts";
+import { Pause } from "./pause.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** A user token, and which login it came from. */
@@ -59,16 +60,18 @@ export interface LoginSessionOptions {
 export class LoginSession implements Session {
   readonly #options: LoginSessionOptions;
   readonly #circuit: LoginCircuit;
+  /** What the console asked for by `Retry-After`. */
+  readonly #askedPause: Pause;
   #current: Grant | undefined;
   #running: Promise<Grant> | undefined;
   #generation = 0;
   #accepted = 0;
   #mfaRequired = false;
-  #notBefore: Instant | undefined;
 
   constructor(options: LoginSessionOptions) {
     this.#options = options;
     this.#circuit = new LoginCircuit(options.clock, options.random);
+    this.#askedPause = new Pause(options.clock);
   }
 
   async grant(signal?: AbortSignal): Promise<Grant> {
@@ -123,7 +126,6 @@ export class LoginSession implements Session {
 
   #refuseToTry(): void {
     if (this.#mfaRequired) throw mfaRequired();
-    const { clock } = this.#options;
     const pausedUntil = this.#circuit.retryAt;
     if (pausedUntil !== undefined) {
       throw unsent(
@@ -132,17 +134,17 @@ export class LoginSession implements Session {
         { retryAt: pausedUntil },
       );
     }
-    if (this.#notBefore !== undefined && clock.now() < this.#notBefore) {
-      throw unsent("RateLimited", "the console asked to wait before the next login", {
-        retryAt: this.#notBefore,
-      });
+    const retryAt = this.#askedPause.until;
+    if (retryAt !== undefined) {
+      throw unsent("RateLimited", "the console asked to wait before the next login", { retryAt });
     }
   }
 
   #loginFailed(error: unknown): never {
     if (!isIamError(error)) throw error;
-    this.#notBefore = error.retryAt;
     const { message, status, requestId, retryAt } = error;
+    const { clock } = this.#options;
+    if (retryAt !== undefined) this.#askedPause.start(retryAt - clock.now());
     const details = {
       ...(status === undefined ? {} : { status }),
       ...(requestId === undefined ? {} : { requestId }),
