@@ -17,7 +17,7 @@ import type { IamClient } from "../../iam/client.ts";
 import type { LiveBindings } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
-import { HOUR, type Instant, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
+import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
 import type { AccountRef } from "./account-store.ts";
@@ -53,7 +53,7 @@ const SETTLE_MS = SECOND;
 /** A vanished foreign policy is believed when two answers this far apart agree. */
 const CONFIRM_MS = 5 * SECOND;
 /** A deletion that cannot revoke does not wait longer: with its account being deleted too, and without. */
-const GIVE_UP_LEAVING_MS = HOUR;
+const GIVE_UP_LEAVING_MS = 10 * MINUTE;
 const GIVE_UP_MS = 24 * HOUR;
 
 export interface AccountBindingsReconciler {
