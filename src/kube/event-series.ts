@@ -4,6 +4,7 @@ import type { EventNote, EventTarget } from "./event-recorder.ts";
 
 /** An event at the API server, new or repeated. */
 export interface EventSeries {
+  readonly id: string;
   readonly target: EventTarget;
   readonly event: EventNote;
   readonly count: number;
@@ -31,12 +32,8 @@ export const defaultEventLimits: EventLimits = {
   remembered: 4_096,
 };
 
-interface Series {
-  target: EventTarget;
-  event: EventNote;
-  count: number;
-  name: string | undefined;
-  lastAt: number;
+interface Remembering extends EventSeries {
+  readonly lastAt: number;
 }
 
 interface Similar {
@@ -52,7 +49,7 @@ interface Allowance {
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #limits: EventLimits;
-  readonly #series: Remembered<Series>;
+  readonly #series: Remembered<Remembering>;
   readonly #similar: Remembered<Similar>;
   readonly #allowances: Remembered<Allowance>;
 
@@ -64,25 +61,26 @@ export class EventCorrelator {
     this.#allowances = new Remembered(limits.remembered);
   }
 
-  /** The id of the series to write, or `undefined` where the object has had too many events. It counts all the same. */
-  add(target: EventTarget, event: EventNote): string | undefined {
+  /** The series to write, or `undefined` where the object has had too many events. It counts all the same. */
+  add(target: EventTarget, event: EventNote): EventSeries | undefined {
     const now = this.#clock.monotonic();
     const id = this.#idOf(target, event, now);
     const old = this.#series.get(id);
     const goesOn = old !== undefined && now - old.lastAt <= this.#limits.seriesMs;
-    const series: Series = goesOn
+    const series: Remembering = goesOn
       ? { ...old, count: old.count + 1, lastAt: now }
-      : { target, event, count: 1, name: undefined, lastAt: now };
+      : { id, target, event, count: 1, name: undefined, lastAt: now };
     this.#series.set(id, series);
-    return this.#isAllowed(objectId(target), now) ? id : undefined;
+    return this.#isAllowed(objectId(target), now) ? series : undefined;
   }
 
-  get(id: string): EventSeries | undefined {
-    return this.#series.get(id);
+  /** The series as it is by now. */
+  latest(series: EventSeries): EventSeries {
+    return this.#series.get(series.id) ?? series;
   }
 
   /** Notes where a series was written to; `undefined` where what was written is gone. */
-  written(id: string, name: string | undefined): void {
+  written({ id }: EventSeries, name: string | undefined): void {
     const series = this.#series.get(id);
     if (series !== undefined) this.#series.set(id, { ...series, name });
   }

@@ -59,13 +59,13 @@ export interface EventWriter extends EventRecorder {
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { clock, log, onDropped = () => undefined } = options;
   const correlator = new EventCorrelator(clock, options.limits);
-  const queue = new Set<string>();
+  const queue = new Map<string, EventSeries>();
   let writing: Promise<void> | undefined;
 
   const drain = async () => {
-    for (const id of queue) {
+    for (const [id, series] of queue) {
       queue.delete(id);
-      await write(options, correlator, id).catch((error: unknown) => {
+      await write(options, correlator, correlator.latest(series)).catch((error: unknown) => {
         onDropped();
         const err = error instanceof Error ? error : new Error(String(error));
         log.debug({ err }, "could not write an event");
@@ -76,12 +76,12 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
 
   return {
     record(target, event) {
-      const id = correlator.add(target, event);
-      if (id === undefined || (queue.size >= MAX_QUEUED && !queue.has(id))) {
+      const series = correlator.add(target, event);
+      if (series === undefined || (queue.size >= MAX_QUEUED && !queue.has(series.id))) {
         onDropped();
         return;
       }
-      queue.add(id);
+      queue.set(series.id, series);
       // The caller's pass goes on first.
       writing ??= Promise.resolve().then(drain);
     },
@@ -98,15 +98,13 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
 async function write(
   options: EventWriterOptions,
   correlator: EventCorrelator,
-  id: string,
+  series: EventSeries,
 ): Promise<void> {
-  const series = correlator.get(id);
-  if (series === undefined) return;
   if (series.name !== undefined && (await addToSeries(options, series, series.name))) return;
   const event = toEvent(options, series);
-  correlator.written(id, undefined);
+  correlator.written(series, undefined);
   await options.client.create(eventType, event);
-  correlator.written(id, event.metadata.name);
+  correlator.written(series, event.metadata.name);
 }
 
 /** False where the event is gone: they live for an hour. */
