@@ -20,7 +20,7 @@ export function toReferencePage(kind: Kind, example: string): string {
     specTable(spec),
     ...(kind.kind === "ApiKey" ? [variables()] : []),
     "## Rules",
-    "The API server refuses what breaks one of these, and says so in these words.",
+    "The API server refuses what breaks one of these, and says so in these words. What it cannot judge, such as whether a time zone exists, the operator reports as `Stalled` with reason `InvalidSpec`.",
     ruleTable(spec),
     "## Status",
     statusTable(status),

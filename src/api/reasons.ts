@@ -22,7 +22,7 @@ const everywhere: readonly ConditionHelp[] = [
     type: "Stalled",
     meaning: "Only a change by a person helps; the operator waits for it.",
     reasons: {
-      InvalidSpec: "Correct the field that the message names; the object is older than its schema.",
+      InvalidSpec: "Correct the field that the message names.",
     },
   },
 ];
