@@ -8,7 +8,7 @@ import { celPattern, matching, withRule } from "./rule.ts";
 export function text(max: number): z.ZodString {
   return z
     .string()
-    .refine((value) => value.length <= max || [...value].length <= max, {
+    .refine((value) => value.length <= max || Array.from(value).length <= max, {
       error: `may not be more than ${max} characters long`,
     })
     .meta({ maxLength: max });

@@ -168,8 +168,12 @@ describe("an existing object", () => {
     const target = await given("a key with nothing but defaults", "reported");
     const write = async (observedGeneration: number, ...args: readonly string[]) =>
       kubectl(
-        ...["patch", ...target, ...args, "--type=merge"],
-        ...["--patch", JSON.stringify({ spec: { suspend: true }, status: { observedGeneration } })],
+        "patch",
+        ...target,
+        ...args,
+        "--type=merge",
+        "--patch",
+        JSON.stringify({ spec: { suspend: true }, status: { observedGeneration } }),
       );
     const read = () =>
       kubectl("get", ...target, "--output=jsonpath={.spec.suspend} {.status.observedGeneration}");
@@ -276,7 +280,11 @@ describe("kubectl", () => {
     await given("a key with nothing but defaults", "selected");
     const select = (name: string) =>
       kubectl(
-        ...["get", "iamkey", "--namespace", namespace, "--output=name"],
+        "get",
+        "iamkey",
+        "--namespace",
+        namespace,
+        "--output=name",
         `--field-selector=spec.serviceAccountRef.name=${name}`,
       );
     expect(await select("ci-bot")).toContain("apikey.iam.console.dev/selected");
