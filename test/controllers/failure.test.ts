@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { failureReadiness } from "../../src/controllers/failure.ts";
+import { SpecError } from "../../src/controllers/spec-error.ts";
+import { IamError } from "../../src/iam/errors.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+
+test.each([
+  {
+    name: "a refusal by the console is for a person, with its request id",
+    error: new IamError("PermissionDenied", "Policy denied", {
+      operation: "createServiceAccount",
+      status: 403,
+      requestId: "r-1",
+    }),
+    readiness: {
+      state: "Stalled",
+      reason: "PermissionDenied",
+      message:
+        "The console call createServiceAccount failed with status 403: Policy denied. Ask the console's administrator to allow this to the connection's user. (requestId r-1)",
+    },
+  },
+  {
+    name: "a console that is down comes back",
+    error: new IamError("Unavailable", "connection refused.", { operation: "login" }),
+    readiness: {
+      state: "Reconciling",
+      reason: "Unavailable",
+      message: "The console call login failed: connection refused.",
+    },
+  },
+  {
+    name: "a conflict of writes is not shown",
+    error: new KubeError("Conflict", "the object has been modified"),
+    readiness: undefined,
+  },
+  {
+    name: "missing rights in the cluster are shown while they are tried again",
+    error: new KubeError("Forbidden", "secrets is forbidden", { status: 403 }),
+    readiness: {
+      state: "Reconciling",
+      reason: "Forbidden",
+      message: "The Kubernetes API answered Forbidden: secrets is forbidden.",
+    },
+  },
+  {
+    name: "a wrong spec has a reason of its own",
+    error: new SpecError("NotGranted", "No grant."),
+    readiness: { state: "Stalled", reason: "NotGranted", message: "No grant." },
+  },
+  {
+    name: "a bug shows nothing of its insides",
+    error: new TypeError("password is undefined"),
+    readiness: {
+      state: "Reconciling",
+      reason: "InternalError",
+      message: "The operator ran into an unexpected error; its log has the details.",
+    },
+  },
+])("$name", ({ error, readiness }) => {
+  expect(failureReadiness(error)).toEqual(readiness);
+});
