@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import {
+  canCleanUp,
+  GIVE_UP_AFTER_MS,
+  judgeDeletion,
+  orGiveUp,
+  policyOf,
+} from "../../../src/controllers/service-account/deletion.ts";
+import type { Known } from "../../../src/controllers/service-account/observe.ts";
+import { access, account, accountSpec, known, NOW } from "./objects.ts";
+
+const wish = (spec: object): Known["wish"] => ({ ok: true, spec: accountSpec(spec) });
+const attempt = { id: "a-1", startedAt: NOW };
+const imported = { ...account, origin: "Imported" } as const;
+
+test.each<{ name: string; seen: Partial<Known>; step: string }>([
+  {
+    name: "an object that is not held is no concern",
+    seen: { held: false, account },
+    step: "Done",
+  },
+  { name: "an object without an account goes at once", seen: {}, step: "Release" },
+  { name: "users come first", seen: { users: ["ApiKey ci-bot"], account }, step: "Hold InUse" },
+  {
+    name: "suspension holds a deletion",
+    seen: { account, wish: wish({ suspend: true }) },
+    step: "Hold Suspended",
+  },
+  {
+    name: "suspension holds nothing that needs no call",
+    seen: { wish: wish({ suspend: true }) },
+    step: "Release",
+  },
+  {
+    name: "an imported account is retained without a call",
+    seen: { account: imported },
+    step: "Release Retained",
+  },
+  { name: "a created account is cleaned up", seen: { account }, step: "CleanUp" },
+  { name: "an open attempt is looked into first", seen: { attempt }, step: "CleanUp" },
+  {
+    name: "an open attempt is looked into even to retain",
+    seen: { attempt, wish: wish({ deletionPolicy: "Retain" }) },
+    step: "CleanUp",
+  },
+])("$name", ({ seen, step }) => {
+  const judged = judgeDeletion(known({ deleting: true, ...seen })) ?? { kind: "CleanUp" };
+  const reason =
+    judged.kind === "Hold"
+      ? judged.finding.reason
+      : judged.kind === "Release"
+        ? judged.note?.reason
+        : undefined;
+  expect([judged.kind, reason].filter(Boolean).join(" ")).toBe(step);
+});
+
+test.each([
+  { name: "a created account is revoked by default", spec: {}, seen: account, policy: "Revoke" },
+  {
+    name: "an imported account is retained by default",
+    spec: {},
+    seen: imported,
+    policy: "Retain",
+  },
+  {
+    name: "the spec decides",
+    spec: { deletionPolicy: "Delete" },
+    seen: imported,
+    policy: "Delete",
+  },
+])("$name", ({ spec, seen, policy }) => {
+  expect(policyOf(known({ wish: wish(spec), account: seen }))).toBe(policy);
+});
+
+test("a console that cannot be used is a reason to wait, not to skip", () => {
+  const lookup = { ok: false, reason: "ConnectionNotReady", message: "not yet" } as const;
+  expect(canCleanUp(known({ account, lookup }))).toEqual({
+    ok: false,
+    finding: { state: "Reconciling", reason: "ConnectionNotReady", message: "not yet" },
+  });
+  const grant = { ...access.grant, importServiceAccounts: false };
+  const seen = known({ account: imported, lookup: { ok: true, access: { ...access, grant } } });
+  expect(canCleanUp(seen)).toMatchObject({ ok: false, finding: { reason: "NotGranted" } });
+});
+
+test("a failing clean-up is given up after ten minutes, and says what is left", () => {
+  const finding = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
+  const failing = { kind: "Failing", finding } as const;
+  const seen = known({ account });
+  expect(orGiveUp(failing, seen, NOW, NOW)).toEqual({
+    kind: "Hold",
+    finding,
+    requeueAfterMs: 30_000,
+  });
+  const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
+  expect(orGiveUp(failing, seen, NOW, almost)).toMatchObject({ requeueAfterMs: 1_000 });
+  expect(orGiveUp(failing, seen, NOW, NOW + GIVE_UP_AFTER_MS)).toEqual({
+    kind: "Release",
+    note: {
+      type: "Warning",
+      reason: "LeftBehind",
+      action: "Delete",
+      note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys still alive: sak_1, with its policies. Last reason: down",
+    },
+  });
+});
