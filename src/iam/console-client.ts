@@ -38,7 +38,7 @@ export interface IamObserver {
 }
 
 export type ExtraCalls = Readonly<
-  Partial<Record<(typeof extraOperations)[number], calls.ExtraCall>>
+  Partial<Record<(typeof extraOperations)[number], calls.ExtraCall | undefined>>
 >;
 
 export interface IamClientOptions extends Organization {
