@@ -9,12 +9,13 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What became of one attempt to issue a key. */
 export type IssueResult = "Issued" | "NotCommitted" | "Unknown";
-export type LoginResult = "Success" | "Failure";
+/** What came of a login: accepted, asked for a second factor, refused, or no usable answer. */
+export type LoginResult = "success" | "mfaRequired" | "rejected" | "error";
 /** controller-runtime's words. */
 export type ReconcileResult = "success" | "requeue" | "requeue_after" | "error";
 
 const issueResults: readonly IssueResult[] = ["Issued", "NotCommitted", "Unknown"];
-const loginResults: readonly LoginResult[] = ["Success", "Failure"];
+const loginResults: readonly LoginResult[] = ["success", "mfaRequired", "rejected", "error"];
 const reconcileResults: readonly ReconcileResult[] = [
   "success",
   "requeue",

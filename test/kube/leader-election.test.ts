@@ -1,16 +1,20 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isKubeError } from "../../src/kube/errors.ts";
 import {
   createLeaderElection,
   type LeaderElection,
   type LeadershipEnd,
+  leaseType,
   noElection,
 } from "../../src/kube/leader-election.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { type Random, systemRandom } from "../../src/util/random.ts";
+import { systemClock } from "../../src/util/time.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { LeaseServer, Process, type ProcessTraits } from "./lease-world.ts";
+import { connect } from "./real-cluster.ts";
 
 const MUTATION_MS = 5_000;
 
@@ -345,4 +349,66 @@ test("whatever happens to clocks, processes and network, no mutations of two lea
     { numRuns: 60 },
   );
   expect(total).toBeGreaterThan(1_000);
+});
+
+describe("on a real API server", () => {
+  let cluster: ControlPlane;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ controllerManager: false });
+  }, 900_000);
+  afterAll(() => cluster?.stop());
+
+  /** Half-second timings, so that a takeover is quick to see. */
+  const timings = { leaseMs: 3_000, renewDeadlineMs: 2_000, retryMs: 500 };
+
+  async function start(identity: string, log: string[]) {
+    const { client, transport } = await connect(cluster.kubeconfig);
+    const stop = new AbortController();
+    const election = createLeaderElection({
+      client,
+      namespace: "default",
+      name: "iam-operator",
+      identity,
+      timings,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+    });
+    const end = election.run({
+      signal: stop.signal,
+      onStartedLeading: () => log.push(`${identity} leads`),
+      onStoppedLeading: (how) => log.push(`${identity} ${how}`),
+    });
+    return { client, election, stop, end, close: () => transport.close() };
+  }
+
+  test("one leads, and another goes on when it stops or when its lease is taken away", async () => {
+    const log: string[] = [];
+    const a = await start("a", log);
+    await vi.waitFor(() => expect(log).toEqual(["a leads"]), 10_000);
+    const b = await start("b", log);
+    await systemClock.sleep(2 * timings.leaseMs);
+    expect([log, a.election.isLeader, b.election.isLeader]).toEqual([["a leads"], true, false]);
+
+    a.stop.abort();
+    expect(await a.end).toBe("Stopped");
+    await vi.waitFor(() => expect(log.slice(1)).toEqual(["a Stopped", "b leads"]), 3_000);
+
+    await b.client.mergePatch(
+      leaseType,
+      { namespace: "default", name: "iam-operator" },
+      { spec: { holderIdentity: "thief" } },
+    );
+    expect(await b.end).toBe("Lost");
+    expect(mayMutate(b.election, 0)).toBe(false);
+
+    const c = await start("c", log);
+    await vi.waitFor(() => expect(log.at(-1)).toBe("c leads"), 2 * timings.leaseMs);
+    const lease = await c.client.get(leaseType, { namespace: "default", name: "iam-operator" });
+    expect(lease?.spec).toMatchObject({ holderIdentity: "c", leaseDurationSeconds: 3 });
+    c.stop.abort();
+    await c.end;
+    await Promise.all([a, b, c].map((each) => each.close()));
+  });
 });
