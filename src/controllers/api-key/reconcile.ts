@@ -1,9 +1,8 @@
-import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../api/api-key.ts";
+import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { isTrue, readinessConditions } from "../../api/conditions.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
-import { parseInstant } from "../../util/time.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
 import { removeFinalizer } from "../finalizers.ts";
@@ -18,7 +17,7 @@ import { observe } from "./observe.ts";
 import type { Observed } from "./observed.ts";
 import { plan, type Rest } from "./plan.ts";
 import { planDeletion } from "./plan-deletion.ts";
-import { type Ending, isUsable, newTrouble, nextLookMs, statusOf } from "./report.ts";
+import { isUsable, newTrouble, nextLookMs } from "./report.ts";
 import { renewalTime, stableFraction } from "./schedule.ts";
 import { deleteSecret } from "./write-secret.ts";
 
@@ -88,6 +87,8 @@ async function keep(first: Observed, around: Surroundings): Promise<Passed> {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = plan(seen, momentOf(around), around.timing);
       if (action.kind === "Rest") return await report(seen, action, around);
+      // At a shutdown nothing new is begun, but what exists in memory only is written.
+      if (action.kind !== "StagePair") around.signal.throwIfAborted();
       seen = await apply(action, seen, around);
     }
     throw new Error("the plan for an ApiKey goes in circles");

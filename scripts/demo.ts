@@ -1,0 +1,266 @@
+/**
+ * The operator at work on this machine: a real control plane, the reference console, the operator, and the
+ * manifests of deploy/examples. `-- --once` ends after the tour; otherwise everything stays up to play with.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ControlPlane, startControlPlane } from "../test/cluster/control-plane.ts";
+import { DEFAULT_CREDENTIALS } from "../test/iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../test/iam-server/server.ts";
+import { createKubectl, type Kubectl } from "./demo/kubectl.ts";
+import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
+import { createSteps, type Steps } from "./demo/steps.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const NAMESPACE = "team-a";
+const SYSTEM = "iam-operator-system";
+
+interface Stage {
+  readonly cluster: ControlPlane;
+  readonly console: IamServer;
+  readonly operator: OperatorProcess;
+  readonly kubectl: Kubectl;
+}
+
+async function main(): Promise<void> {
+  const once = process.argv.includes("--once");
+  const steps = createSteps((line) => console.log(line));
+  const directory = await mkdtemp(join(tmpdir(), "iam-operator-demo-"));
+  const closers: (() => Promise<unknown>)[] = [];
+  const stopping = untilSignal();
+  try {
+    const stage = await setUp(steps, directory, closers);
+    await tour(steps, stage);
+    steps.summary();
+    if (!once) {
+      explain(stage);
+      await stopping;
+      console.log("\nStopping …");
+    }
+  } finally {
+    for (const close of closers.reverse()) await close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function setUp(
+  steps: Steps,
+  directory: string,
+  closers: (() => Promise<unknown>)[],
+): Promise<Stage> {
+  const cluster = await steps.run(
+    "Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager)",
+    () => startControlPlane({ onProgress: (line) => console.log(`  ${line}`) }),
+  );
+  closers.push(() => cluster.stop());
+  const console_ = await steps.run("Start the reference IAM console", () => startIamServer());
+  closers.push(() => console_.close());
+  const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
+  await steps.run("Install the CRDs and the operator's rights", () => install(kubectl));
+  const operator = await steps.run("Start the operator", async () =>
+    startOperator({
+      kubeconfig: cluster.kubeconfigFor("operator"),
+      logFile: join(directory, "operator.log"),
+      metricsPort: await freePort(),
+      probePort: await freePort(),
+    }),
+  );
+  closers.push(() => operator.stop());
+  return { cluster, console: console_, operator, kubectl };
+}
+
+async function install(kubectl: Kubectl): Promise<void> {
+  await kubectl(["apply", "--server-side", "-f", join(ROOT, "crds")]);
+  await kubectl(["create", "namespace", SYSTEM]);
+  await kubectl(["apply", "-f", join(ROOT, "deploy/rbac")]);
+  await kubectl([
+    "create",
+    "clusterrolebinding",
+    "op",
+    "--clusterrole=iam-operator",
+    "--user=operator",
+  ]);
+  await kubectl([
+    "create",
+    "rolebinding",
+    "op",
+    `-n=${SYSTEM}`,
+    "--role=iam-operator",
+    "--user=operator",
+  ]);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
+}
+
+async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): Promise<void> {
+  await steps.run("Store the console's credentials and apply deploy/examples", async () => {
+    const { username, password, domain } = DEFAULT_CREDENTIALS;
+    await kubectl([
+      "create",
+      "secret",
+      "generic",
+      "console-login",
+      `--namespace=${SYSTEM}`,
+      `--from-literal=username=${username}`,
+      `--from-literal=password=${password}`,
+      `--from-literal=domain=${domain}`,
+    ]);
+    for (const name of [
+      "namespace",
+      "cluster-connection",
+      "service-account",
+      "policy-binding",
+      "api-key",
+      "resource-quota-export",
+    ])
+      await kubectl(["apply", "-f", "-"], await example(name, iam.url));
+  });
+  await steps.run("Wait until every object is ready", () => allReady(kubectl));
+  steps.show("kubectl get iam -A", await kubectl(["get", "iam", "-A"]));
+  steps.show(
+    "The Secret that workloads mount (the values stay where they are)",
+    await kubectl(["describe", "secret", "ci-bot-key", "-n", NAMESPACE]),
+  );
+  await steps.run("Use the key as a workload would: list the quotas of cluster 7", async () => {
+    const answer = await useKey(kubectl, iam.url);
+    steps.show("GET /api/v1/container/policy/resource-quota", answer);
+  });
+
+  const before = await currentKey(kubectl);
+  const after = await steps.run("Rotate the key on request", async () => {
+    await kubectl([
+      "annotate",
+      "iamkey",
+      "ci-bot-key",
+      `--namespace=${NAMESPACE}`,
+      "--overwrite",
+      `iam.console.dev/rotate-requested-at=${new Date().toISOString()}`,
+    ]);
+    return keyOtherThan(before, kubectl);
+  });
+  steps.show("Key in the Secret", `before  ${before}\nafter   ${after}`);
+  steps.show("kubectl get iamkey -n team-a", await kubectl(["get", "iamkey", "-n", NAMESPACE]));
+  steps.show("Events of the key", await keyEvents(kubectl));
+  steps.show("Metrics (excerpt)", await metricsExcerpt(operator.metricsUrl));
+}
+
+async function example(name: string, consoleUrl: string): Promise<string> {
+  const text = await readFile(join(ROOT, "deploy/examples", `${name}.yaml`), "utf8");
+  return text.replace(
+    "baseUrl: https://console.example.com",
+    `baseUrl: ${consoleUrl}\n  insecureHttp: true`,
+  );
+}
+
+async function allReady(kubectl: Kubectl): Promise<void> {
+  await kubectl(["wait", "--for=condition=Ready", "iamcconn/default", "--timeout=30s"]);
+  for (const kind of ["iamsa", "iampb", "iamkey", "iamrq"])
+    await kubectl([
+      "wait",
+      "--for=condition=Ready",
+      kind,
+      "--all",
+      `-n=${NAMESPACE}`,
+      "--timeout=30s",
+    ]);
+}
+
+function currentKey(kubectl: Kubectl): Promise<string> {
+  return secretValue(kubectl, "keyId");
+}
+
+async function secretValue(kubectl: Kubectl, entry: string): Promise<string> {
+  const path = `jsonpath={.data.${entry}}`;
+  const text = await kubectl(["get", "secret", "ci-bot-key", "-n", NAMESPACE, "-o", path]);
+  return Buffer.from(text, "base64").toString();
+}
+
+async function keyOtherThan(old: string, kubectl: Kubectl): Promise<string> {
+  for (let tries = 0; tries < 150; tries += 1) {
+    const now = await currentKey(kubectl);
+    if (now !== old) return now;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error("the key was not rotated within 30 s");
+}
+
+async function useKey(kubectl: Kubectl, consoleUrl: string): Promise<string> {
+  const response = await fetch(
+    `${consoleUrl}/api/v1/container/policy/resource-quota?clusterId=7&pageSize=1`,
+    {
+      headers: {
+        "Svc-Api-Key": await secretValue(kubectl, "keyId"),
+        "Svc-Api-Secret": await secretValue(kubectl, "secret"),
+        "X-Domain-Id": "org-1",
+        "X-Domain-Name": "acme",
+      },
+    },
+  );
+  return `${response.status} ${response.statusText}: the console accepts the key${
+    response.status === 403 ? ", and says that its policies do not allow this call" : ""
+  }`;
+}
+
+async function keyEvents(kubectl: Kubectl): Promise<string> {
+  return kubectl([
+    "get",
+    "events.events.k8s.io",
+    `--namespace=${NAMESPACE}`,
+    "--field-selector=regarding.name=ci-bot-key",
+    "--sort-by=.metadata.creationTimestamp",
+    "-o=custom-columns=REASON:.reason,NOTE:.note",
+  ]);
+}
+
+async function metricsExcerpt(url: string): Promise<string> {
+  const text = await (await fetch(url)).text();
+  const wanted =
+    /^iam_operator_(resourcequota\{.*cpu|resourcequota_export_total|apikey_ready|apikey_issues_total|object_ready)/;
+  return text
+    .split("\n")
+    .filter((line) => wanted.test(line))
+    .slice(0, 24)
+    .join("\n");
+}
+
+function explain({ cluster, console: iam, operator }: Stage): void {
+  console.log(`
+Everything stays up. Things to try:
+
+  export KUBECONFIG=${cluster.kubeconfig}
+  alias kubectl=${cluster.kubectl}
+  kubectl get iam -A
+  kubectl describe iamkey ci-bot-key -n ${NAMESPACE}
+  kubectl delete secret ci-bot-key -n ${NAMESPACE}     # a new key within the check interval, or at once:
+  kubectl annotate iamkey ci-bot-key -n ${NAMESPACE} iam.console.dev/reconcile-requested-at="$(date)" --overwrite
+  kubectl patch iamsa ci-bot -n ${NAMESPACE} --type=merge -p '{"spec":{"suspendAccess":true}}'
+
+  console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})
+  control   ${iam.controlUrl}   (faults, clock, requests)
+  metrics   ${operator.metricsUrl}
+  log       ${operator.logFile}
+
+Press Ctrl-C to stop and clean up.`);
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+await main();

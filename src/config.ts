@@ -1,0 +1,192 @@
+/** Flags and environment → Config. The only reader of the environment. */
+import { hostname } from "node:os";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { parseLabelSelector } from "./kube/label-selector.ts";
+import { DURATION_PATTERN, parseDuration } from "./util/time.ts";
+
+const duration = z
+  .string()
+  .regex(DURATION_PATTERN, "must be a duration such as 30s or 5m")
+  .transform((text) => parseDuration(text) ?? 0);
+const toggle = z
+  .enum(["true", "false", ""], "must be true or false")
+  .transform((text) => text !== "false");
+const address = z
+  .string()
+  .regex(/^([^\s]*):[0-9]{1,5}$|^0$/, "must be host:port, :port, or 0 to switch it off")
+  .transform((text) => {
+    if (text === "0") return undefined;
+    const colon = text.lastIndexOf(":");
+    const host = text.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
+    return { ...(host === "" ? {} : { host }), port: Number(text.slice(colon + 1)) };
+  });
+const names = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== ""),
+);
+
+interface Flag {
+  readonly schema: z.ZodType;
+  readonly fallback: string;
+  readonly help: string;
+}
+
+const flags = {
+  kubeconfig: {
+    schema: z.string(),
+    fallback: "",
+    help: "Path of a kubeconfig. Without it: the Pod's own account, else the default kubeconfig.",
+  },
+  namespaces: {
+    schema: names,
+    fallback: "",
+    help: "Namespaces to work in, separated by commas. Empty: all of them.",
+  },
+  "cluster-connections": {
+    schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
+    fallback: "auto",
+    help: "Whether to serve ClusterConnections, which needs rights in the whole cluster. auto: only without --namespaces.",
+  },
+  selector: {
+    schema: z
+      .string()
+      .refine((text) => parseLabelSelector(text) !== undefined, "must be like team=a,tier!=test"),
+    fallback: "",
+    help: "Only work on objects with these labels; operators with disjoint selectors share the work.",
+  },
+  "leader-elect": {
+    schema: toggle,
+    fallback: "true",
+    help: "Whether only the holder of a Lease works.",
+  },
+  "operator-namespace": {
+    schema: z.string().min(1, "must name a namespace"),
+    fallback: "iam-operator-system",
+    help: "Namespace of the Lease and of the credentials Secrets of ClusterConnections.",
+  },
+  concurrency: {
+    schema: z.coerce.number().int().min(1).max(256),
+    fallback: "16",
+    help: "ApiKeys that are worked on at once; other kinds take a quarter of it.",
+  },
+  "secret-check-interval": {
+    schema: duration.refine((ms) => ms >= 5_000, "must be at least 5s"),
+    fallback: "5m",
+    help: "How often a Secret is compared with what it should be. Secrets are not watched.",
+  },
+  "metrics-address": {
+    schema: address,
+    fallback: ":8080",
+    help: "Where /metrics is served; 0 switches it off.",
+  },
+  "probe-address": {
+    schema: address,
+    fallback: ":8081",
+    help: "Where /healthz and /readyz are served; 0 switches them off.",
+  },
+  "shutdown-grace": {
+    schema: duration,
+    fallback: "25s",
+    help: "How long a stop waits for what is under way; below the Pod's grace period.",
+  },
+  "log-level": {
+    schema: z.enum(["debug", "info", "warn", "error"], "must be debug, info, warn or error"),
+    fallback: "info",
+    help: "The least important lines to print.",
+  },
+  "log-format": {
+    schema: z.enum(["json", "pretty"], "must be json or pretty"),
+    fallback: "json",
+    help: "How lines are printed.",
+  },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+type Flags = typeof flags;
+export type Config = {
+  readonly [Name in keyof Flags as CamelCase<Name>]: z.output<Flags[Name]["schema"]>;
+} & {
+  /** Name of the Pod, or of the host. */
+  readonly instance: string;
+};
+type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+/** What is wrong with a flag or variable, one line each. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+export type Command =
+  | { readonly kind: "Run"; readonly config: Config }
+  | { readonly kind: "Help"; readonly text: string }
+  | { readonly kind: "Version" };
+
+/** Reads `--flag value` and `IAM_OPERATOR_FLAG`; flags win. Throws ConfigError. */
+export function readCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Command {
+  const given = readArguments(args);
+  if (given.help === true) return { kind: "Help", text: helpText() };
+  if (given.version === true) return { kind: "Version" };
+  const problems: string[] = [];
+  const entries = Object.entries(flags).map(([name, { schema, fallback }]) => {
+    const variable = variableOf(name);
+    const flag = given[name];
+    const text = typeof flag === "string" ? flag : (environment[variable] ?? fallback);
+    const parsed = schema.safeParse(text);
+    if (!parsed.success) {
+      const source = typeof flag === "string" ? `--${name}` : variable;
+      problems.push(`${source}: ${parsed.error.issues[0]?.message ?? "is not valid"}`);
+    }
+    return [toCamelCase(name), parsed.data];
+  });
+  if (problems.length > 0) throw new ConfigError(problems.join("\n"));
+  const instance = environment.POD_NAME ?? hostname();
+  return { kind: "Run", config: { ...Object.fromEntries(entries), instance } as Config };
+}
+
+function readArguments(
+  args: readonly string[],
+): Readonly<Record<string, string | boolean | undefined>> {
+  const options = Object.fromEntries(
+    Object.keys(flags).map((name) => [name, { type: "string" }] as const),
+  );
+  try {
+    return parseArgs({
+      args: args.map((arg) => (arg === "--leader-elect" ? "--leader-elect=true" : arg)),
+      options: { ...options, help: { type: "boolean", short: "h" }, version: { type: "boolean" } },
+      allowPositionals: false,
+    }).values;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "the arguments cannot be read";
+    throw new ConfigError(`${reason}\nRun iam-operator --help for the flags there are.`);
+  }
+}
+
+function helpText(): string {
+  const lines = Object.entries(flags).map(
+    ([name, { fallback, help }]) =>
+      `  --${name.padEnd(24)} ${help}${fallback === "" ? "" : ` (default ${fallback})`}`,
+  );
+  return [
+    "iam-operator: service accounts, API keys and policy bindings of an IAM console.",
+    "",
+    "Every flag can also be set as a variable, such as IAM_OPERATOR_LOG_LEVEL.",
+    "",
+    ...lines,
+    `  ${"--version".padEnd(26)} Print the version.`,
+  ].join("\n");
+}
+
+function variableOf(flag: string): string {
+  return `IAM_OPERATOR_${flag.replaceAll("-", "_").toUpperCase()}`;
+}
+
+function toCamelCase(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

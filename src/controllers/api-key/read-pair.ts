@@ -1,0 +1,22 @@
+import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import type { KeyPair } from "../../iam/model.ts";
+import type { Context } from "../context.ts";
+import { readSecret } from "./observe.ts";
+import { pairIn } from "./plan.ts";
+import { secretNameOf } from "./secret.ts";
+
+/** The pair that the ApiKey's Secret holds right now; `undefined` where it holds none of ours. */
+export async function readPair(
+  context: Pick<Context, "kube">,
+  { metadata, spec }: ApiKey,
+  signal: AbortSignal,
+): Promise<KeyPair | undefined> {
+  const { name, namespace = "", uid } = metadata;
+  const parsed = parseSpec(apiKeyKind, { metadata, spec });
+  if (!parsed.ok) return undefined;
+  const owner = { name, namespace, uid };
+  return pairIn(
+    await readSecret(context, owner, secretNameOf(name, parsed.spec), "target", signal),
+  );
+}

@@ -1,0 +1,34 @@
+/** Label selectors by equality: `team=a,tier!=test,owner,!legacy`. */
+
+export type MatchesLabels = (labels: Readonly<Record<string, string>> | undefined) => boolean;
+
+const REQUIREMENT =
+  /^(?<not>!)?(?<key>[-_./A-Za-z0-9]+)(?:(?<operator>=|==|!=)(?<value>[-_.A-Za-z0-9]*))?$/;
+
+/** What the text selects; `undefined` where it cannot be read. The empty text selects everything. */
+export function parseLabelSelector(text: string): MatchesLabels | undefined {
+  const requirements: MatchesLabels[] = [];
+  for (const part of text.split(",").map((each) => each.trim())) {
+    if (part === "" && text.trim() === "") break;
+    const groups = REQUIREMENT.exec(part)?.groups;
+    if (groups?.key === undefined) return undefined;
+    const requirement = toRequirement(groups.key, groups);
+    if (requirement === undefined) return undefined;
+    requirements.push(requirement);
+  }
+  return (labels) => requirements.every((matches) => matches(labels));
+}
+
+function toRequirement(
+  key: string,
+  { not, operator, value }: Readonly<Record<string, string | undefined>>,
+): MatchesLabels | undefined {
+  if (operator === undefined) {
+    const wanted = not === undefined;
+    return (labels) => (labels?.[key] !== undefined) === wanted;
+  }
+  if (not !== undefined) return undefined;
+  return operator === "!="
+    ? (labels) => labels?.[key] !== value
+    : (labels) => labels?.[key] === value;
+}

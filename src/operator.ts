@@ -1,0 +1,322 @@
+/** The composition root: the one file that knows every part. */
+import type { Registry } from "prom-client";
+import { FIELD_MANAGER } from "./api/meta.ts";
+import type { Config } from "./config.ts";
+import { readPair } from "./controllers/api-key/read-pair.ts";
+import { type ApiKeyOptions, createApiKeyReconciler } from "./controllers/api-key/reconcile.ts";
+import { createConnections } from "./controllers/connection/connections.ts";
+import {
+  createClusterConnectionReconciler,
+  createConnectionReconciler,
+} from "./controllers/connection/reconcile.ts";
+import type { Context } from "./controllers/context.ts";
+import { errorPolicy } from "./controllers/error-policy.ts";
+import { createAccountStore } from "./controllers/policy-binding/account-store.ts";
+import { createAccountBindingsReconciler } from "./controllers/policy-binding/reconcile.ts";
+import { createQuotaExportReconciler } from "./controllers/quota-export/reconcile.ts";
+import { createServiceAccountReconciler } from "./controllers/service-account/reconcile.ts";
+import { createIamClient } from "./iam/console-client.ts";
+import { createEventWriter } from "./kube/event-writer.ts";
+import { createKubeClient } from "./kube/http-kube-client.ts";
+import { parseLabelSelector } from "./kube/label-selector.ts";
+import {
+  createLeaderElection,
+  type LeaderElection,
+  type LeadershipEnd,
+  type LeaseTimings,
+  noElection,
+} from "./kube/leader-election.ts";
+import { type KubeObject, parseKey } from "./kube/resource.ts";
+import { createMetrics, type Metrics } from "./observability/metrics.ts";
+import { createRelations } from "./relations.ts";
+import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
+import type { Reconcile } from "./runtime/result.ts";
+import { createViews } from "./stores.ts";
+import type { OpenStream, SendHttp } from "./util/http.ts";
+import type { Log } from "./util/log.ts";
+import type { Random } from "./util/random.ts";
+import { type Clock, MINUTE, SECOND } from "./util/time.ts";
+import { version } from "./version.ts";
+
+/** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
+export interface OperatorOptions {
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly kube: {
+    readonly baseUrl: string;
+    readonly send: SendHttp;
+    /** Over connections of its own, so that renewing the lease never waits behind work. */
+    readonly sendLease: SendHttp;
+    readonly openStream: OpenStream;
+  };
+  /** Takes the place of the network to the consoles. */
+  readonly sendIam?: SendHttp;
+  readonly timing?: ApiKeyOptions["timing"];
+  readonly leaseTimings?: LeaseTimings;
+}
+
+export interface Operator {
+  readonly metrics: Metrics;
+  /** A reason not to be ready, or `undefined`: whether the caches are synced. */
+  notReady(): string | undefined;
+  /** A reason to be restarted, or `undefined`: whether passes end while work is queued. */
+  notAlive(): string | undefined;
+  /**
+   * Works until the signal is aborted (Stopped) or the lease is lost (Lost). A stop takes no new work, waits
+   * for what is under way, and does not end before every issued pair is written or the grace is over.
+   */
+  run(signal: AbortSignal): Promise<LeadershipEnd>;
+}
+
+/** Passes that end nowhere for this long while work waits mean that the process hangs. */
+const MAX_SILENCE_MS = 5 * MINUTE;
+
+export function createOperator(options: OperatorOptions): Operator {
+  const { config, clock, random, log, kube } = options;
+  const metrics = createMetrics(options.registry);
+  const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
+  const api = { ...kube, clock, userAgent };
+  const election = createElection(options, metrics, userAgent);
+  const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
+  const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
+  const views = createViews({
+    api,
+    namespaces: config.namespaces,
+    clusterScoped: watchesCluster(config),
+    random,
+    log,
+    metrics,
+  });
+  const events = createEventWriter({
+    client,
+    instance: config.instance,
+    clock,
+    random,
+    log,
+    onDropped: () => metrics.eventsDropped.inc(),
+  });
+  const connections = createConnections({
+    stores: views.stores,
+    clock,
+    log,
+    createClient: (settings) =>
+      createIamClient({
+        ...settings,
+        userAgent,
+        clock,
+        random,
+        beforeMutation,
+        ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
+        observer: {
+          onRequest: (operation, code, seconds) => {
+            metrics.iamRequests.inc({ operation, code });
+            metrics.iamRequestDuration.observe({ operation }, seconds);
+          },
+          onLogin: (result) => metrics.logins.inc({ result }),
+        },
+      }),
+  });
+  const context: Context = {
+    kube: client,
+    stores: views.stores,
+    connections,
+    events,
+    metrics,
+    log,
+    clock,
+    random,
+  };
+  const { controllers, apiKeys } = createControllers(options, context, connections);
+
+  const work = async (signal: AbortSignal): Promise<LeadershipEnd> => {
+    const following = new AbortController();
+    const followed = views.follow(following.signal);
+    const electing = new AbortController();
+    const running = new AbortController();
+    signal.addEventListener(
+      "abort",
+      () => void stopWork().finally(() => electing.abort(signal.reason)),
+      { once: true },
+    );
+    const stopWork = async () => {
+      log.info({}, "stopping");
+      running.abort(signal.reason);
+      const deadline = clock.monotonic() + config.shutdownGrace;
+      await Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
+      await savePairs(apiKeys, deadline, options);
+      await events.flush(2 * SECOND);
+    };
+    const end = await election.run({
+      signal: electing.signal,
+      onStartedLeading: () => {
+        for (const controller of controllers) controller.start(running.signal);
+      },
+    });
+    running.abort();
+    following.abort();
+    await Promise.all([followed, connections.close()]);
+    return end;
+  };
+
+  return {
+    metrics,
+    notReady: () => (views.synced ? undefined : "caches are not synced"),
+    notAlive: () => {
+      const hanging = controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
+      return hanging && `no pass of ${hanging.name} has ended for too long`;
+    },
+    run: (signal) => (signal.aborted ? Promise.resolve("Stopped") : work(signal)),
+  };
+}
+
+/** Cluster-scoped kinds need rights in the whole cluster. */
+function watchesCluster({ clusterConnections, namespaces }: Config): boolean {
+  return clusterConnections === "auto" ? namespaces.length === 0 : clusterConnections === "true";
+}
+
+function createElection(
+  { config, clock, random, log, kube, leaseTimings }: OperatorOptions,
+  metrics: Metrics,
+  userAgent: string,
+): LeaderElection {
+  const onStatus = (leading: boolean) =>
+    metrics.leaderStatus.set({ name: "iam-operator" }, leading ? 1 : 0);
+  if (!config.leaderElect) return noElection(onStatus);
+  return createLeaderElection({
+    client: createKubeClient({
+      baseUrl: kube.baseUrl,
+      send: kube.sendLease,
+      clock,
+      userAgent,
+      fieldManager: FIELD_MANAGER,
+    }),
+    namespace: config.operatorNamespace,
+    name: leaseName(config.selector),
+    identity: `${config.instance}_${random.id()}`,
+    clock,
+    random,
+    log,
+    onStatus,
+    ...(leaseTimings === undefined ? {} : { timings: leaseTimings }),
+  });
+}
+
+/** Operators that share the work by labels must not wait for each other's lease. */
+function leaseName(selector: string): string {
+  const suffix = selector
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return suffix === "" ? "iam-operator" : `iam-operator-${suffix}`.slice(0, 200);
+}
+
+function createControllers(
+  { config, clock, random, log, timing }: OperatorOptions,
+  context: Context,
+  registry: ReturnType<typeof createConnections>,
+) {
+  const { stores, metrics } = context;
+  const relations = createRelations(stores, registry.sessions);
+  const few = Math.ceil(config.concurrency / 4);
+  const selects = parseLabelSelector(config.selector) ?? (() => true);
+  const controller = <T extends KubeObject>(
+    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "relations"> &
+      Partial<ControllerOptions<T>>,
+  ): Controller =>
+    createController({
+      needs: Object.values(stores),
+      concurrency: few,
+      errorPolicy,
+      clock,
+      random,
+      log,
+      metrics,
+      ...part,
+    });
+  /** Objects of other operators' shares are left alone. */
+  const ours = <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
+    config.selector === ""
+      ? reconcile
+      : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
+
+  const deps = { registry, operatorNamespace: config.operatorNamespace };
+  const clusterConnections = createClusterConnectionReconciler(context, deps);
+  const connections = createConnectionReconciler(context, deps);
+  const serviceAccounts = createServiceAccountReconciler(context);
+  const accountBindings = createAccountBindingsReconciler(context);
+  const apiKeys = createApiKeyReconciler(context, {
+    wake: (key) => apiKeyController.enqueue(parseKey(key)),
+    timing: { secretCheckMs: config.secretCheckInterval, ...timing },
+  });
+  const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
+    readPair(context, apiKey, signal),
+  );
+  const apiKeyController = controller({
+    name: "ApiKey",
+    store: stores.apiKeys,
+    reconcile: ours(apiKeys.reconcile),
+    onGone: apiKeys.onGone,
+    relations: relations.apiKeys,
+    concurrency: config.concurrency,
+  });
+  const controllers = [
+    controller({
+      name: "ClusterConnection",
+      store: stores.clusterConnections,
+      ...clusterConnections,
+      relations: relations.clusterConnections,
+    }),
+    controller({
+      name: "Connection",
+      store: stores.connections,
+      ...connections,
+      relations: relations.connections,
+    }),
+    controller({
+      name: "ServiceAccount",
+      store: stores.serviceAccounts,
+      reconcile: ours(serviceAccounts.reconcile),
+      onGone: serviceAccounts.onGone,
+      relations: relations.serviceAccounts,
+    }),
+    controller({
+      name: "PolicyBinding",
+      store: createAccountStore(stores),
+      reconcile: accountBindings.reconcile,
+      onGone: accountBindings.forget,
+      relations: relations.accountBindings,
+      predicate: () => true,
+    }),
+    apiKeyController,
+    controller({
+      name: "ResourceQuotaExport",
+      store: stores.resourceQuotaExports,
+      reconcile: ours(quotaExports.reconcile),
+      onGone: quotaExports.forget,
+      relations: relations.resourceQuotaExports,
+    }),
+  ];
+  return { controllers, apiKeys };
+}
+
+/** The last chance of pairs that could not be written yet. */
+async function savePairs(
+  apiKeys: ReturnType<typeof createApiKeyReconciler>,
+  deadline: number,
+  { clock, log }: OperatorOptions,
+): Promise<void> {
+  while (apiKeys.unsavedPairs > 0 && clock.monotonic() < deadline) {
+    try {
+      await apiKeys.saveHeldPairs(new AbortController().signal);
+    } catch (error) {
+      const err = error instanceof Error ? error : new Error(String(error));
+      log.warn({ pairs: apiKeys.unsavedPairs, err }, "could not write an issued key yet");
+      await clock.sleep(SECOND / 2);
+    }
+  }
+  if (apiKeys.unsavedPairs > 0)
+    log.error({ pairs: apiKeys.unsavedPairs }, "issued keys are lost with this process");
+}

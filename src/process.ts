@@ -1,0 +1,91 @@
+/** The operator as a process: real time, real network, signals, HTTP servers. */
+import { collectDefaultMetrics, type Registry } from "prom-client";
+import type { Config } from "./config.ts";
+import { loadKubeEndpoint } from "./kube/config.ts";
+import { createKubeTransport } from "./kube/transport.ts";
+import { metricsPages, probePages, serve } from "./observability/http-server.ts";
+import { createLogger } from "./observability/logger.ts";
+import { createOperator, type Operator } from "./operator.ts";
+import { systemRandom } from "./util/random.ts";
+import { systemClock } from "./util/time.ts";
+import { version } from "./version.ts";
+
+/** Runs until SIGTERM or SIGINT, or until the lease is lost; answers the exit code. */
+export async function runProcess(config: Config, registry: Registry): Promise<number> {
+  const clock = systemClock;
+  const { log, flush } = createLogger({
+    level: config.logLevel,
+    format: config.logFormat,
+    clock,
+  });
+  const stopping = stopOnSignals();
+  dieLoudly((error) => {
+    log.error({ err: error }, "unexpected failure; exiting");
+    flush();
+  });
+  log.info({ version, pid: process.pid }, "starting");
+  const endpoint = await loadKubeEndpoint({ kubeconfig: config.kubeconfig || undefined, clock });
+  collectDefaultMetrics({ register: registry });
+  const metrics = { onRequest: (_method: string, _code: string) => undefined as void };
+  const transport = createKubeTransport({
+    endpoint,
+    clock,
+    onRequest: (method, code) => metrics.onRequest(method, code),
+  });
+  const operator = createOperator({
+    config,
+    registry,
+    clock,
+    random: systemRandom,
+    log,
+    kube: { baseUrl: endpoint.server, ...transport },
+  });
+  metrics.onRequest = (method, code) => operator.metrics.restClientRequests.inc({ method, code });
+  const servers = await startServers(config, registry, operator);
+  try {
+    const end = await operator.run(stopping);
+    log.info({ end }, "stopped");
+    return end === "Stopped" ? 0 : 1;
+  } finally {
+    await Promise.all([transport.close(), ...servers.map((server) => server.close())]);
+    flush();
+  }
+}
+
+function startServers(
+  { metricsAddress, probeAddress }: Config,
+  registry: Registry,
+  operator: Operator,
+) {
+  const clock = systemClock;
+  const pages = {
+    metrics: metricsPages(() => operator.metrics.render(), registry.contentType),
+    probes: probePages({
+      live: { passes: () => operator.notAlive() },
+      ready: { caches: () => operator.notReady() },
+    }),
+  };
+  return Promise.all([
+    ...(metricsAddress === undefined
+      ? []
+      : [serve({ ...metricsAddress, pages: pages.metrics, clock })]),
+    ...(probeAddress === undefined ? [] : [serve({ ...probeAddress, pages: pages.probes, clock })]),
+  ]);
+}
+
+function stopOnSignals(): AbortSignal {
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => stopping.abort(new Error(`received ${signal}`)));
+  return stopping.signal;
+}
+
+/** A bug must not leave a process that looks alive. */
+function dieLoudly(tell: (error: Error) => void): void {
+  const die = (error: unknown) => {
+    tell(error instanceof Error ? error : new Error(String(error)));
+    process.exit(1);
+  };
+  process.on("uncaughtException", die);
+  process.on("unhandledRejection", die);
+}

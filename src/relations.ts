@@ -1,0 +1,148 @@
+/** Which change wakes which other objects. */
+import { isDeepStrictEqual } from "node:util";
+import { isTrue } from "./api/conditions.ts";
+import type { ServiceAccount } from "./api/service-account.ts";
+import type { Sessions } from "./controllers/connection/sessions.ts";
+import { connectionOf } from "./controllers/connection-key.ts";
+import { indexes, type Stores } from "./controllers/context.ts";
+import { accountKey } from "./controllers/policy-binding/account-store.ts";
+import { saIdIndex } from "./controllers/service-account/claims.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "./kube/resource.ts";
+import type { Store, StoreChange } from "./kube/store.ts";
+import { type Relation, relation } from "./runtime/controller.ts";
+
+export interface Relations {
+  readonly clusterConnections: readonly Relation[];
+  readonly connections: readonly Relation[];
+  readonly serviceAccounts: readonly Relation[];
+  readonly accountBindings: readonly Relation[];
+  readonly apiKeys: readonly Relation[];
+  readonly resourceQuotaExports: readonly Relation[];
+}
+
+export function createRelations(stores: Stores, sessions: Sessions): Relations {
+  const { serviceAccounts, apiKeys, policyBindings, resourceQuotaExports, namespaces } = stores;
+  const accountsUsing = (connection: string) =>
+    serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
+  const keysOfAccounts = (accounts: readonly ObjectKey[]) =>
+    accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
+
+  /** A connection that became usable, or ceased to be, wakes those that need it. */
+  const onSession = (toKeys: (connection: string) => readonly ObjectKey[]): Relation => ({
+    store: serviceAccounts,
+    subscribe: (wake) =>
+      sessions.onChange((connection) => {
+        for (const key of toKeys(connection)) wake(key);
+      }),
+  });
+  /** The labels of a namespace decide about grants. */
+  const onLabels = (store: Store): Relation =>
+    relation(namespaces, (change) =>
+      isDeepStrictEqual(change.old?.metadata.labels, change.new?.metadata.labels)
+        ? []
+        : store
+            .list()
+            .filter(({ metadata }) => metadata.namespace === change.key.name)
+            .map(keyOf),
+    );
+
+  return {
+    clusterConnections: connectionRelations("ClusterConnection", stores, sessions),
+    connections: connectionRelations("Connection", stores, sessions),
+    serviceAccounts: [
+      onSession(accountsUsing),
+      onLabels(serviceAccounts),
+      // What still uses an account holds its deletion.
+      relation(apiKeys, whenGone(accountOfKey)),
+      relation(policyBindings, whenGone(accountKey)),
+      // Those who wait for the claim of another.
+      relation(serviceAccounts, (change) =>
+        change.new === undefined && change.old !== undefined
+          ? saIdIndex(change.old).flatMap((value) =>
+              serviceAccounts.byIndex(indexes.saId, value).map(keyOf),
+            )
+          : [],
+      ),
+    ],
+    accountBindings: [onSession(accountsUsing), onLabels(serviceAccounts)],
+    apiKeys: [
+      onSession((connection) => keysOfAccounts(accountsUsing(connection))),
+      onLabels(apiKeys),
+      relation(serviceAccounts, (change) =>
+        mattersToKeys(change) ? keysOfAccounts([change.key]) : [],
+      ),
+    ],
+    resourceQuotaExports: [
+      onSession((connection) =>
+        resourceQuotaExports.byIndex(indexes.connection, connection).map(keyOf),
+      ),
+      onLabels(resourceQuotaExports),
+      relation(apiKeys, ({ key, old, new: now }) =>
+        old?.status?.current?.keyId === now?.status?.current?.keyId
+          ? []
+          : resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf),
+      ),
+    ],
+  };
+}
+
+/** A connection counts its users, and its deletion waits for them. */
+function connectionRelations(
+  kind: "ClusterConnection" | "Connection",
+  { serviceAccounts, resourceQuotaExports }: Stores,
+  sessions: Sessions,
+): readonly Relation[] {
+  const users = (store: Store): Relation =>
+    relation(store, ({ old, new: now }) =>
+      (old === undefined) === (now === undefined)
+        ? []
+        : [old, now]
+            .filter((object) => object !== undefined)
+            .flatMap((object) => connectionOf(object as KubeObject))
+            .flatMap((key) => connectionNamed(kind, key)),
+    );
+  return [
+    users(serviceAccounts),
+    users(resourceQuotaExports),
+    {
+      store: serviceAccounts,
+      subscribe: (wake) =>
+        sessions.onRefused((key) => {
+          for (const each of connectionNamed(kind, key)) wake(each);
+        }),
+    },
+  ];
+}
+
+/** `Kind/namespace/name` or `Kind/name` → the object's key, where it is of that kind. */
+function connectionNamed(kind: string, key: string): readonly ObjectKey[] {
+  return key.startsWith(`${kind}/`) ? [parseKey(key.slice(kind.length + 1))] : [];
+}
+
+function whenGone<T extends KubeObject>(toKey: (object: T) => ObjectKey | undefined) {
+  return ({ old, new: now }: StoreChange<T>): readonly ObjectKey[] => {
+    const key = old !== undefined && now === undefined ? toKey(old) : undefined;
+    return key === undefined ? [] : [key];
+  };
+}
+
+function accountOfKey({
+  metadata,
+  spec,
+}: KubeObject & { readonly spec?: { readonly serviceAccountRef?: { readonly name: string } } }):
+  | ObjectKey
+  | undefined {
+  const name = spec?.serviceAccountRef?.name;
+  return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
+}
+
+/** What an ApiKey takes from its account; the rest of the status changes more often. */
+function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
+  return !isDeepStrictEqual(essence(old), essence(now));
+}
+
+function essence(account: ServiceAccount | undefined): unknown {
+  if (account === undefined) return undefined;
+  const { conditions, saId, tpn, orgId, projectId, state, liveKeyIds } = account.status ?? {};
+  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state, liveKeyIds];
+}

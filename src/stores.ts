@@ -1,0 +1,154 @@
+/** The operator's view of the cluster: which kinds are kept in memory, how they are indexed and filled. */
+import type { ApiKey } from "./api/api-key.ts";
+import type { ClusterConnection, Connection } from "./api/connection.ts";
+import type { PolicyBinding } from "./api/policy-binding.ts";
+import type { ResourceQuotaExport } from "./api/resource-quota-export.ts";
+import type { ServiceAccount } from "./api/service-account.ts";
+import { connectionOf } from "./controllers/connection-key.ts";
+import { indexes, type Stores } from "./controllers/context.ts";
+import { accountKey } from "./controllers/policy-binding/account-store.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  namespaceType,
+  policyBindingType,
+  resourceQuotaExportType,
+  serviceAccountType,
+} from "./controllers/resource-types.ts";
+import { saIdIndex } from "./controllers/service-account/claims.ts";
+import { createStore, type WritableStore } from "./kube/memory-store.ts";
+import { startReflector } from "./kube/reflector.ts";
+import { type KubeObject, keyText, type ResourceType } from "./kube/resource.ts";
+import type { IndexFunction } from "./kube/store-index.ts";
+import type { WatchApi } from "./kube/watch-stream.ts";
+import type { Metrics } from "./observability/metrics.ts";
+import type { Log } from "./util/log.ts";
+import type { Random } from "./util/random.ts";
+
+export interface Views {
+  readonly stores: Stores;
+  readonly synced: boolean;
+  /** Starts to fill the stores; resolves once the signal is aborted and no watch is left. */
+  follow(signal: AbortSignal): Promise<void>;
+}
+
+export interface ViewsOptions {
+  readonly api: WatchApi;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
+  readonly clusterScoped: boolean;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+interface View {
+  readonly type: ResourceType;
+  readonly store: WritableStore<KubeObject>;
+}
+
+export function createViews(options: ViewsOptions): Views {
+  const views: View[] = [];
+  const view = <T extends KubeObject>(
+    type: ResourceType<T>,
+    by: Readonly<Record<string, IndexFunction<T>>> = {},
+  ): WritableStore<T> => {
+    const store = createStore<T>({
+      indexes: by,
+      onListenerError: (error) =>
+        options.log.error({ kind: type.kind, err: asError(error) }, "store listener failed"),
+    });
+    views.push({ type, store: store as unknown as WritableStore<KubeObject> });
+    options.metrics.storeSynced.set({ kind: type.kind }, 0);
+    return store;
+  };
+  const stores: Stores = {
+    clusterConnections: view<ClusterConnection>(clusterConnectionType),
+    connections: view<Connection>(connectionType),
+    serviceAccounts: view<ServiceAccount>(serviceAccountType, {
+      [indexes.connection]: connectionOf,
+      [indexes.saId]: saIdIndex,
+    }),
+    apiKeys: view<ApiKey>(apiKeyType, {
+      [indexes.serviceAccount]: serviceAccountOf,
+      [indexes.secret]: secretOf,
+    }),
+    policyBindings: view<PolicyBinding>(policyBindingType, {
+      [indexes.serviceAccount]: (binding) => {
+        const key = accountKey(binding);
+        return key === undefined ? [] : [keyText(key)];
+      },
+    }),
+    resourceQuotaExports: view<ResourceQuotaExport>(resourceQuotaExportType, {
+      [indexes.connection]: connectionOf,
+      [indexes.apiKey]: apiKeyOf,
+    }),
+    namespaces: view(namespaceType),
+  };
+  return {
+    stores,
+    get synced() {
+      return views.every(({ store }) => store.synced);
+    },
+    follow: async (signal) => {
+      await Promise.all(views.flatMap((each) => follow(each, options, signal)));
+    },
+  };
+}
+
+function follow(
+  { type, store }: View,
+  { api, namespaces, clusterScoped, random, log, metrics }: ViewsOptions,
+  signal: AbortSignal,
+): readonly Promise<void>[] {
+  if (!type.namespaced && !clusterScoped) {
+    store.openScope("").beginReplace()([], "0");
+    metrics.storeSynced.set({ kind: type.kind }, 1);
+    return [];
+  }
+  const scopes =
+    type.namespaced && namespaces.length > 0
+      ? namespaces.map((namespace) => ({ namespace }))
+      : [{}];
+  const { kind } = type;
+  return scopes.map(
+    (scope) =>
+      startReflector({
+        api,
+        type,
+        scope,
+        store,
+        random,
+        log: log.child({ kind }),
+        signal,
+        observer: {
+          onRestart: (reason) => metrics.watchRestarts.inc({ kind, reason }),
+          onSynced: () => metrics.storeSynced.set({ kind }, 1),
+        },
+      }).done,
+  );
+}
+
+/** Stored objects may lack what a newer schema requires. */
+type Stored<T> = KubeObject & { readonly spec?: Partial<T> };
+
+function serviceAccountOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly string[] {
+  const name = spec?.serviceAccountRef?.name;
+  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
+}
+
+function secretOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly string[] {
+  const name = spec?.secret?.name ?? metadata.name;
+  return [keyText({ namespace: metadata.namespace ?? "", name })];
+}
+
+function apiKeyOf({ metadata, spec }: Stored<ResourceQuotaExport["spec"]>): readonly string[] {
+  const name = spec?.apiKeyRef?.name;
+  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
