@@ -91,15 +91,41 @@ class HttpKubeClient implements KubeClient {
     { subresource, fieldManager, ...options }: ApplyOptions = {},
   ): Promise<T> {
     const key = keyOf(object);
-    return this.#write<T>(type, options, {
+    const call = {
       attempted: describe("apply", type, key, subresource),
       method: "PATCH",
       path: objectPath(type, key, subresource),
       query: { force: true, ...(fieldManager === undefined ? {} : { fieldManager }) },
       // JSON is YAML, and this content type is the one that every server takes.
       contentType: "application/apply-patch+yaml",
-      body: typed(type, object),
-    });
+    } as const;
+    const meant =
+      subresource === undefined
+        ? object
+        : await this.#pinned(type, object, call.attempted, options);
+    return this.#write<T>(type, options, { ...call, body: typed(type, meant) });
+  }
+
+  /**
+   * On a subresource of a custom resource the server ignores the uid and would write to a successor of the
+   * object that was meant; it does respect the resourceVersion. So a uid alone is turned into one, at the
+   * price of a read. Whoever gives a resourceVersion does not pay it.
+   */
+  async #pinned(
+    type: ResourceType,
+    object: KubeObject & object,
+    attempted: string,
+    { signal }: WriteOptions,
+  ): Promise<KubeObject & object> {
+    const { uid, resourceVersion } = object.metadata;
+    if (uid === undefined || resourceVersion !== undefined) return object;
+    const current = await this.get(type, keyOf(object), signal === undefined ? {} : { signal });
+    if (current === undefined)
+      throw new KubeError("NotFound", `${attempted}: there is no such object`);
+    const { metadata } = current;
+    if (metadata.uid !== uid)
+      throw new KubeError("Conflict", `${attempted}: it is another object now`);
+    return { ...object, metadata: { ...object.metadata, ...versionOf(metadata) } };
   }
 
   async mergePatch<T extends KubeObject>(
@@ -176,6 +202,10 @@ function deleteOptions(preconditions: Preconditions, { dryRun }: WriteOptions): 
 
 function typed(type: ResourceType, object: KubeObject): KubeObject {
   return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function versionOf({ resourceVersion }: KubeObject["metadata"]) {
+  return resourceVersion === undefined ? {} : { resourceVersion };
 }
 
 function describe(verb: string, type: ResourceType, key: ObjectKey, subresource?: string): string {

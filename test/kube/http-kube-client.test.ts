@@ -341,3 +341,22 @@ describe("a listing", () => {
     expect(await client.list(configMapType)).toEqual([]);
   });
 });
+
+describe("a UID as precondition of a status apply, which the server ignores", () => {
+  const onStatus = { subresource: "status" } as const;
+  const meant = { metadata: { ...key, uid: "u" } };
+
+  test("is turned into the version of the object that has it", async () => {
+    const { client, requests } = clientFor({ body: thing }, { body: thing });
+    await client.apply(configMapType, meant, onStatus);
+    expect(requests.map(({ method }) => method)).toEqual(["GET", "PATCH"]);
+    expect(JSON.parse(String(requests[1]?.body)).metadata).toEqual(thing.metadata);
+  });
+
+  test("refuses another object, and none", async () => {
+    const absent = { status: 404, body: { kind: "Status", reason: "NotFound" } };
+    const { client } = clientFor({ body: { metadata: { ...key, uid: "other" } } }, absent);
+    expect((await refusalOf(client.apply(configMapType, meant, onStatus))).code).toBe("Conflict");
+    expect((await refusalOf(client.apply(configMapType, meant, onStatus))).code).toBe("NotFound");
+  });
+});
