@@ -1,11 +1,18 @@
 /** The Secrets of an ApiKey as data: what they should hold, and what a stored one proves to hold. */
+import { z } from "zod";
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { API_VERSION, annotations, labels, MANAGED_BY } from "../../api/meta.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { parseInstant, toIso8601 } from "../../util/time.ts";
 import type { Secret } from "../resource-types.ts";
 import { type IssuedPair, pairHash } from "./pair.ts";
-import { fillTemplate, matchTemplate, renderTemplate, usesVariable } from "./template.ts";
+import {
+  fillTemplate,
+  matchTemplate,
+  renderTemplate,
+  type Token,
+  usesVariable,
+} from "./template.ts";
 
 /** The part of an ApiKey that its Secrets depend on. */
 export interface SecretOwner {
@@ -21,6 +28,10 @@ export type AccountValues = Readonly<
     string
   >
 >;
+
+const STAGING_TEMPLATES = {
+  secret: { entry: "secret", tokens: fillTemplate("${secret}", {}) },
+};
 
 /** What a stored Secret turned out to be. */
 export type SecretView =
@@ -117,7 +128,7 @@ export function stagingSecret(
     annotations: {
       ...pairAnnotations(pair),
       [annotations.attempt]: attemptId,
-      [annotations.template]: JSON.stringify({ secret: { entry: "secret", text: "${secret}" } }),
+      [annotations.template]: JSON.stringify(STAGING_TEMPLATES),
     },
   });
 }
@@ -209,14 +220,31 @@ function publicValues(
   };
 }
 
+const recoverySchema = z.object({
+  secret: recoveryTemplate().optional(),
+  previousSecret: recoveryTemplate().optional(),
+});
+
+function recoveryTemplate() {
+  return z.object({
+    entry: z.string(),
+    tokens: z.array(
+      z.discriminatedUnion("kind", [
+        z.object({ kind: z.literal("text"), text: z.string() }),
+        z.object({ kind: z.literal("variable"), name: z.string(), json: z.boolean() }),
+      ]),
+    ),
+  });
+}
+
 interface RecoveryTemplate {
   readonly entry: string;
-  /** A template in which only `secret` and `previousSecret` are left open. */
-  readonly text: string;
+  /** The entry's text: values filled in, the two secrets left open. */
+  readonly tokens: readonly Token[];
 }
 interface RecoveryTemplates {
-  readonly secret?: RecoveryTemplate;
-  readonly previousSecret?: RecoveryTemplate;
+  readonly secret?: RecoveryTemplate | undefined;
+  readonly previousSecret?: RecoveryTemplate | undefined;
 }
 
 /** For each of the two secrets, the simplest entry that it can be read back from. */
@@ -227,13 +255,9 @@ function recoveryTemplates(
   const find = (variable: string, other: string): RecoveryTemplate | undefined =>
     Object.entries(template)
       .filter(([, text]) => usesVariable(text, variable))
-      .map(([entry, text]) => ({
-        entry,
-        text: fillTemplate(text, values),
-        mixed: usesVariable(text, other),
-      }))
+      .map(([entry, text]) => ({ entry, text, mixed: usesVariable(text, other) }))
       .toSorted((a, b) => Number(a.mixed) - Number(b.mixed) || a.text.length - b.text.length)
-      .map(({ entry, text }) => ({ entry, text }))[0];
+      .map(({ entry, text }) => ({ entry, tokens: fillTemplate(text, values) }))[0];
   const secret = find("secret", "previousSecret");
   const previousSecret = find("previousSecret", "secret");
   return {
@@ -249,10 +273,10 @@ function recoverPairs(
   const notes = metadata.annotations ?? {};
   const templates = parseRecovery(notes[annotations.template]);
   const secretOf = (variable: "secret" | "previousSecret"): Redacted | undefined => {
-    const { entry, text } = templates[variable] ?? {};
+    const { entry, tokens } = templates[variable] ?? {};
     const stored = entry === undefined ? undefined : data[entry];
-    if (text === undefined || stored === undefined) return undefined;
-    const value = matchTemplate(text, stored)?.[variable];
+    if (tokens === undefined || stored === undefined) return undefined;
+    const value = matchTemplate(tokens, stored)?.[variable];
     return value === undefined || value === "" ? undefined : new Redacted(value);
   };
   return {
@@ -286,25 +310,13 @@ function provenPrevious(
     : undefined;
 }
 
+/** Annotations can be edited by anybody: what does not read as expected counts as absent. */
 function parseRecovery(text: string | undefined): RecoveryTemplates {
   try {
-    const value: unknown = JSON.parse(text ?? "{}");
-    if (typeof value !== "object" || value === null) return {};
-    return Object.fromEntries(Object.entries(value).filter(([, part]) => isRecovery(part)));
+    return recoverySchema.parse(JSON.parse(text ?? "{}"));
   } catch {
     return {};
   }
-}
-
-function isRecovery(value: unknown): value is RecoveryTemplate {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "entry" in value &&
-    typeof value.entry === "string" &&
-    "text" in value &&
-    typeof value.text === "string"
-  );
 }
 
 function isOwned({ metadata }: Secret, { uid }: SecretOwner): boolean {

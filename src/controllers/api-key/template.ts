@@ -37,18 +37,17 @@ export function renderTemplate(
     .join("");
 }
 
-/** Fills in the variables that `values` has and leaves the others as they stand: again a template. */
+/** Fills in the variables that `values` has and leaves the others open. */
 export function fillTemplate(
   template: string,
   values: Readonly<Record<string, string | undefined>>,
-): string {
-  return parseTemplate(template)
-    .map((token) => {
-      if (token.kind === "text") return escaped(token.text);
-      const value = values[token.name];
-      return value === undefined ? source(token) : escaped(rendered(token, value));
-    })
-    .join("");
+): readonly Token[] {
+  return parseTemplate(template).map((token) => {
+    const value = token.kind === "variable" ? values[token.name] : undefined;
+    return token.kind === "text" || value === undefined
+      ? token
+      : { kind: "text", text: rendered(token, value) };
+  });
 }
 
 /** Whether the template uses the variable, in either form. */
@@ -57,14 +56,14 @@ export function usesVariable(template: string, name: string): boolean {
 }
 
 /**
- * The values that turn `template` into `text`; `undefined` where there are none. Where several would do
+ * The values that turn the tokens into `text`; `undefined` where there are none. Where several would do
  * (two variables side by side), the shortest first: the caller must be able to tell right from wrong.
  */
 export function matchTemplate(
-  template: string,
+  tokens: readonly Token[],
   text: string,
 ): Readonly<Record<string, string>> | undefined {
-  const match = new RegExp(`^${matcher(parseTemplate(template))}$`, "u").exec(text);
+  const match = new RegExp(`^${matcher(tokens)}$`, "u").exec(text);
   if (match === null) return undefined;
   const values: Record<string, string> = {};
   for (const [group, captured] of Object.entries(match.groups ?? {})) {
@@ -80,14 +79,6 @@ type Variable = Extract<Token, { kind: "variable" }>;
 
 function rendered({ json }: Variable, value = ""): string {
   return json ? JSON.stringify(value) : value;
-}
-
-function source({ name, json }: Variable): string {
-  return json ? `\${${name}:json}` : `\${${name}}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("${", "$${");
 }
 
 function matcher(tokens: readonly Token[]): string {
