@@ -19,6 +19,7 @@ import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
 import type { Context } from "../context.ts";
+import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
 import type { AccountRef } from "./account-store.ts";
 import { apply, type Hands, recordApplied } from "./apply.ts";
@@ -55,6 +56,8 @@ const CONFIRM_MS = 5 * SECOND;
 /** A deletion that cannot revoke does not wait longer: with its account being deleted too, and without. */
 const GIVE_UP_LEAVING_MS = 10 * MINUTE;
 const GIVE_UP_MS = 24 * HOUR;
+/** When a revocation that the console refused is tried again. */
+const REFUSED_REVOCATION_MS = 5 * MINUTE;
 
 export interface AccountBindingsReconciler {
   readonly reconcile: Reconcile<AccountRef>;
@@ -129,7 +132,10 @@ class AccountPass {
       return await this.#act(situation);
     } catch (error) {
       await this.#reportFailure(situation, error);
-      throw error;
+      const revoking = situation.bindings.some(({ stage, held }) => held && stage === "Revoking");
+      if (!revoking || errorPolicy(error).kind !== "Terminal") throw error;
+      // No change of the object is to be expected, and the deletion must end (L6).
+      return { requeueAfterMs: REFUSED_REVOCATION_MS };
     }
   }
 
@@ -212,9 +218,15 @@ class AccountPass {
     return {};
   }
 
-  async #wait({ bindings, objects }: Situation, why: Problem): Promise<Result> {
+  async #wait(
+    { bindings, objects }: Situation,
+    { reason, message, gone = false }: Extract<Standing, { kind: "Waiting" }>,
+  ): Promise<Result> {
+    const why: Problem = { reason, message };
     const hands = this.#hands(objects, undefined);
     await this.#release(hands, bindings, ["Releasing"], RELEASED);
+    if (gone)
+      await this.#release(hands, bindings, ["Revoking"], "The console has no such account.");
     const idle = bindings.filter(({ applied }) => applied.length === 0);
     for (const action of letGo(idle, ["Revoking"])) await apply(action, hands);
     const late = await this.#giveUp(hands, objects, bindings);

@@ -42,7 +42,11 @@ export type Standing =
   | { readonly kind: "Gone"; readonly message: string }
   /** Its own controller unbinds everything: PolicyBindings just let go. */
   | { readonly kind: "Leaving" }
-  | ({ readonly kind: "Waiting" } & Problem)
+  | ({
+      readonly kind: "Waiting";
+      /** The console does not know the account any more: there is nothing to revoke. */
+      readonly gone?: boolean;
+    } & Problem)
   | {
       readonly kind: "Usable";
       readonly account: AccountView;
@@ -97,9 +101,9 @@ function toUsable(account: ServiceAccount, spec: ServiceAccountSpec, name: strin
   // While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge.
   const inCharge = isTrue(conditions, "Ready") || (deleting && ready?.reason === "InUse");
   if (!inCharge || tpn === undefined || orgId === undefined) {
-    return waiting(
-      `ServiceAccount ${name} is not ready${ready === undefined ? "" : ` (${ready.reason})`}.`,
-    );
+    const why = ready === undefined ? "" : ` (${ready.reason})`;
+    const gone = ready !== undefined && GONE.has(ready.reason);
+    return { ...waiting(`ServiceAccount ${name} is not ready${why}.`), gone };
   }
   return {
     kind: "Usable",
@@ -129,7 +133,10 @@ function revokesItself(
   return (deletionPolicy ?? (imported ? "Retain" : "Revoke")) !== "Retain";
 }
 
-function waiting(message: string): Standing {
+/** What the ServiceAccount's own controller says of an account that the console answers 404 for. */
+const GONE: ReadonlySet<string> = new Set(["ServiceAccountGone", "ServiceAccountNotFound"]);
+
+function waiting(message: string): Extract<Standing, { kind: "Waiting" }> {
   return { kind: "Waiting", reason: "WaitingForServiceAccount", message };
 }
 

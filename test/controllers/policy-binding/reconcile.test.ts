@@ -8,6 +8,18 @@ const request = (token: string) => ({
   annotations: { [annotations.reconcileRequestedAt]: token },
 });
 
+const notReady = (reason: string) => ({
+  conditions: [
+    {
+      type: "Ready",
+      status: "False",
+      reason,
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  ],
+});
+
 describe("binding", () => {
   test("several bindings of one account are submitted as one list", async () => {
     const world = await accountWorld();
@@ -24,7 +36,7 @@ describe("binding", () => {
     });
     expect(world.ready("reading")).toBe("Synced");
     expect(world.record()).toMatchObject({ foreignPolicyIds: [], policyCount: 2, readable: true });
-    expect([...world.record().policyIds].sort()).toEqual(["pol-deploy", "pol-read"]);
+    expect(world.record().policyIds.toSorted()).toEqual(["pol-deploy", "pol-read"]);
   });
 
   test("finalizer and intent are written before the list is submitted", async () => {
@@ -195,6 +207,46 @@ describe("deleting", () => {
     await world.settle();
     expect(world.exists("reading")).toBe(false);
     expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesLeftBound" });
+  });
+
+  test("a binding of an account that is gone at the console goes", async () => {
+    const world = await accountWorld();
+    world.bind("reading", ["pol-read"]);
+    await world.settle();
+    world.putAccount({}, {}, notReady("ServiceAccountGone"));
+    world.unbind("reading");
+    const before = world.calls();
+    await world.settle();
+    expect(world.exists("reading")).toBe(false);
+    expect(world.calls()).toBe(before);
+  });
+
+  test("a refused revocation is tried again within minutes", async () => {
+    const world = await accountWorld();
+    world.bind("reading", ["pol-read"]);
+    await world.settle();
+    world.console.faults.add({
+      operation: "syncBindings",
+      when: "beforeCommit",
+      action: { kind: "status", status: 403 },
+    });
+    world.unbind("reading");
+    expect(await world.pass()).toEqual({ requeueAfterMs: 5 * MINUTE });
+    expect(world.ready("reading")).toBe("PermissionDenied");
+    await world.settle();
+    expect(world.exists("reading")).toBe(false);
+  });
+
+  test("a binding of an account that is retained still revokes", async () => {
+    const world = await accountWorld({ account: { deletionPolicy: "Retain" } });
+    world.bind("reading", ["pol-read"]);
+    await world.settle();
+    world.kube.remove(serviceAccountType, KEY);
+    world.putAccount({}, {}, notReady("InUse"));
+    world.unbind("reading");
+    await world.settle();
+    expect(world.exists("reading")).toBe(false);
+    expect(world.bound()).toEqual([]);
   });
 
   test("deletion ends although the console stays down, and says what is left", async () => {
