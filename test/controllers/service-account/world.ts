@@ -1,0 +1,235 @@
+/** A real API server, a reference console and the reconcilers under test, which run when a test says so. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { Registry } from "prom-client";
+import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
+import { API_VERSION, FIELD_MANAGER } from "../../../src/api/meta.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { createConnections } from "../../../src/controllers/connection/connections.ts";
+import { createClusterConnectionReconciler } from "../../../src/controllers/connection/reconcile.ts";
+import { connectionOf } from "../../../src/controllers/connection-key.ts";
+import { type Context, indexes } from "../../../src/controllers/context.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  namespaceType,
+  policyBindingType,
+  resourceQuotaExportType,
+  secretType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
+import { createServiceAccountReconciler } from "../../../src/controllers/service-account/reconcile.ts";
+import { createIamClient } from "../../../src/iam/console-client.ts";
+import type { KubeClient } from "../../../src/kube/client.ts";
+import { createStore } from "../../../src/kube/memory-store.ts";
+import {
+  compareResourceVersions,
+  type KubeObject,
+  type ResourceType,
+} from "../../../src/kube/resource.ts";
+import type { IndexFunction } from "../../../src/kube/store-index.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import type { Result } from "../../../src/runtime/result.ts";
+import { silentLog } from "../../../src/util/log.ts";
+import { systemRandom } from "../../../src/util/random.ts";
+import { type Clock, systemClock } from "../../../src/util/time.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { createNamespace } from "../../cluster/namespace.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import { type IamServerOptions, startIamServer } from "../../iam-server/server.ts";
+import { connect } from "../../kube/real-cluster.ts";
+
+export async function startCluster(): Promise<ControlPlane> {
+  const cluster = await startControlPlane({ onProgress: () => undefined });
+  const run = promisify(execFile);
+  const kubectl = (...args: string[]) =>
+    run(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
+  await kubectl("apply", "-f", "crds");
+  await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s");
+  return cluster;
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
+
+export async function createWorld(cluster: ControlPlane, options: IamServerOptions = {}) {
+  const time = { offsetMs: 0 };
+  const clock: Clock = { ...systemClock, now: () => Date.now() + time.offsetMs };
+  const console = await startIamServer({ clock, ...options });
+  const { client: kube, transport } = await connect(cluster.kubeconfig, {
+    fieldManager: FIELD_MANAGER,
+  });
+  const namespace = await createNamespace(cluster, "team");
+  const { stores, sync } = createStores(kube);
+  const connections = createConnections({
+    stores,
+    clock,
+    log: silentLog,
+    createClient: (settings) =>
+      createIamClient({
+        ...settings,
+        clock,
+        random: systemRandom,
+        userAgent: "iam-operator/test",
+      }),
+  });
+  const events: string[] = [];
+  const context: Context = {
+    kube,
+    stores,
+    connections,
+    events: {
+      record: (_, { type, reason, note }) => void events.push(`${type} ${reason}: ${note}`),
+    },
+    metrics: createMetrics(new Registry()),
+    log: silentLog,
+    clock,
+    random: systemRandom,
+  };
+  const deps = { registry: connections, operatorNamespace: namespace };
+  const connectionController = createClusterConnectionReconciler(context, deps);
+  const accounts = createServiceAccountReconciler(context);
+  const pass = { id: "test", signal: AbortSignal.timeout(60_000) };
+  const connectionKey = { namespace: "", name: namespace };
+
+  return {
+    console,
+    namespace,
+    kube,
+    events,
+    context,
+    /** How many calls the console has had so far. */
+    calls: () => console.requests.all.length,
+    issueKey: (saId: string) =>
+      console.world.issueKey(saId, { description: "", expiresInDays: 1 }).key,
+    /** Moves the operator's and the console's clock. */
+    advance: (ms: number) => {
+      time.offsetMs += ms;
+    },
+    async putLogin(changes: object = {}): Promise<void> {
+      const values = Object.entries({ ...DEFAULT_CREDENTIALS, ...changes });
+      await kube.apply(
+        secretType,
+        toSecret("console-login", namespace, Object.fromEntries(values)),
+        { fieldManager: "test" },
+      );
+    },
+    async putConnection(changes: object = {}): Promise<void> {
+      const spec = {
+        baseUrl: console.url,
+        insecureHttp: true,
+        orgId: SEEDED.orgId,
+        projectId: SEEDED.projectId,
+        domainName: SEEDED.orgName,
+        credentials: { login: { secretRef: { name: "console-login" } } },
+        grants: [{ namespaces: { names: [namespace] }, importServiceAccounts: true }],
+        ...changes,
+      };
+      const body = {
+        apiVersion: API_VERSION,
+        kind: "ClusterConnection",
+        metadata: { name: namespace },
+        spec,
+      };
+      await kube.apply(clusterConnectionType, body, { fieldManager: "test" });
+    },
+    async putAccount(name: string, spec: object = {}): Promise<void> {
+      const connectionRef = { kind: "ClusterConnection", name: namespace };
+      const body = {
+        apiVersion: API_VERSION,
+        kind: "ServiceAccount",
+        metadata: { name, namespace },
+        spec: { connectionRef, ...spec },
+      };
+      await kube.apply(serviceAccountType, body, { fieldManager: "test" });
+    },
+    /** One pass over the connection, and what it is then. */
+    async connect(): Promise<ClusterConnection | undefined> {
+      await sync();
+      const object = stores.clusterConnections.get(connectionKey);
+      if (object !== undefined) await connectionController.reconcile(object, pass);
+      return kube.get(clusterConnectionType, connectionKey);
+    },
+    /** One pass over an object, and what it is then. */
+    async reconcile(
+      name: string,
+    ): Promise<{ object: ServiceAccount | undefined; result: Result | undefined; error: unknown }> {
+      await sync();
+      const key = { namespace, name };
+      const stored = stores.serviceAccounts.get(key);
+      let result: Result | undefined;
+      let error: unknown;
+      try {
+        if (stored !== undefined) result = await accounts.reconcile(stored, pass);
+      } catch (thrown) {
+        error = thrown;
+      }
+      return { object: await kube.get(serviceAccountType, key), result, error };
+    },
+    async stop(): Promise<void> {
+      await connections.close();
+      await console.close();
+      await transport.close();
+    },
+  };
+}
+
+function toSecret(name: string, namespace: string, values: Record<string, string>) {
+  const data = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  );
+  return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data };
+}
+
+/** Stores that are filled by a listing instead of a watch. */
+function createStores(kube: KubeClient) {
+  const fills: (() => Promise<void>)[] = [];
+  const storeOf = <T extends KubeObject>(
+    type: ResourceType<T>,
+    index: Record<string, IndexFunction<T>> = {},
+  ) => {
+    const store = createStore<T>({ indexes: index, onListenerError: () => undefined });
+    const writer = store.openScope("");
+    fills.push(async () => {
+      const replace = writer.beginReplace();
+      const objects = await kube.list(type);
+      const newest = objects.map((each) => each.metadata.resourceVersion ?? "0");
+      replace(objects, newest.sort(compareResourceVersions).at(-1) ?? "0");
+    });
+    return store;
+  };
+  const ofAccount = ({
+    metadata,
+    spec,
+  }: KubeObject & { spec: { serviceAccountRef: { name: string } } }) => [
+    `${metadata.namespace}/${spec.serviceAccountRef.name}`,
+  ];
+  const stores = {
+    clusterConnections: storeOf<ClusterConnection>(clusterConnectionType),
+    connections: storeOf<Connection>(connectionType),
+    serviceAccounts: storeOf(serviceAccountType, {
+      [indexes.connection]: connectionOf,
+      [indexes.saId]: saIdIndex,
+    }),
+    apiKeys: storeOf(apiKeyType, { [indexes.serviceAccount]: ofAccount }),
+    policyBindings: storeOf(policyBindingType, { [indexes.serviceAccount]: ofAccount }),
+    resourceQuotaExports: storeOf(resourceQuotaExportType, { [indexes.connection]: connectionOf }),
+    namespaces: storeOf(namespaceType),
+  };
+  return { stores, sync: async () => void (await Promise.all(fills.map((fill) => fill()))) };
+}
+
+/** `Ready=True Created`, as kubectl would print it. */
+export function ready(
+  object:
+    | {
+        status?:
+          | { conditions?: readonly { type: string; status: string; reason: string }[] | undefined }
+          | undefined;
+      }
+    | undefined,
+): string {
+  const condition = object?.status?.conditions?.find(({ type }) => type === "Ready");
+  return condition === undefined ? "none" : `Ready=${condition.status} ${condition.reason}`;
+}
