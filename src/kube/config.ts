@@ -78,13 +78,24 @@ async function loaderOf(options: KubeEndpointOptions): Promise<() => KubeConfig>
   const isInCluster = kubeconfig === undefined && (await exists(`${rootDirectory}${TOKEN_FILE}`));
   return () => {
     const config = new KubeConfig();
-    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
-    // loadFromDefault would prefer a stray ~/.kube/config, and end at http://localhost:8080.
-    else if (isInCluster) config.loadFromCluster(rootDirectory);
-    else config.loadFromDefault();
+    try {
+      if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+      // loadFromDefault would prefer a stray ~/.kube/config, and end at http://localhost:8080.
+      else if (isInCluster) config.loadFromCluster(rootDirectory);
+      else config.loadFromDefault();
+    } catch (error) {
+      throw unreadable(error);
+    }
     if (context !== undefined) config.setCurrentContext(context);
     return config;
   };
+}
+
+/** A parser's message quotes the lines around the mistake, which may hold a token. */
+function unreadable(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error("the kubeconfig cannot be read");
+  if ("code" in error) return error;
+  return new Error(`the kubeconfig cannot be read (${error.name})`);
 }
 
 /** Reads files and runs plugins seldom, and for all callers together. */

@@ -4,6 +4,10 @@
  * Guarantees: it ends only when aborted, and then leaves no request open. The store is written in here and
  * nowhere else, by one event after the other. Nothing is done about an event here: whoever cares listens to
  * the store.
+ *
+ * Caveats: an etcd restored from a backup without a bump of its revision is noticed by its older versions. If
+ * they overtake ours before we ask, nothing tells them apart, for no client; etcd's manual has the revision
+ * bumped and marked as compacted, which is seen as Gone.
  */
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";

@@ -5,13 +5,14 @@
  * connection every later request dies as well, watches included.
  */
 import { type Dispatcher, Pool, ProxyAgent, request } from "undici";
-import type {
-  HttpRequest,
-  HttpResponse,
-  OpenStream,
-  SendHttp,
-  StreamRequest,
-  StreamResponse,
+import {
+  HttpError,
+  type HttpRequest,
+  type HttpResponse,
+  type OpenStream,
+  type SendHttp,
+  type StreamRequest,
+  type StreamResponse,
 } from "../util/http.ts";
 import { type Clock, SECOND } from "../util/time.ts";
 import type { Credentials, KubeEndpoint, TlsMaterial } from "./config.ts";
@@ -163,13 +164,19 @@ async function authenticated<R extends { readonly status: number }>(
   attempt: (credentials: Credentials) => Promise<R>,
   discard: (refused: R) => void = () => undefined,
 ): Promise<R> {
-  const credentials = await endpoint.credentials();
+  const credentials = await endpoint.credentials().catch(withoutCredentials);
   const response = await attempt(credentials);
   if (response.status !== 401) return response;
   const renewed = await endpoint.credentials(credentials).catch(() => undefined);
   if (renewed === undefined) return response;
   discard(response);
   return attempt(renewed);
+}
+
+/** A plugin's error text may hold anything; its name must do. */
+function withoutCredentials(error: unknown): never {
+  const name = error instanceof Error ? error.name : "unknown";
+  throw new HttpError("refused", `no credentials (${name})`);
 }
 
 async function exchange(

@@ -103,6 +103,15 @@ describe("a kubeconfig", () => {
   });
 });
 
+test("a kubeconfig that is no YAML is refused without being quoted", async () => {
+  const path = join(directory, "config");
+  writeFileSync(path, 'users:\n- token: "canary\n  : [');
+  const error = await loadKubeEndpoint({ kubeconfig: path, clock }).catch(
+    (reason: Error) => reason,
+  );
+  expect(String(error)).toBe("Error: the kubeconfig cannot be read (YAMLException)");
+});
+
 describe("the Pod's own account", () => {
   beforeEach(() => {
     mountAccount("first\n");

@@ -201,6 +201,14 @@ describe("a refused token", () => {
     await other.close();
   });
 
+  test("that cannot be had means that nothing was sent, and is not quoted", async () => {
+    const credentials = () => Promise.reject(new Error("canary"));
+    const other = connect({ ...server.endpoint, credentials });
+    const error = await other.send(call()).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ failure: "refused", message: "no credentials (Error)" });
+    await other.close();
+  });
+
   test("that cannot be read in time costs no more than the deadline", async () => {
     const stuck = connect({ ...server.endpoint, credentials: () => new Promise(() => undefined) });
     expect(await failureOf(stuck.send(call({ timeoutMs: 100 })))).toBe("timeout");
