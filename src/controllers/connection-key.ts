@@ -1,4 +1,4 @@
-import type { KubeObject } from "../kube/resource.ts";
+import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
 
 type PartialRef = { readonly kind?: string | undefined; readonly name?: string | undefined };
 
@@ -8,6 +8,18 @@ export function connectionKey(ref: PartialRef | undefined, namespace: string): s
   return ref?.kind === "Connection"
     ? `Connection/${namespace}/${name}`
     : `ClusterConnection/${name}`;
+}
+
+/** Kind and object key of a connection named as {@link connectionKey} does. */
+export function parseConnectionKey(text: string): {
+  readonly kind: "ClusterConnection" | "Connection";
+  readonly key: ObjectKey;
+} {
+  const [kind = "", ...path] = text.split("/");
+  return {
+    kind: kind === "Connection" ? kind : "ClusterConnection",
+    key: parseKey(path.join("/")),
+  };
 }
 
 /** The index `connection`: which connection a stored object uses. */

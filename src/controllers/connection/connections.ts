@@ -84,27 +84,36 @@ function toAccess(
 
 /** Finds what the stores say about a connection and a namespace. */
 function createFinder(stores: ConnectionsOptions["stores"]) {
-  const parsed = new WeakMap<object, ParsedSpec<GrantingSpec>>();
+  const known = new WeakMap<object, ParsedSpec<GrantingSpec>>();
   const parse = (kind: Kind<z.ZodType<GrantingSpec>>, object: Connection | ClusterConnection) => {
-    const result = parsed.get(object) ?? parseSpec(kind, object);
-    parsed.set(object, result);
+    const result = known.get(object) ?? parseSpec(kind, object);
+    known.set(object, result);
     return result;
+  };
+  const findSpec = (ref: ConnectionRef, namespace: string) => {
+    const { name } = ref;
+    const own = ref.kind === "Connection";
+    const object = own
+      ? stores.connections.get({ namespace, name })
+      : stores.clusterConnections.get({ namespace: "", name });
+    if (object === undefined) return undefined;
+    const { uid } = object.metadata;
+    return { uid, parsed: parse(own ? connectionKind : clusterConnectionKind, object) };
+  };
+  const grantFor = (ref: ConnectionRef, namespace: string, { grants = [] }: GrantingSpec) => {
+    if (ref.kind === "Connection") return ALL_RIGHTS;
+    const labels = labelsOf(stores.namespaces.get({ namespace: "", name: namespace }));
+    return effectiveGrant(grants, namespace, labels);
   };
   return (ref: ConnectionRef, namespace: string): Found => {
     const title = titleOf(ref, namespace);
-    const { name } = ref;
-    const isOwn = ref.kind === "Connection";
-    const object = isOwn
-      ? stores.connections.get({ namespace, name })
-      : stores.clusterConnections.get({ namespace: "", name });
-    if (object === undefined) return notFound(title);
-    const result = parse(isOwn ? connectionKind : clusterConnectionKind, object);
-    if (!result.ok) return notReady(title, "InvalidSpec");
-    const labels = labelsOf(stores.namespaces.get({ namespace: "", name: namespace }));
-    const { spec } = result;
-    const grant = isOwn ? ALL_RIGHTS : effectiveGrant(spec.grants ?? [], namespace, labels);
+    const found = findSpec(ref, namespace);
+    if (found === undefined) return notFound(title);
+    const { uid, parsed } = found;
+    if (!parsed.ok) return notReady(title, "InvalidSpec");
+    const grant = grantFor(ref, namespace, parsed.spec);
     if (grant === undefined) return notGranted(title, namespace);
-    return { ok: true, uid: object.metadata.uid, spec, grant };
+    return { ok: true, uid, spec: parsed.spec, grant };
   };
 }
 
@@ -160,7 +169,7 @@ function createFirstChecks(clock: Clock) {
   return {
     note,
     noteAll: () => {
-      for (const key of [...waiting.keys()]) note(key);
+      for (const key of waiting.keys()) note(key);
     },
     wait: async (key: string): Promise<void> => {
       if (checked.has(key)) return;

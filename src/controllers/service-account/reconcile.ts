@@ -196,25 +196,35 @@ function conclude(
   seen: Seen,
   { finding, requeueAfterMs }: Decision,
   progress: Progress,
-  { clock, random }: Context,
+  context: Context,
 ): Outcome {
-  const { memory, generation } = known;
-  const account = progress.account;
-  const ready = finding ?? (account === undefined ? undefined : accountReadiness(account));
-  const isHealthy = ready?.state === "Ready";
-  const isLooked = seen.kind === "Got" || progress.became === "Created";
-  const now = clock.now();
-  if (progress.error === undefined && isLooked) {
-    const everyMs = isHealthy || account === undefined ? LOOK_EVERY_MS : LOOK_SOON_MS;
-    const nextAt = now + everyMs * (1 + JITTER * (random.fraction() - 0.5));
-    memory.observed = { generation, nextAt, ...(finding === undefined ? {} : { finding }) };
+  const { account, error, became } = progress;
+  const ready = finding ?? (account && accountReadiness(account));
+  if (error === undefined && (seen.kind === "Got" || became === "Created")) {
+    const isAiling = account !== undefined && ready?.state !== "Ready";
+    noteLook(known, finding, isAiling ? LOOK_SOON_MS : LOOK_EVERY_MS, context);
   }
-  const nextLookMs = progress.became === "Recovered" ? 0 : (memory.observed?.nextAt ?? now) - now;
   return {
     progress,
-    ready: ready === undefined ? undefined : orSuspended(ready, spec.suspend),
-    requeueAfterMs: requeueAfterMs ?? Math.max(SECOND, Math.round(nextLookMs)),
+    ready: ready && orSuspended(ready, spec.suspend),
+    requeueAfterMs: requeueAfterMs ?? nextLookMs(known, became, context),
   };
+}
+
+function nextLookMs({ memory }: Known, became: Progress["became"], { clock }: Context): number {
+  // The listing that an account was found in does not show its keys.
+  if (became === "Recovered" || memory.observed === undefined) return SECOND;
+  return Math.max(SECOND, Math.round(memory.observed.nextAt - clock.now()));
+}
+
+function noteLook(
+  { memory, generation }: Known,
+  finding: Readiness | undefined,
+  everyMs: number,
+  { clock, random }: Context,
+): void {
+  const nextAt = clock.now() + everyMs * (1 + JITTER * (random.fraction() - 0.5));
+  memory.observed = { generation, nextAt, ...(finding === undefined ? {} : { finding }) };
 }
 
 async function deletionPass(

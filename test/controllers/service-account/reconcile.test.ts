@@ -268,7 +268,7 @@ describe("a service account", () => {
   test("its deletion ends with the console down, and says so", async () => {
     await world.putAccount("ci-bot");
     await world.reconcile("ci-bot");
-    world.console.faults.setReachability("unavailable");
+    await world.console.faults.setReachability("unavailable");
     await remove("ci-bot");
     const held = await world.reconcile("ci-bot");
     expect(ready(held.object)).toBe("Ready=False Unavailable");
