@@ -48,7 +48,8 @@ export interface KubeClient {
   ): Promise<T>;
   /**
    * Server-side apply with force. `metadata.uid` and `metadata.resourceVersion`, where given, are
-   * preconditions (Conflict). Creates the object where it does not exist and no uid is given.
+   * preconditions (Conflict). Creates the object where it does not exist and no uid is given, whatever the
+   * resourceVersion. On a subresource a uid without a resourceVersion costs a read, since the server ignores it there.
    */
   apply<T extends KubeObject>(
     type: ResourceType<T>,
