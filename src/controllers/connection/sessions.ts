@@ -52,7 +52,7 @@ export interface Sessions {
   remove(key: string): void;
   /** Calls back with the key of a connection whose login was refused in the middle of its work. */
   onRefused(listener: (key: string) => void): () => void;
-  /** Calls back with the key of a connection that became usable or ceased to be. */
+  /** Calls back with the key of a connection that became usable, ceased to be, or has another client. */
   onChange(listener: (key: string) => void): () => void;
   /** Closes every client at once. */
   close(): Promise<void>;
@@ -89,7 +89,7 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
     if (next === undefined) sessions.delete(key);
     else sessions.set(key, next);
     if (old !== undefined && old.client !== next?.client) retire(old.client);
-    if ((old?.usable ?? false) !== (next?.usable ?? false)) {
+    if (old?.usable !== next?.usable || (next?.usable && old?.client !== next.client)) {
       for (const listener of changed) listener(key);
     }
   };
