@@ -46,8 +46,9 @@ function endKey(
   account: Account,
   { now }: Moment,
 ): DeletionStep | undefined {
+  const isListed = superseded.some(({ keyId }) => keyId === current?.keyId);
   const keys = [
-    ...(current === undefined ? [] : [{ ...current, supersededAt: now, state: "Live" as const }]),
+    ...(current === undefined || isListed ? [] : [{ ...current, state: "Live" as const }]),
     ...superseded,
   ];
   const next = keys.find((key) => canRetire(key, account) && now < key.expiresAt);

@@ -360,7 +360,7 @@ function retire({ spec, state, account, target }: Observed, { now }: Moment): St
 }
 
 export function canRetire(
-  { state }: SupersededKey,
+  { state }: Pick<SupersededKey, "state">,
   { canDisableKeys, canDeleteKeys }: { canDisableKeys: boolean; canDeleteKeys: boolean },
 ): boolean {
   if (state === "Live") return canDisableKeys || canDeleteKeys;
