@@ -106,10 +106,8 @@ describe("a kubeconfig", () => {
 test("a kubeconfig that is no YAML is refused without being quoted", async () => {
   const path = join(directory, "config");
   writeFileSync(path, 'users:\n- token: "canary\n  : [');
-  const error = await loadKubeEndpoint({ kubeconfig: path, clock }).catch(
-    (reason: Error) => reason,
-  );
-  expect(String(error)).toBe("Error: the kubeconfig cannot be read (YAMLException)");
+  const loading = loadKubeEndpoint({ kubeconfig: path, clock });
+  await expect(loading).rejects.toThrow(/^the kubeconfig cannot be read \(YAMLException\)$/);
 });
 
 describe("the Pod's own account", () => {
