@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isTrue } from "./api/conditions.ts";
 import type { ServiceAccount } from "./api/service-account.ts";
 import type { Sessions } from "./controllers/connection/sessions.ts";
-import { connectionOf } from "./controllers/connection-key.ts";
+import { connectionKey, connectionOf } from "./controllers/connection-key.ts";
 import { indexes, type Stores } from "./controllers/context.ts";
 import { accountKey } from "./controllers/policy-binding/account-store.ts";
 import { saIdIndex } from "./controllers/service-account/claims.ts";
@@ -27,14 +27,28 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
   const keysOfAccounts = (accounts: readonly ObjectKey[]) =>
     accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
 
-  /** A connection that became usable, or ceased to be, wakes those that need it. */
-  const onSession = (toKeys: (connection: string) => readonly ObjectKey[]): Relation => ({
-    store: serviceAccounts,
-    subscribe: (wake) =>
-      sessions.onChange((connection) => {
-        for (const key of toKeys(connection)) wake(key);
-      }),
-  });
+  /** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */
+  const onConnection = (
+    toKeys: (connection: string) => readonly ObjectKey[],
+  ): readonly Relation[] => [
+    {
+      store: serviceAccounts,
+      subscribe: (wake) =>
+        sessions.onChange((connection) => {
+          for (const key of toKeys(connection)) wake(key);
+        }),
+    },
+    ...[
+      { store: stores.clusterConnections as Store, kind: "ClusterConnection" },
+      { store: stores.connections as Store, kind: "Connection" },
+    ].map(({ store, kind }) =>
+      relation(store, (change) =>
+        change.old?.metadata.generation === change.new?.metadata.generation
+          ? []
+          : toKeys(connectionKey({ kind, name: change.key.name }, change.key.namespace)),
+      ),
+    ),
+  ];
   /** The labels of a namespace decide about grants. */
   const onLabels = (store: Store): Relation =>
     relation(namespaces, (change) =>
@@ -50,7 +64,7 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
     clusterConnections: connectionRelations("ClusterConnection", stores, sessions),
     connections: connectionRelations("Connection", stores, sessions),
     serviceAccounts: [
-      onSession(accountsUsing),
+      ...onConnection(accountsUsing),
       onLabels(serviceAccounts),
       // What still uses an account holds its deletion.
       relation(apiKeys, whenGone(accountOfKey)),
@@ -64,16 +78,16 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
           : [],
       ),
     ],
-    accountBindings: [onSession(accountsUsing), onLabels(serviceAccounts)],
+    accountBindings: [...onConnection(accountsUsing), onLabels(serviceAccounts)],
     apiKeys: [
-      onSession((connection) => keysOfAccounts(accountsUsing(connection))),
+      ...onConnection((connection) => keysOfAccounts(accountsUsing(connection))),
       onLabels(apiKeys),
       relation(serviceAccounts, (change) =>
         mattersToKeys(change) ? keysOfAccounts([change.key]) : [],
       ),
     ],
     resourceQuotaExports: [
-      onSession((connection) =>
+      ...onConnection((connection) =>
         resourceQuotaExports.byIndex(indexes.connection, connection).map(keyOf),
       ),
       onLabels(resourceQuotaExports),

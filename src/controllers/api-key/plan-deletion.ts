@@ -15,8 +15,14 @@ export type DeletionStep =
   /** Takes the finalizer away and reports which keys are left alive. */
   | { readonly kind: "LetGo" };
 
+const SUSPENDED = {
+  reason: "Suspended",
+  message: "spec.suspend is true: the deletion goes on when it is set to false.",
+};
+
 export function planDeletion(seen: Observed, at: Moment, timing: Timing): DeletionStep {
   if (!seen.self.hasFinalizer) return { kind: "Rest" };
+  if (seen.spec.suspend) return { kind: "Rest", waiting: SUSPENDED };
   return (
     listUnlisted(seen) ?? askConsole(seen, at, timing) ?? deleteSecrets(seen) ?? { kind: "LetGo" }
   );
@@ -34,7 +40,7 @@ function listUnlisted({ state, held, staging, target }: Observed): DeletionStep 
 function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | undefined {
   const { self, spec, account, state } = seen;
   const patience = (self.deletingSince ?? at.now) + timing.deletionPatienceMs;
-  if (spec.suspend || at.now >= patience) return undefined;
+  if (at.now >= patience) return undefined;
   const open = recoverAttempt(seen, at, timing);
   if (open !== undefined) return open;
   if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
