@@ -1,13 +1,67 @@
 import { defineConfig } from "vitest/config";
+import { ClosingWords } from "./test/setup/closing-words.ts";
+
+/** Tests that start an API server of their own, since they crash it, or need other users. */
+const withOwnServer = [
+  "test/cluster/control-plane.test.ts",
+  "test/api/{server,differential}.test.ts",
+  "test/kube/{real-server,event-recorder,finalizer,leader-election}.test.ts",
+  "test/controllers/service-account/reconcile.test.ts",
+];
+/** Tests in namespaces of the one API server that the global setup starts. */
+const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
+/** Part of `npm run test:all` only. */
+const long = ["test/**/*.long.test.ts"];
+const elsewhere = ["test/e2e/**", "test/bench/**"];
+const all = process.env.TEST_SUITE === "all";
+const minute = 60_000;
+
+function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
+  const left = [...exclude, ...elsewhere, ...(all ? [] : long)];
+  return { name, include: [...include], exclude: left };
+}
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/e2e/**"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 30_000,
+    maxWorkers: 2,
     pool: "forks",
-    coverage: { provider: "v8", include: ["src/**"], reporter: ["text-summary", "json-summary"] },
+    reporters: [
+      "default",
+      ["json", { outputFile: "reports/tests.json" }],
+      new ClosingWords(import.meta.dirname),
+    ],
+    coverage: {
+      provider: "v8",
+      include: ["src/**"],
+      reporter: ["text-summary", "json-summary"],
+    },
+    projects: [
+      {
+        extends: true,
+        test: {
+          ...project("unit", ["test/**/*.test.ts"], [...withOwnServer, ...withSharedServer]),
+          testTimeout: all ? 10 * minute : minute / 2,
+          hookTimeout: minute,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...project("server", withOwnServer),
+          testTimeout: minute,
+          // A first run builds the API server in here, unless scripts/run.mjs has done so before.
+          hookTimeout: 30 * minute,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...project("cluster", withSharedServer),
+          globalSetup: "test/setup/control-plane.ts",
+          testTimeout: all ? 10 * minute : minute,
+          hookTimeout: 2 * minute,
+        },
+      },
+    ],
   },
 });
