@@ -1,9 +1,10 @@
 /** pino behind the program's own `Log`. */
-import { type DestinationStream, destination, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 import type { Log, LogFields } from "../util/log.ts";
 import type { Clock } from "../util/time.ts";
 import { plainFields } from "./log-fields.ts";
 import { prettyLine } from "./pretty-line.ts";
+import { StandardOutput } from "./standard-output.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "json" | "pretty";
@@ -23,13 +24,10 @@ export interface LoggerOptions {
   readonly sink?: LogSink;
 }
 
-/** Held back at most while nobody reads; later lines are dropped then. */
-const MAX_BUFFERED = 8 * 2 ** 20;
-
 /** Names no field has; one that comes in by mistake is not printed. */
 const forbidden = ["secret", "password", "token", "authorization", "cookie", "accessToken"];
 
-export function createLogger({ level, format, clock, sink = standardOutput() }: LoggerOptions): {
+export function createLogger({ level, format, clock, sink = new StandardOutput(clock) }: LoggerOptions): {
   readonly log: Log;
   /** Writes what is held back, blocking: before the process exits, also after a fatal error. */
   readonly flush: () => void;
@@ -63,21 +61,4 @@ function toLog(logger: Logger): Log {
 
 function pretty(sink: LogSink): DestinationStream {
   return { write: (line) => sink.write(prettyLine(line)) };
-}
-
-/** Asynchronous, since a reader that stalls must not hold up the renewal of the lease. */
-function standardOutput(): LogSink {
-  const stream = destination({ dest: 1, sync: false, maxLength: MAX_BUFFERED });
-  // A full disk or a closed pipe costs lines, never the process.
-  stream.on("error", () => undefined);
-  return {
-    write: (line) => void stream.write(line),
-    flushSync: () => {
-      try {
-        stream.flushSync();
-      } catch {
-        // There is nowhere left to say it.
-      }
-    },
-  };
 }

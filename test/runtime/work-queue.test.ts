@@ -202,7 +202,7 @@ class Checked {
   }
 
   async end(): Promise<void> {
-    for (const key of [...this.#running]) this.#done(key);
+    for (const key of this.#running) this.#done(key);
     await this.#clock.advance(100);
     while (this.#wanted.size > 0) await this.#take();
     expect([this.#queue.depth, this.#queue.waiting]).toEqual([0, 0]);
