@@ -1,1 +1,0 @@
-import { x } from "../kube/errors.ts"; export { x };
