@@ -27,7 +27,12 @@ export interface LoggerOptions {
 /** Names no field has; one that comes in by mistake is not printed. */
 const forbidden = ["secret", "password", "token", "authorization", "cookie", "accessToken"];
 
-export function createLogger({ level, format, clock, sink = new StandardOutput(clock) }: LoggerOptions): {
+export function createLogger({
+  level,
+  format,
+  clock,
+  sink = new StandardOutput(clock),
+}: LoggerOptions): {
   readonly log: Log;
   /** Writes what is held back, blocking: before the process exits, also after a fatal error. */
   readonly flush: () => void;
