@@ -1,0 +1,121 @@
+/** Which fields an object has, as server-side apply sees them. */
+import type { Schema } from "./schema.ts";
+import { canonical, isTree, type Json, type Tree } from "./tree.ts";
+
+/** Names one field: its elements, joined. */
+export type FieldPath = string;
+export type FieldSet = ReadonlySet<FieldPath>;
+
+const SEPARATOR = "\u0001";
+/** Belong to the server, or name the object. */
+const UNOWNED = new Set(["apiVersion", "kind"]);
+const UNOWNED_METADATA = new Set([
+  "name",
+  "namespace",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
+]);
+
+/** Every leaf, every item of a keyed list, every empty object. */
+export function fieldsOf(schema: Schema, object: Tree): Map<FieldPath, string> {
+  const fields = new Map<FieldPath, string>();
+  for (const [name, value] of Object.entries(object)) {
+    if (UNOWNED.has(name) || value === undefined) continue;
+    const part = name === "metadata" && isTree(value) ? ownableMetadata(value) : value;
+    collect(schema.properties?.[name], part, [`f:${name}`], fields);
+  }
+  fields.delete("f:metadata");
+  return fields;
+}
+
+function ownableMetadata(metadata: Tree): Tree {
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([name]) => !UNOWNED_METADATA.has(name)),
+  );
+}
+
+function collect(
+  schema: Schema | undefined,
+  value: Json,
+  path: readonly string[],
+  fields: Map<FieldPath, string>,
+): void {
+  const here = path.join(SEPARATOR);
+  if (isTree(value)) {
+    const entries = Object.entries(value);
+    if (entries.length === 0) fields.set(here, "{}");
+    for (const [name, part] of entries) {
+      const known = schema?.properties?.[name] ?? schema?.additionalProperties;
+      if (part !== undefined) collect(known, part, [...path, `f:${name}`], fields);
+    }
+    return;
+  }
+  if (!Array.isArray(value) || !isGranular(schema)) {
+    fields.set(here, canonical(value));
+    return;
+  }
+  for (const item of value) {
+    const inner = [...path, elementOf(schema, item)];
+    fields.set(inner.join(SEPARATOR), "");
+    if (isTree(item)) collect(schema.items, item, inner, fields);
+  }
+}
+
+/** The items of such a list are owned one by one. */
+export function isGranular(schema: Schema | undefined): schema is Schema {
+  const type = schema?.["x-kubernetes-list-type"];
+  return type === "map" || type === "set";
+}
+
+export function elementOf(schema: Schema, item: Json): string {
+  const keys = schema["x-kubernetes-list-map-keys"];
+  if (keys === undefined || !isTree(item)) return `v:${canonical(item)}`;
+  return `k:${canonical(keys.map((key) => item[key] ?? null))}`;
+}
+
+/** Drops one field; and what it leaves empty behind, but never the root. */
+export function removeField(schema: Schema, object: Tree, path: FieldPath): void {
+  removeAt(schema, object, path.split(SEPARATOR));
+}
+
+function removeAt(schema: Schema | undefined, tree: Tree, path: readonly string[]): void {
+  const [head = "", ...rest] = path;
+  const name = head.slice(2);
+  const value = tree[name];
+  if (value === undefined) return;
+  const known = schema?.properties?.[name] ?? schema?.additionalProperties;
+  if (rest.length === 0) delete tree[name];
+  else if (Array.isArray(value) && known !== undefined) {
+    const left = removeItem(known, value, rest);
+    if (left.length > 0) tree[name] = left;
+    else delete tree[name];
+  } else if (isTree(value)) {
+    removeAt(known, value, rest);
+    if (Object.keys(value).length === 0 && name !== "metadata") delete tree[name];
+  }
+}
+
+function removeItem(schema: Schema, list: readonly Json[], path: readonly string[]): Json[] {
+  const [element, ...rest] = path;
+  return list.flatMap((item) => {
+    if (elementOf(schema, item) !== element) return [item];
+    if (rest.length === 0) return [];
+    if (isTree(item)) removeAt(schema.items, item, rest);
+    return [item];
+  });
+}
+
+/** Whether a field is the other one or lies within it. */
+export function isWithinField(path: FieldPath, outer: FieldPath): boolean {
+  return path === outer || path.startsWith(`${outer}${SEPARATOR}`);
+}
+
+export function isOf(path: FieldPath, property: string): boolean {
+  return isWithinField(path, `f:${property}`);
+}

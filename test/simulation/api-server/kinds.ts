@@ -1,0 +1,86 @@
+/** The kinds that the modelled server knows: our own, as their CRDs declare them, and the core's that are used. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { eventType } from "../../../src/kube/event-writer.ts";
+import { leaseType } from "../../../src/kube/leader-election.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
+import { configMapType, namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import type { Schema } from "./schema.ts";
+
+export interface ServedKind {
+  readonly type: ResourceType;
+  readonly schema: Schema;
+  /** Whether pruning, defaults and validation follow the schema: custom resources. */
+  readonly custom: boolean;
+  readonly hasStatus: boolean;
+  readonly hasGeneration: boolean;
+}
+
+interface Crd {
+  readonly spec: {
+    readonly group: string;
+    readonly scope: string;
+    readonly names: { readonly plural: string; readonly kind: string };
+    readonly versions: readonly [
+      { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } },
+    ];
+  };
+}
+
+/** What server-side apply has to know about metadata. */
+const METADATA: Schema = {
+  type: "object",
+  properties: {
+    finalizers: { type: "array", "x-kubernetes-list-type": "set" },
+    ownerReferences: {
+      type: "array",
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["uid"],
+    },
+  },
+};
+
+const CRDS = join(import.meta.dirname, "../../../crds");
+
+export function readCustomKinds(directory = CRDS): readonly ServedKind[] {
+  return readdirSync(directory)
+    .sort()
+    .map((file) => toKind(parse(readFileSync(join(directory, file), "utf8")) as Crd));
+}
+
+function toKind({ spec }: Crd): ServedKind {
+  const [version] = spec.versions;
+  const schema = version.schema.openAPIV3Schema;
+  return {
+    type: {
+      group: spec.group,
+      version: version.name,
+      plural: spec.names.plural,
+      kind: spec.names.kind,
+      namespaced: spec.scope === "Namespaced",
+    },
+    schema: { ...schema, properties: { ...schema.properties, metadata: METADATA } },
+    custom: true,
+    hasStatus: true,
+    hasGeneration: true,
+  };
+}
+
+function coreKind(type: ResourceType, fields: Readonly<Record<string, Schema>> = {}): ServedKind {
+  return {
+    type,
+    schema: { properties: { metadata: METADATA, ...fields } },
+    custom: false,
+    hasStatus: false,
+    hasGeneration: false,
+  };
+}
+
+export const coreKinds: readonly ServedKind[] = [
+  coreKind(secretType as ResourceType),
+  coreKind(configMapType as ResourceType),
+  coreKind(namespaceType as ResourceType),
+  coreKind(leaseType as ResourceType),
+  coreKind(eventType as ResourceType),
+];

@@ -1,0 +1,119 @@
+/** Who owns which field, and what an apply or an update does to that. */
+import {
+  elementOf,
+  type FieldPath,
+  type FieldSet,
+  fieldsOf,
+  isGranular,
+  isWithinField,
+  removeField,
+} from "./field-set.ts";
+import { mergedOrder } from "./merge-list.ts";
+import type { Schema } from "./schema.ts";
+import { clone, isTree, type Json, type Tree } from "./tree.ts";
+
+/** `Apply:iam-operator`, `Update:kubectl:status`: one owner each. */
+export type Owners = ReadonlyMap<string, FieldSet>;
+
+export interface Owned {
+  readonly object: Tree;
+  readonly owners: Owners;
+}
+
+/** Fields that another owner has with another value; not empty means 409 unless forced. */
+export function conflictsOf(
+  schema: Schema,
+  live: Owned,
+  applied: Tree,
+  owner: string,
+): FieldPath[] {
+  const now = fieldsOf(schema, live.object);
+  const wanted = fieldsOf(schema, applied);
+  return [...wanted]
+    .filter(([path, value]) => now.get(path) !== value)
+    .map(([path]) => path)
+    .filter((path) => [...live.owners].some(([name, set]) => name !== owner && set.has(path)));
+}
+
+export function applied(schema: Schema, live: Owned, wanted: Tree, owner: string): Owned {
+  const wantedFields = fieldsOf(schema, wanted);
+  // A copy: what is removed below must not vanish from the past.
+  const object = clone(merged(schema, live.object, wanted) as Tree);
+  const others = new Map([...live.owners].filter(([name]) => name !== owner));
+  for (const path of live.owners.get(owner) ?? []) {
+    const isKept = [wantedFields.keys(), ...others.values()].some((set) => holds(set, path));
+    if (!isKept) removeField(schema, object, path);
+  }
+  const own = new Set(wantedFields.keys());
+  return { object, owners: settled(schema, live.object, object, others, owner, own) };
+}
+
+/** An update owns what it changed, besides what it owned and left. */
+export function updated(schema: Schema, live: Owned, object: Tree, owner: string): Owned {
+  const before = fieldsOf(schema, live.object);
+  const after = fieldsOf(schema, object);
+  const changed = [...after].filter(([path, value]) => before.get(path) !== value);
+  const own = new Set([...(live.owners.get(owner) ?? []), ...changed.map(([path]) => path)]);
+  const others = new Map([...live.owners].filter(([name]) => name !== owner));
+  return { object, owners: settled(schema, live.object, object, others, owner, own) };
+}
+
+/** What changed is no longer the others', and nobody owns what is gone. */
+function settled(
+  schema: Schema,
+  old: Tree,
+  object: Tree,
+  others: Owners,
+  owner: string,
+  own: FieldSet,
+): Owners {
+  const before = fieldsOf(schema, old);
+  const after = fieldsOf(schema, object);
+  const owners = new Map<string, FieldSet>();
+  for (const [name, set] of others) {
+    const left = [...set].filter((path) => after.get(path) === before.get(path));
+    if (left.length > 0) owners.set(name, new Set(left));
+  }
+  // Fields that are written under another name, such as stringData, are owned without being there.
+  const mine = [...own].filter((path) => after.has(path) || !before.has(path));
+  if (mine.length > 0) owners.set(owner, new Set(mine));
+  return owners;
+}
+
+function holds(set: Iterable<FieldPath>, path: FieldPath): boolean {
+  for (const each of set) if (isWithinField(each, path)) return true;
+  return false;
+}
+
+function merged(schema: Schema | undefined, live: Json | undefined, wanted: Json): Json {
+  if (isTree(wanted)) {
+    const result: Tree = isTree(live) ? { ...live } : {};
+    for (const [name, part] of Object.entries(wanted)) {
+      const known = schema?.properties?.[name] ?? schema?.additionalProperties;
+      if (part !== undefined) result[name] = merged(known, result[name], part);
+    }
+    return result;
+  }
+  if (!Array.isArray(wanted) || !Array.isArray(live) || !isGranular(schema)) return clone(wanted);
+  return mergedList(schema, live, wanted);
+}
+
+function mergedList(schema: Schema, live: readonly Json[], wanted: readonly Json[]): Json {
+  const before = new Map(live.map((item) => [elementOf(schema, item), item]));
+  const after = new Map(wanted.map((item) => [elementOf(schema, item), item]));
+  return mergedOrder([...before.keys()], [...after.keys()]).map((element) => {
+    const item = after.get(element);
+    const old = before.get(element);
+    return item === undefined ? (old ?? null) : merged(schema.items, old, item);
+  });
+}
+
+export function isSameOwners(a: Owners, b: Owners): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([name, set]) => {
+    const other = b.get(name);
+    return (
+      other !== undefined && other.size === set.size && [...set].every((path) => other.has(path))
+    );
+  });
+}

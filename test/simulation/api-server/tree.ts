@@ -1,0 +1,55 @@
+/** JSON as it travels. */
+export type Json = null | boolean | number | string | readonly Json[] | Tree;
+export interface Tree {
+  [name: string]: Json | undefined;
+}
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The tree at a property, or an empty one. */
+export function treeAt(tree: Tree, name: string): Tree {
+  const value = tree[name];
+  return isTree(value) ? value : {};
+}
+
+export function textAt(tree: Tree, name: string): string | undefined {
+  const value = tree[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+export function listAt(tree: Tree, name: string): readonly Json[] {
+  const value = tree[name];
+  return Array.isArray(value) ? value : [];
+}
+
+export function clone<T>(value: T): T {
+  return structuredClone(value);
+}
+
+/** Equal whatever the order of properties is. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return a === b || canonical(a) === canonical(b);
+}
+
+export function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_name, part: unknown) => (isTree(part) ? sorted(part) : part)) ?? ""
+  );
+}
+
+function sorted(tree: Tree): Tree {
+  return Object.fromEntries(Object.entries(tree).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}
+
+/** RFC 7396. */
+export function mergePatched(target: Json | undefined, patch: Json): Json {
+  if (!isTree(patch)) return patch;
+  const result: Tree = isTree(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else if (value !== undefined) result[name] = mergePatched(result[name], value);
+  }
+  return result;
+}

@@ -1,0 +1,57 @@
+/** A binary heap of what is to happen, ordered by (time, tie-break, order of arrival). */
+export interface QueuedEvent {
+  readonly at: number;
+  readonly tie: number;
+  readonly sequence: number;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+export class EventQueue {
+  readonly #heap: QueuedEvent[] = [];
+
+  push(event: QueuedEvent): void {
+    const heap = this.#heap;
+    let index = heap.push(event) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!isBefore(event, heap[parent] as QueuedEvent)) break;
+      heap[index] = heap[parent] as QueuedEvent;
+      index = parent;
+    }
+    heap[index] = event;
+  }
+
+  /** The next event that was not cancelled. */
+  peek(): QueuedEvent | undefined {
+    while (this.#heap[0]?.cancelled) this.#removeFirst();
+    return this.#heap[0];
+  }
+
+  pop(): QueuedEvent | undefined {
+    const first = this.peek();
+    if (first !== undefined) this.#removeFirst();
+    return first;
+  }
+
+  #removeFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const right = heap[child + 1];
+      if (right !== undefined && isBefore(right, heap[child] as QueuedEvent)) child += 1;
+      const least = heap[child];
+      if (least === undefined || !isBefore(least, last)) break;
+      heap[index] = least;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(a: QueuedEvent, b: QueuedEvent): boolean {
+  return a.at - b.at < 0 || (a.at === b.at && (a.tie - b.tie || a.sequence - b.sequence) < 0);
+}

@@ -1,0 +1,130 @@
+/** The two servers behind one interface. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { collectionPath } from "../../../src/kube/api-path.ts";
+import { splitLines } from "../../../src/kube/lines.ts";
+import { namespaceType } from "../../../src/kube/resource-types.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { connect, type RealClient } from "../../kube/real-cluster.ts";
+import { ApiServer } from "../api-server/server.ts";
+import type { Tree } from "../api-server/tree.ts";
+import { seededRandom } from "../seeded-random.ts";
+import { KINDS, type KindName } from "./commands.ts";
+import { type Answer, type Call, Side } from "./side.ts";
+
+/** What a watch tells, up to an object of this name. */
+export const LAST = "zz-last";
+
+export interface Server {
+  side(namespace: string): Promise<Side>;
+  send(call: Call): Promise<Answer>;
+  /** The events of one kind in one namespace since `version`, up to that of {@link LAST}. */
+  events(kind: KindName, namespace: string, version: string): Promise<readonly Tree[]>;
+}
+
+export function modelServer(): Server {
+  const start = Date.UTC(2026, 0, 1);
+  const server = new ApiServer({ now: () => start, random: seededRandom(1) });
+  const send = async ({ method, path, contentType, body }: Call): Promise<Answer> =>
+    // Through text, as over the wire.
+    parsed(
+      server.handle({
+        method,
+        url: `http://model${path}`,
+        headers: contentType === undefined ? {} : { "content-type": contentType },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+  return {
+    send,
+    side: (namespace) => openSide(namespace, send),
+    events: async (kind, namespace, version) => {
+      const url = `http://model${watchPath(kind, namespace, version)}`;
+      const { first } = server.watch({ method: "GET", url, headers: {} });
+      return first.map((event) => JSON.parse(JSON.stringify(event)) as Tree);
+    },
+  };
+}
+
+export interface RealServer extends Server {
+  stop(): Promise<void>;
+}
+
+export async function realServer(): Promise<RealServer> {
+  const cluster = await startControlPlane({ controllerManager: false });
+  try {
+    await installKinds(cluster);
+    const client = await connect(cluster.kubeconfig);
+    return toServer(cluster, client);
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+async function installKinds({ kubectl, kubeconfig }: ControlPlane): Promise<void> {
+  const run = promisify(execFile);
+  const crds = `${import.meta.dirname}/../../../crds`;
+  await run(kubectl, ["--kubeconfig", kubeconfig, "apply", "-f", crds]);
+  const wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"];
+  await run(kubectl, ["--kubeconfig", kubeconfig, ...wait]);
+}
+
+function toServer(cluster: ControlPlane, { transport, api }: RealClient): RealServer {
+  const send = async ({ method, path, contentType, body }: Call): Promise<Answer> => {
+    const response = await transport.send({
+      method,
+      url: `${api.baseUrl}${path}`,
+      headers: { accept: "application/json", "content-type": contentType ?? "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      timeoutMs: 30_000,
+      maxBytes: 2 ** 24,
+    });
+    return { status: response.status, body: JSON.parse(response.body.toString("utf8")) as Tree };
+  };
+  return {
+    send,
+    side: (namespace) => openSide(namespace, send),
+    events: async (kind, namespace, version) => {
+      const ending = new AbortController();
+      const { body } = await transport.openStream({
+        url: `${api.baseUrl}${watchPath(kind, namespace, version)}`,
+        headers: {},
+        headTimeoutMs: 30_000,
+        signal: ending.signal,
+      });
+      const events: Tree[] = [];
+      for await (const line of splitLines(body, 2 ** 24)) {
+        const event = JSON.parse(line) as Tree;
+        events.push(event);
+        if (isLast(event)) break;
+      }
+      ending.abort();
+      return events;
+    },
+    stop: async () => {
+      await transport.close();
+      await cluster.stop();
+    },
+  };
+}
+
+function parsed(answer: Answer): Answer {
+  return { status: answer.status, body: JSON.parse(JSON.stringify(answer.body)) as Tree };
+}
+
+async function openSide(namespace: string, send: Server["send"]): Promise<Side> {
+  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+  const answer = await send({ method: "POST", path: collectionPath(namespaceType), body });
+  if (answer.status !== 201) throw new Error(`no namespace ${namespace}: ${answer.status}`);
+  return new Side(namespace, send);
+}
+
+function watchPath(kind: KindName, namespace: string, version: string): string {
+  return `${collectionPath(KINDS[kind], namespace)}?watch=true&resourceVersion=${version}`;
+}
+
+function isLast(event: Tree): boolean {
+  const object = event.object as { readonly metadata?: { readonly name?: string } };
+  return event.type === "ERROR" || object.metadata?.name === LAST;
+}

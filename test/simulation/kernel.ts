@@ -1,0 +1,118 @@
+/**
+ * Virtual time and one queue of events, on one thread.
+ *
+ * Guarantees: events run one after the other in the order of (virtual time, seeded tie-break); whatever promises
+ * an event settles have had their say before the next one starts; the same seed gives the same order.
+ *
+ * Assumptions: what runs in here waits for nothing but this kernel. A real timer or a real socket would come
+ * in between at a moment that no seed decides.
+ */
+import { createHash } from "node:crypto";
+import { setImmediate as promisesSettled } from "node:timers/promises";
+import type { Instant } from "../../src/util/time.ts";
+import { EventQueue } from "./event-queue.ts";
+import { type SeededRandom, seededRandom } from "./seeded-random.ts";
+
+export interface RunLimits {
+  /** Stops before the first event later than this (virtual milliseconds since the start). */
+  readonly until: number;
+  /** Stops as soon as this holds after an event. */
+  readonly while?: () => boolean;
+  /** A run that never comes to rest ends with an error. */
+  readonly maxEvents?: number;
+}
+
+const MAX_EVENTS = 5_000_000;
+
+export class Kernel {
+  readonly random: SeededRandom;
+  readonly #ties: SeededRandom;
+  readonly #queue = new EventQueue();
+  readonly #hash = createHash("sha256");
+  readonly #start: Instant;
+  readonly #observers: (() => void)[] = [];
+  #elapsed = 0;
+  #sequence = 0;
+  #events = 0;
+
+  /** Starts at `start`, 2026-01-01T00:00:00Z by default. */
+  constructor(seed: number, start: Instant = Date.UTC(2026, 0, 1)) {
+    this.random = seededRandom(seed);
+    this.#ties = seededRandom(`ties:${seed}`);
+    this.#start = start;
+  }
+
+  /** Virtual milliseconds since the start. */
+  get elapsed(): number {
+    return this.#elapsed;
+  }
+
+  /** The true time of the world; processes may see another one. */
+  get now(): Instant {
+    return this.#start + this.#elapsed;
+  }
+
+  get events(): number {
+    return this.#events;
+  }
+
+  /** Has `run` happen after `ms`; the returned function cancels it. */
+  schedule(ms: number, run: () => void): () => void {
+    this.#sequence += 1;
+    const event = {
+      at: this.#elapsed + Math.max(0, ms),
+      tie: this.#ties.fraction(),
+      sequence: this.#sequence,
+      run,
+      cancelled: false,
+    };
+    this.#queue.push(event);
+    return () => {
+      event.cancelled = true;
+    };
+  }
+
+  /** Adds a line to what the run's hash is taken over. */
+  note(line: string): void {
+    this.#hash.update(`${this.#elapsed} ${line}\n`);
+  }
+
+  /** What has been noted so far, in short: equal for equal runs. */
+  get digest(): string {
+    return this.#hash.copy().digest("hex");
+  }
+
+  /** Calls `observe` after every event. */
+  afterEachEvent(observe: () => void): void {
+    this.#observers.push(observe);
+  }
+
+  /** Runs events until none is left within the limits; time then stands at the limit, or at the last event. */
+  async run({ until, while: goOn, maxEvents = MAX_EVENTS }: RunLimits): Promise<void> {
+    await promisesSettled();
+    for (let count = 0; goOn === undefined || goOn(); count += 1) {
+      const next = this.#queue.peek();
+      if (next === undefined || next.at > until) {
+        this.#elapsed = Math.max(this.#elapsed, Math.min(until, Number.MAX_SAFE_INTEGER));
+        return;
+      }
+      if (count >= maxEvents) throw new Error(`no rest after ${maxEvents} events`);
+      await this.#step();
+    }
+  }
+
+  /** Runs for `ms` of virtual time. */
+  advance(ms: number): Promise<void> {
+    return this.run({ until: this.#elapsed + ms });
+  }
+
+  async #step(): Promise<void> {
+    const event = this.#queue.pop();
+    if (event === undefined) return;
+    this.#elapsed = event.at;
+    this.#events += 1;
+    event.run();
+    await promisesSettled();
+    for (const observe of this.#observers) observe();
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "../../src/util/time.ts";
+import type { Kernel } from "./kernel.ts";
+
+/** A process's own clock: its wall clock can be wrong and can jump, its timers end with the process. */
+export class ProcessClock implements Clock {
+  readonly #kernel: Kernel;
+  readonly #isAlive: () => boolean;
+  #skew: number;
+
+  constructor(kernel: Kernel, isAlive: () => boolean, skewMs = 0) {
+    this.#kernel = kernel;
+    this.#isAlive = isAlive;
+    this.#skew = skewMs;
+  }
+
+  now(): number {
+    return this.#kernel.now + this.#skew;
+  }
+
+  monotonic(): number {
+    return this.#kernel.elapsed;
+  }
+
+  /** Moves the wall clock alone, as an administrator or NTP would. */
+  jump(ms: number): void {
+    this.#skew += ms;
+  }
+
+  setTimer(ms: number, callback: () => void): () => void {
+    return this.#kernel.schedule(ms, () => {
+      if (this.#isAlive()) callback();
+    });
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = this.setTimer(ms, () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}
