@@ -10,17 +10,15 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../../src/util/time.ts";
-import { ApiError, invalid } from "./api-error.ts";
-import { authenticate, offeredAuth, type Principal } from "./authentication.ts";
-import { requireHeaders } from "./authorization.ts";
+import { ApiError } from "./api-error.ts";
+import { offeredAuth, type Principal } from "./authentication.ts";
 import { WorldClock } from "./clock.ts";
 import { startControl } from "./control.ts";
-import { ENDPOINTS } from "./endpoints/table.ts";
+import { decide } from "./decide.ts";
 import { inflict, reset, send, type Wire } from "./fault-actions.ts";
 import { type FaultMoment, Faults, type Reachability } from "./faults.ts";
 import type { ExtraCalls } from "./operations.ts";
-import { Query } from "./query.ts";
-import { type Reply, standIn, toErrorReply, toReply } from "./reply.ts";
+import { type Reply, standIn, toErrorReply } from "./reply.ts";
 import { RequestLog, type RequestRecord, withoutSecrets } from "./request-log.ts";
 import { type Route, Router } from "./router.ts";
 import { type Credentials, seed } from "./seed.ts";
@@ -135,7 +133,6 @@ class ConsoleServer implements IamServer {
     send(after, reply);
   }
 
-  /** The whole of the console's own work: nothing else can happen in between. */
   #decide(
     request: IncomingMessage,
     target: Target,
@@ -143,32 +140,20 @@ class ConsoleServer implements IamServer {
     body: Body,
     record: RequestRecord,
   ): Reply {
-    try {
-      if (route === undefined) throw new ApiError(404, "no such call");
-      const { headers } = request;
-      const principal = authenticate(this.world, route.shape.auth, headers);
-      record.principal = nameOf(principal);
-      const { shapes, world } = this;
-      if (principal.kind !== "anonymous") requireHeaders({ headers, shapes }, route.shape.family);
-      if (body.problem !== undefined) throw invalid(["body"], body.problem);
-      const answer = ENDPOINTS[route.operation]({
-        world,
-        shapes,
-        principal,
-        params: route.params,
-        query: new Query(target.query),
-        headers,
+    const { shapes, world, faults } = this;
+    return decide(
+      { world, shapes, keyPropagationMs: faults.keyPropagationMs },
+      {
+        route,
+        query: target.query,
+        headers: request.headers,
         body: body.json,
-        keyPropagationMs: this.faults.keyPropagationMs,
-      });
-      return toReply(answer, shapes, this.#now());
-    } catch (error) {
-      const known =
-        error instanceof ApiError
-          ? error
-          : new ApiError(500, `the server failed: ${String(error)}`);
-      return toErrorReply(known, this.shapes, this.#now());
-    }
+        bodyProblem: body.problem,
+      },
+      (principal) => {
+        record.principal = nameOf(principal);
+      },
+    );
   }
 
   async #suffer(when: FaultMoment, record: RequestRecord, wire: Wire): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** Everything the console knows, in memory, with the changes that calls and tests can make to it. */
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes as secureBytes, timingSafeEqual } from "node:crypto";
 import { DAY, HOUR, type Instant, toIso8601 } from "../../src/util/time.ts";
 import type { WorldClock } from "./clock.ts";
 import {
@@ -171,6 +171,7 @@ export class World {
   /** Committed changes, oldest first. */
   readonly journal: Change[] = [];
 
+  readonly #randomBytes: (size: number) => Buffer;
   readonly #policies = new Map<string, Policy>();
   readonly #statements = new Map<string, readonly CompiledStatement[]>();
   readonly #accountsByTpn = new Map<string, AccountRecord>();
@@ -178,8 +179,14 @@ export class World {
   readonly #secrets = new Map<string, string>();
   readonly #sessions = new Map<string, Session>();
 
-  constructor(clock: WorldClock, settings: Partial<WorldSettings> = {}) {
+  /** `randomBytes`: where ids, tokens and secrets come from. */
+  constructor(
+    clock: WorldClock,
+    settings: Partial<WorldSettings> = {},
+    randomBytes: (size: number) => Buffer = secureBytes,
+  ) {
     this.clock = clock;
+    this.#randomBytes = randomBytes;
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
   }
 
@@ -192,7 +199,7 @@ export class World {
   }
 
   openSession(username: string): string {
-    const token = `ut_${randomBytes(24).toString("base64url")}`;
+    const token = `ut_${this.#randomBytes(24).toString("base64url")}`;
     const expiresAt = this.clock.now() + this.settings.tokenLifetimeMs;
     this.#sessions.set(token, { username, expiresAt });
     return token;
@@ -224,7 +231,7 @@ export class World {
     readonly name: string;
     readonly description: string;
   }): AccountRecord {
-    const saId = `sa-${randomBytes(8).toString("hex")}`;
+    const saId = `sa-${this.#randomBytes(8).toString("hex")}`;
     const account: AccountRecord = {
       saId,
       tpn: `tpn:${this.settings.region}:${wanted.orgId}:${wanted.projectId}:sa/${saId}`,
@@ -278,7 +285,7 @@ export class World {
     const account = this.#account(saId);
     const issuedAt = this.clock.now();
     const key: KeyRecord = {
-      keyId: `sak_${randomBytes(12).toString("hex")}`,
+      keyId: `sak_${this.#randomBytes(12).toString("hex")}`,
       saId,
       description: wanted.description,
       expiresInDays: wanted.expiresInDays,
@@ -287,7 +294,7 @@ export class World {
       expiresAt: issuedAt + wanted.expiresInDays * DAY,
       usableFrom: issuedAt + propagationMs,
     };
-    const secret = randomBytes(32).toString("base64url");
+    const secret = this.#randomBytes(32).toString("base64url");
     this.keys.set(key.keyId, key);
     this.#secrets.set(key.keyId, secret);
     account.keyIds.push(key.keyId);

@@ -51,6 +51,7 @@ export function replace(context: WriteContext, request: ApiRequest): Written {
   if (metadata.name !== request.name)
     throw badRequest("the name of the object does not match the URL");
   const live = existing(context, request);
+  checkUid(request, live, metadata);
   const version = textAt(metadata, "resourceVersion");
   if (version === undefined && request.kind.custom) {
     throw invalid(
@@ -59,7 +60,6 @@ export function replace(context: WriteContext, request: ApiRequest): Written {
       "metadata.resourceVersion",
     );
   }
-  checkUid(request, live, metadata);
   checkVersion(request, live, version);
   return change(context, request, live, body, (old, next) =>
     updated(request.kind.schema, old, next, updateOwner(request)),

@@ -40,7 +40,8 @@ export class Side {
     const { status, body } = await this.#send(command);
     this.said = textAt(body, "message") ?? "";
     if (status >= 300) return { status, reason: textAt(body, "reason") ?? "" };
-    return { status, body: this.masked(body) };
+    const isDryRun = "dryRun" in command && command.dryRun && status === 201;
+    return { status, body: this.masked(isDryRun ? unstored(body) : body) };
   }
 
   async #send(command: Command): Promise<Answer> {
@@ -164,6 +165,12 @@ export class Side {
       uid: ordinal(seen.uids, metadata.uid),
     };
   }
+}
+
+/** What was not created has no version and no UID, whatever the answer says. */
+function unstored(body: Tree): Tree {
+  const { resourceVersion: _, uid: __, ...metadata } = treeAt(body, "metadata");
+  return { ...body, metadata };
 }
 
 function ordinal(seen: string[], value: Json | undefined): number | string {

@@ -1,0 +1,78 @@
+/** The reference console without its wire: what it decides about a call, in one step. */
+
+import type { HttpRequest } from "../../src/util/http.ts";
+import type { Instant } from "../../src/util/time.ts";
+import { WorldClock } from "../iam-server/clock.ts";
+import { decide, type Site } from "../iam-server/decide.ts";
+import { Router } from "../iam-server/router.ts";
+import { seed } from "../iam-server/seed.ts";
+import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
+import { World, type WorldSettings } from "../iam-server/world.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+
+export interface ConsoleOptions {
+  readonly now: () => Instant;
+  readonly random: SeededRandom;
+  readonly shapes?: Partial<Shapes>;
+  readonly settings?: Partial<WorldSettings>;
+  /** How long a new key answers 401. */
+  readonly keyPropagationMs?: number;
+}
+
+export interface ConsoleAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export class Console {
+  readonly world: World;
+  /** Calls that the API description does not show. */
+  readonly unknownCalls: string[] = [];
+  readonly #site: Site;
+  readonly #router = new Router();
+  #requests = 0;
+
+  constructor({ now, random, shapes, settings, keyPropagationMs = 0 }: ConsoleOptions) {
+    const randomBytes = (size: number) =>
+      Buffer.from(Array.from({ length: size }, () => random.below(256)));
+    this.world = new World(new WorldClock({ now }), settings, randomBytes);
+    seed(this.world);
+    this.#site = { world: this.world, shapes: { ...DEFAULT_SHAPES, ...shapes }, keyPropagationMs };
+  }
+
+  /** The operation's name, or the path of a call that is not shown. */
+  operationOf({ method, url }: HttpRequest): string {
+    const { pathname } = new URL(url);
+    return this.#router.find(method, pathname)?.operation ?? `${method} ${pathname}`;
+  }
+
+  handle({ method, url, headers, body }: HttpRequest): ConsoleAnswer {
+    const { pathname, searchParams } = new URL(url);
+    const route = this.#router.find(method, pathname);
+    if (route === undefined) this.unknownCalls.push(`${method} ${pathname}`);
+    const reply = decide(this.#site, {
+      route,
+      query: searchParams,
+      headers: { ...headers },
+      ...parseBody(body),
+    });
+    this.#requests += 1;
+    const date = new Date(this.world.clock.now()).toUTCString();
+    return { ...reply, headers: { ...reply.headers, date }, body: this.#numbered(reply.body) };
+  }
+
+  /** Request ids are random in the reference console; runs must repeat themselves. */
+  #numbered(body: string): string {
+    return body.replace(/"requestId":"[^"]*"/, `"requestId":"request-${this.#requests}"`);
+  }
+}
+
+function parseBody(body: HttpRequest["body"]): { body: unknown; bodyProblem?: string } {
+  if (body === undefined) return { body: undefined };
+  try {
+    return { body: JSON.parse(Buffer.from(body).toString("utf8")) };
+  } catch {
+    return { body: undefined, bodyProblem: "is not JSON" };
+  }
+}

@@ -1,0 +1,141 @@
+/** What goes wrong, as plain data: a plan is a list of these, and a run with a plan repeats itself. */
+
+export type ServerName = "kube" | "iam";
+
+/** Which calls a fault strikes: the nth of those that fit, counted over the whole run, from 1. */
+export interface CallSelector {
+  readonly server?: ServerName;
+  /** `issueKey`, `apply secrets`, `patch apikeys/status`; absent: any. */
+  readonly operation?: string;
+  /** Absent: both. */
+  readonly mutating?: boolean;
+  readonly nth: number;
+  /** How many in a row from there; 1 by default. */
+  readonly times?: number;
+}
+
+/** What happens to one call. Ids in brackets are those of the fault catalogue. */
+export type CallFault =
+  /** [F1] The process dies: nothing was sent; it was done, but no answer came; just after the answer. */
+  | { readonly kind: "Crash"; readonly when: "BeforeSend" | "AfterCommit" | "AfterAnswer" }
+  /** [F8, F9, F10] Answered instead of being done. */
+  | { readonly kind: "Refuse"; readonly status: number; readonly retryAfter?: number }
+  /** [F11, F12] No answer: the connection is reset before or after the call was done. */
+  | { readonly kind: "Reset"; readonly when: "BeforeCommit" | "AfterCommit" }
+  /** [F11, F12] No answer, ever: the caller's deadline ends it. */
+  | { readonly kind: "Silence"; readonly when: "BeforeCommit" | "AfterCommit" }
+  /** [F13] Done, but the answer cannot be read. */
+  | {
+      readonly kind: "Garble";
+      readonly how: "Truncated" | "NotJson" | "WrongType" | "Nested" | "Empty";
+    }
+  /** [F13] Done, and the answer is larger than anybody should read. */
+  | { readonly kind: "Huge" }
+  /** [F11] Slow both ways. */
+  | { readonly kind: "Slow"; readonly ms: number };
+
+/** [F5, F6, F7] What happens to a watch. */
+export type WatchFault =
+  | { readonly kind: "Frozen" }
+  | { readonly kind: "Dropped"; readonly nth: number }
+  | { readonly kind: "Doubled"; readonly nth: number }
+  | { readonly kind: "Late"; readonly ms: number }
+  | { readonly kind: "Expired" }
+  | { readonly kind: "Torn" };
+
+/** What somebody or something does to the world. */
+export type WorldEvent =
+  /** [F17, F18] */
+  | { readonly kind: "DeleteSecret" }
+  | { readonly kind: "EditSecret"; readonly how: "TearPair" | "RemoveEntry" | "MakeImmutable" }
+  /** [F20] */
+  | { readonly kind: "DeleteNamespace" }
+  /** [F21, F22] */
+  | { readonly kind: "DeleteObject"; readonly plural: string }
+  | { readonly kind: "RecreateObject"; readonly plural: string }
+  /** [F24] */
+  | { readonly kind: "WipeStatus"; readonly plural: string }
+  /** [F25] */
+  | { readonly kind: "RemoveFinalizers"; readonly plural: string }
+  /** [F28] */
+  | { readonly kind: "RevokeTokens" }
+  /** [F15] */
+  | { readonly kind: "JumpClock"; readonly ms: number }
+  /** [F1, F2] The process is killed, or asked to end; another one starts soon after. */
+  | { readonly kind: "Kill" }
+  | { readonly kind: "Stop" }
+  /** [F7] The history is forgotten: watches and pages expire. */
+  | { readonly kind: "Compact" };
+
+export type Fault =
+  | { readonly on: "call"; readonly select: CallSelector; readonly fault: CallFault }
+  | {
+      readonly on: "watch";
+      readonly plural: string;
+      readonly nth: number;
+      readonly fault: WatchFault;
+    }
+  | { readonly on: "world"; readonly afterMs: number; readonly event: WorldEvent };
+
+export interface Plan {
+  readonly name: string;
+  readonly faults: readonly Fault[];
+}
+
+export const NO_FAULTS: Plan = { name: "no faults", faults: [] };
+
+/** A call as selectors see it. */
+export interface FaultedCall {
+  readonly server: ServerName;
+  readonly operation: string;
+  readonly mutating: boolean;
+}
+
+/** Counts calls and hands out the faults that strike them. */
+export class FaultPlan {
+  readonly plan: Plan;
+  /** Faults that have struck at least once. */
+  readonly struck = new Set<Fault>();
+  readonly #counts = new Map<Fault, number>();
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+  }
+
+  strike(call: FaultedCall): CallFault | undefined {
+    let found: CallFault | undefined;
+    for (const fault of this.plan.faults) {
+      if (fault.on !== "call" || !fits(fault.select, call)) continue;
+      const count = this.#count(fault);
+      const { nth, times = 1 } = fault.select;
+      if (count < nth || count >= nth + times) continue;
+      found ??= fault.fault;
+      this.struck.add(fault);
+    }
+    return found;
+  }
+
+  strikeWatch(plural: string): WatchFault | undefined {
+    for (const fault of this.plan.faults) {
+      if (fault.on !== "watch" || fault.plural !== plural) continue;
+      if (this.#count(fault) !== fault.nth) continue;
+      this.struck.add(fault);
+      return fault.fault;
+    }
+    return undefined;
+  }
+
+  #count(fault: Fault): number {
+    const count = (this.#counts.get(fault) ?? 0) + 1;
+    this.#counts.set(fault, count);
+    return count;
+  }
+}
+
+function fits({ server, operation, mutating }: CallSelector, call: FaultedCall): boolean {
+  return (
+    (server === undefined || server === call.server) &&
+    (operation === undefined || operation === call.operation) &&
+    (mutating === undefined || mutating === call.mutating)
+  );
+}

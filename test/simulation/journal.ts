@@ -1,0 +1,56 @@
+/** Every call of a run, in the order in which they were sent. */
+import type { CallFault, ServerName } from "./faults.ts";
+
+export interface CallRecord {
+  readonly sequence: number;
+  readonly sentAt: number;
+  /** Which process sent it. */
+  readonly process: string;
+  readonly server: ServerName;
+  readonly operation: string;
+  /** Of what: namespace and name, or the path's last part. */
+  readonly target: string;
+  readonly mutating: boolean;
+  readonly fault: CallFault | undefined;
+  /** When the server did it, if it did; virtual time. */
+  committedAt: number | undefined;
+  /** The server's revision before it was done. */
+  revision: number | undefined;
+  /** Status of the answer as it reached the caller, or why there was none. */
+  outcome: string | undefined;
+}
+
+export class Journal {
+  readonly calls: CallRecord[] = [];
+
+  open(call: Omit<CallRecord, "sequence" | "committedAt" | "revision" | "outcome">): CallRecord {
+    const record: CallRecord = {
+      sequence: this.calls.length + 1,
+      ...call,
+      committedAt: undefined,
+      revision: undefined,
+      outcome: undefined,
+    };
+    this.calls.push(record);
+    return record;
+  }
+
+  /** How often an operation was done. */
+  committed(operation: string): number {
+    return this.calls.filter(
+      (call) => call.operation === operation && call.committedAt !== undefined,
+    ).length;
+  }
+}
+
+export function describeCall({
+  process,
+  server,
+  operation,
+  target,
+  fault,
+  outcome,
+}: CallRecord): string {
+  const struck = fault === undefined ? "" : ` [${JSON.stringify(fault)}]`;
+  return `${process} ${server} ${operation} ${target} -> ${outcome ?? "-"}${struck}`;
+}

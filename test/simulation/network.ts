@@ -1,0 +1,219 @@
+/**
+ * The network between a process and a server. A call is two events: it is done, and its answer arrives; what
+ * the caller gives up is done all the same.
+ */
+import {
+  HttpError,
+  type HttpRequest,
+  type HttpResponse,
+  type SendHttp,
+} from "../../src/util/http.ts";
+import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
+import { type CallRecord, describeCall, type Journal } from "./journal.ts";
+import type { Kernel } from "./kernel.ts";
+import type { SimProcess } from "./sim-process.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A server as the network sees it. */
+export interface Endpoint {
+  readonly name: ServerName;
+  describe(request: HttpRequest): { operation: string; target: string; mutating: boolean };
+  /** Does the call. */
+  handle(request: HttpRequest): Answer;
+  revision(): number;
+  /** Least and most milliseconds one way. */
+  readonly latency: readonly [number, number];
+}
+
+export interface NetworkContext {
+  readonly kernel: Kernel;
+  readonly journal: Journal;
+  readonly faults: FaultPlan;
+}
+
+export function createSend(
+  context: NetworkContext,
+  process: SimProcess,
+  endpoint: Endpoint,
+): SendHttp {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      // A dead process waits for ever.
+      if (process.alive)
+        new Flight(context, process, endpoint, request, { resolve, reject }).start();
+    });
+}
+
+interface Caller {
+  readonly resolve: (response: HttpResponse) => void;
+  readonly reject: (error: HttpError) => void;
+}
+
+class Flight {
+  readonly #context: NetworkContext;
+  readonly #process: SimProcess;
+  readonly #endpoint: Endpoint;
+  readonly #request: HttpRequest;
+  readonly #caller: Caller;
+  readonly #record: CallRecord;
+  #isOver = false;
+  #cleanUp: () => void = () => undefined;
+
+  constructor(
+    context: NetworkContext,
+    process: SimProcess,
+    endpoint: Endpoint,
+    request: HttpRequest,
+    caller: Caller,
+  ) {
+    this.#context = context;
+    this.#process = process;
+    this.#endpoint = endpoint;
+    this.#request = request;
+    this.#caller = caller;
+    const call = { server: endpoint.name, ...endpoint.describe(request) };
+    this.#record = context.journal.open({
+      ...call,
+      sentAt: context.kernel.elapsed,
+      process: process.name,
+      fault: context.faults.strike(call),
+    });
+  }
+
+  start(): void {
+    const { signal, timeoutMs } = this.#request;
+    const fault = this.#record.fault;
+    if (signal?.aborted) return this.#fail(this.#isIam ? "refused" : "aborted");
+    if (fault?.kind === "Crash" && fault.when === "BeforeSend")
+      return this.#crash("crashed before it was sent");
+    const onAbort = () => this.#fail("aborted");
+    const stopTimer = this.#process.clock.setTimer(timeoutMs, () => this.#fail("timeout"));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#cleanUp = () => {
+      stopTimer();
+      signal?.removeEventListener("abort", onAbort);
+    };
+    this.#after(() => this.#arrive(fault));
+  }
+
+  get #isIam(): boolean {
+    return this.#endpoint.name === "iam";
+  }
+
+  /** At the server. */
+  #arrive(fault: CallFault | undefined): void {
+    switch (fault?.kind) {
+      case "Refuse":
+        return this.#answer(this.#refusal(fault.status, fault.retryAfter));
+      case "Reset":
+        if (fault.when === "AfterCommit") this.#commit();
+        return this.#after(() => this.#fail("network"));
+      case "Silence":
+        if (fault.when === "AfterCommit") this.#commit();
+        return;
+      default:
+        return this.#do(fault);
+    }
+  }
+
+  #do(fault: CallFault | undefined): void {
+    const answer = this.#commit();
+    if (fault?.kind === "Crash" && fault.when === "AfterCommit")
+      return this.#crash("crashed after it was done");
+    if (fault?.kind === "Huge") return this.#after(() => this.#fail("tooLarge"));
+    if (fault?.kind === "Garble") return this.#garble(answer, fault.how);
+    this.#answer(answer);
+  }
+
+  #commit(): Answer {
+    this.#record.revision = this.#endpoint.revision();
+    this.#record.committedAt = this.#context.kernel.elapsed;
+    return this.#endpoint.handle(this.#request);
+  }
+
+  #garble(answer: Answer, how: (CallFault & { kind: "Garble" })["how"]): void {
+    if (how === "Truncated") return this.#after(() => this.#fail("network"));
+    this.#answer({ ...answer, body: GARBLED[how] });
+  }
+
+  #answer(answer: Answer): void {
+    this.#after(() => {
+      const { fault } = this.#record;
+      this.#succeed(answer);
+      if (fault?.kind !== "Crash") return;
+      // What the answer sets off in memory happens; nothing of it leaves the process.
+      this.#context.kernel.schedule(0, () => this.#process.crash());
+    });
+  }
+
+  #succeed({ status, headers, body }: Answer): void {
+    const bytes = Buffer.from(body);
+    if (bytes.length > this.#request.maxBytes) return this.#fail("tooLarge");
+    this.#end(String(status), () => this.#caller.resolve({ status, headers, body: bytes }));
+  }
+
+  #fail(failure: HttpError["failure"]): void {
+    this.#end(failure, () => this.#caller.reject(new HttpError(failure, `simulated: ${failure}`)));
+  }
+
+  #crash(why: string): void {
+    this.#end(why, () => this.#process.crash());
+  }
+
+  #end(outcome: string, tell: () => void): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cleanUp();
+    this.#record.outcome = outcome;
+    this.#context.kernel.note(describeCall(this.#record));
+    if (this.#process.alive) tell();
+  }
+
+  #refusal(status: number, retryAfter: number | undefined): Answer {
+    const headers: Record<string, string> =
+      retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+    return { status, headers, body: this.#isIam ? IAM_REFUSAL : kubeRefusal(status) };
+  }
+
+  #after(run: () => void): void {
+    const { kernel } = this.#context;
+    const [least, most] = this.#endpoint.latency;
+    const { fault } = this.#record;
+    const extra = fault?.kind === "Slow" ? fault.ms : 0;
+    kernel.schedule(extra + least + kernel.random.fraction() * (most - least), run);
+  }
+}
+
+const GARBLED = {
+  NotJson: "<html>",
+  WrongType: '{"result":7,"metadata":[],"keyId":{},"secret":9}',
+  Nested: "[".repeat(5_000) + "]".repeat(5_000),
+  Empty: "",
+} as const;
+
+const IAM_REFUSAL = JSON.stringify({ message: "injected", requestId: "request-0", result: {} });
+
+const REASONS: Readonly<Record<number, string>> = {
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Expired",
+  422: "Invalid",
+  429: "TooManyRequests",
+};
+
+function kubeRefusal(status: number): string {
+  const reason = REASONS[status] ?? "InternalError";
+  return JSON.stringify({
+    kind: "Status",
+    status: "Failure",
+    code: status,
+    reason,
+    message: "injected",
+  });
+}

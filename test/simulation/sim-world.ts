@@ -1,0 +1,227 @@
+/** A whole world: servers, network, the operator's processes, and the people who use the cluster. */
+import { Registry } from "prom-client";
+import { type Config, readCommand } from "../../src/config.ts";
+import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
+import type { ResourceType } from "../../src/kube/resource.ts";
+import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { createOperator } from "../../src/operator.ts";
+import { SECOND } from "../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
+import type { Shapes } from "../iam-server/shapes.ts";
+import type { WorldSettings } from "../iam-server/world.ts";
+import { keepHouse } from "./api-server/housekeeping.ts";
+import { type ApiResponse, ApiServer } from "./api-server/server.ts";
+import type { Tree } from "./api-server/tree.ts";
+import { Console } from "./console.ts";
+import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
+import { type Fault, FaultPlan, type Plan } from "./faults.ts";
+import { Journal } from "./journal.ts";
+import { Kernel } from "./kernel.ts";
+import { createSend } from "./network.ts";
+import { recordingLog, toText } from "./recording-log.ts";
+import { SimProcess } from "./sim-process.ts";
+import { createOpenStream } from "./watch-network.ts";
+import { happen } from "./world-events.ts";
+
+export interface SimOptions {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly shapes?: Partial<Shapes>;
+  readonly settings?: Partial<WorldSettings>;
+  readonly keyPropagationMs?: number;
+  /** The operator's flags, such as `--leader-elect=false`. */
+  readonly flags?: readonly string[];
+}
+
+export const OPERATOR_NAMESPACE = "iam-operator-system";
+export const NAMESPACE = "team-a";
+const BASE_URL = "https://console.example.com";
+const RESTART_MS = 2 * SECOND;
+const HOUSEKEEPING_MS = SECOND;
+
+export class SimWorld {
+  readonly kernel: Kernel;
+  readonly kube: ApiServer;
+  readonly console: Console;
+  readonly journal = new Journal();
+  readonly faults: FaultPlan;
+  /** What the operator logged, one text per line. */
+  readonly logs: string[] = [];
+  /** Bugs that nothing caught. */
+  readonly escaped: string[] = [];
+  readonly #config: Config;
+  #process: SimProcess | undefined;
+  #stop = new AbortController();
+  #starts = 0;
+  #crashes = 0;
+  #wantsOperator = false;
+
+  constructor({ seed, plan, flags = [], ...console }: SimOptions) {
+    this.kernel = new Kernel(seed);
+    const now = () => this.kernel.now;
+    this.kube = new ApiServer({ now, random: this.kernel.random.fork("kube") });
+    this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
+    this.faults = new FaultPlan(plan);
+    this.#config = readConfig(flags);
+    this.#keepHouse();
+    for (const name of [OPERATOR_NAMESPACE, NAMESPACE, "default"]) {
+      this.create(namespaceType, { metadata: { name } });
+    }
+    this.create(secretType, {
+      metadata: { name: "console-login", namespace: OPERATOR_NAMESPACE },
+      stringData: { ...DEFAULT_CREDENTIALS },
+    });
+  }
+
+  get crashes(): number {
+    return this.#crashes;
+  }
+
+  get process(): SimProcess | undefined {
+    return this.#process;
+  }
+
+  /** Has an operator run from now on, and a new one soon after the end of each. */
+  startOperator(): void {
+    this.#wantsOperator = true;
+    this.#start();
+  }
+
+  /** Lets the world events of the plan come, counted from now. */
+  unleash(): void {
+    for (const fault of this.faults.plan.faults) {
+      if (fault.on === "world") this.#schedule(fault);
+    }
+  }
+
+  /** SIGTERM. */
+  stopOperator(): void {
+    this.#stop.abort(new Error("simulated SIGTERM"));
+  }
+
+  create(type: ResourceType, object: Tree): Tree {
+    const { namespace } = object.metadata as { namespace?: string };
+    const { group, version, kind } = type;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const answer = this.#call("POST", `${collectionPath(type, namespace)}?fieldManager=user`, {
+      apiVersion,
+      kind,
+      ...object,
+    });
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  get(type: ResourceType, name: string, namespace = NAMESPACE): Tree | undefined {
+    const kind = this.kube.kindOf(type.group, type.plural);
+    return this.kube.storage.get(kind, type.namespaced ? namespace : "", name)?.object;
+  }
+
+  list(type: ResourceType): readonly Tree[] {
+    const kind = this.kube.kindOf(type.group, type.plural);
+    return this.kube.storage.list(kind).map(({ object }) => object);
+  }
+
+  /** A merge patch as a user makes it. */
+  patch(type: ResourceType, name: string, patch: Tree, subresource?: string): ApiResponse {
+    const namespace = type.namespaced ? NAMESPACE : "";
+    const path = `${objectPath(type, { namespace, name }, subresource)}?fieldManager=user`;
+    return this.#call("PATCH", path, patch, "application/merge-patch+json");
+  }
+
+  delete(type: ResourceType, name: string): ApiResponse {
+    const namespace = type.namespaced ? NAMESPACE : "";
+    return this.#call("DELETE", objectPath(type, { namespace, name }));
+  }
+
+  get digest(): string {
+    return this.kernel.digest;
+  }
+
+  #call(method: string, path: string, body?: Tree, contentType = "application/json"): ApiResponse {
+    return this.kube.handle({
+      method,
+      url: `https://kube${path}`,
+      headers: { "content-type": contentType },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  #schedule(fault: Extract<Fault, { on: "world" }>): void {
+    this.kernel.schedule(fault.afterMs, () => {
+      this.faults.struck.add(fault);
+      this.kernel.note(`event ${JSON.stringify(fault.event)}`);
+      happen(this, fault.event);
+    });
+  }
+
+  #start(): void {
+    this.#starts += 1;
+    const process = new SimProcess(this.kernel, `operator-${this.#starts}`, (why) =>
+      this.#onEnd(why),
+    );
+    this.#process = process;
+    this.#stop = new AbortController();
+    const context = { kernel: this.kernel, journal: this.journal, faults: this.faults };
+    const log = recordingLog((line) => {
+      const text = `${process.name} ${toText(line)}`;
+      this.logs.push(text);
+      this.kernel.note(text);
+    });
+    const send = createSend(context, process, kubeEndpoint(this.kube));
+    const operator = createOperator({
+      config: this.#config,
+      registry: new Registry(),
+      clock: process.clock,
+      random: process.random,
+      log,
+      kube: {
+        baseUrl: "https://kube",
+        send,
+        sendLease: send,
+        openStream: createOpenStream(context, process, this.kube),
+      },
+      sendIam: createSend(context, process, iamEndpoint(this.console)),
+    });
+    operator.run(this.#stop.signal).then(
+      () => process.ended(),
+      (error: unknown) => {
+        this.escaped.push(String(error));
+        process.crash();
+      },
+    );
+  }
+
+  #onEnd(why: "crashed" | "ended"): void {
+    if (why === "crashed") this.#crashes += 1;
+    this.kernel.note(`${this.#process?.name} ${why}`);
+    if (this.#wantsOperator) this.kernel.schedule(RESTART_MS, () => this.#start());
+  }
+
+  #keepHouse(): void {
+    this.kernel.schedule(HOUSEKEEPING_MS, () => {
+      keepHouse(this.kube);
+      this.#keepHouse();
+    });
+  }
+}
+
+function readConfig(flags: readonly string[]): Config {
+  const command = readCommand(["--operator-namespace", OPERATOR_NAMESPACE, ...flags], {
+    POD_NAME: "pod",
+  });
+  if (command.kind !== "Run") throw new Error("the flags ask for something else");
+  return command.config;
+}
+
+/** A connection to the simulated console that every namespace may use. */
+export const connectionSpec: Tree = {
+  baseUrl: BASE_URL,
+  orgId: SEEDED.orgId,
+  projectId: SEEDED.projectId,
+  domainId: SEEDED.orgId,
+  domainName: SEEDED.orgName,
+  partitionId: SEEDED.partitionId,
+  credentials: { login: { secretRef: { name: "console-login" } } },
+  grants: [{ namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
+};

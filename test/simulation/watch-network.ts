@@ -1,0 +1,157 @@
+/** Watches over the network: events arrive late but in order, and faults strike single streams. */
+import { HttpError, type OpenStream, type StreamResponse } from "../../src/util/http.ts";
+import { ApiFailure, expired } from "./api-server/failure.ts";
+import type { ApiServer } from "./api-server/server.ts";
+import { errorEvent, toLine, type Watch, type WatchEvent } from "./api-server/watch.ts";
+import { ByteStream } from "./byte-stream.ts";
+import type { WatchFault } from "./faults.ts";
+import type { NetworkContext } from "./network.ts";
+import type { SimProcess } from "./sim-process.ts";
+
+const BOOKMARK_MS = 55_000;
+const LATENCY_MS = [1, 20] as const;
+
+export function createOpenStream(
+  context: NetworkContext,
+  process: SimProcess,
+  server: ApiServer,
+): OpenStream {
+  return ({ url, headers, signal }) =>
+    new Promise<StreamResponse>((resolve, reject) => {
+      const onAbort = () => reject(new HttpError("aborted", "simulated: aborted"));
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      context.kernel.schedule(latency(context), () => {
+        signal.removeEventListener("abort", onAbort);
+        if (!process.alive || signal.aborted) return;
+        resolve(open(context, process, server, { method: "GET", url, headers }, signal));
+      });
+    });
+}
+
+function open(
+  context: NetworkContext,
+  process: SimProcess,
+  server: ApiServer,
+  raw: { method: string; url: string; headers: Readonly<Record<string, string>> },
+  signal: AbortSignal,
+): StreamResponse {
+  const body = new ByteStream();
+  try {
+    const { kind } = server.parse(raw);
+    const fault = context.faults.strikeWatch(kind.type.plural);
+    context.kernel.note(`${process.name} watch ${kind.type.plural} ${fault?.kind ?? ""}`);
+    new OpenWatch(context, process, server, server.watch(raw), body, fault).start(signal);
+    return { status: 200, headers: {}, body };
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error;
+    body.push(Buffer.from(JSON.stringify(error.body)));
+    body.end();
+    return { status: error.status, headers: error.headers, body };
+  }
+}
+
+class OpenWatch {
+  readonly #context: NetworkContext;
+  readonly #process: SimProcess;
+  readonly #server: ApiServer;
+  readonly #watch: Watch;
+  readonly #body: ByteStream;
+  readonly #fault: WatchFault | undefined;
+  readonly #cleanUps: (() => void)[] = [];
+  #events = 0;
+  #lastArrival = 0;
+
+  constructor(
+    context: NetworkContext,
+    process: SimProcess,
+    server: ApiServer,
+    watch: Watch,
+    body: ByteStream,
+    fault: WatchFault | undefined,
+  ) {
+    this.#context = context;
+    this.#process = process;
+    this.#server = server;
+    this.#watch = watch;
+    this.#body = body;
+    this.#fault = fault;
+  }
+
+  start(signal: AbortSignal): void {
+    if (this.#fault?.kind === "Expired") {
+      this.#send(errorEvent(expired("too old resource version: injected")));
+      return this.#later(0, () => this.#body.end());
+    }
+    for (const event of this.#watch.first) this.#send(event);
+    if (this.#watch.first.some(({ type }) => type === "ERROR"))
+      return this.#later(0, () => this.#body.end());
+    const stop = this.#server.storage.subscribe((change) => {
+      const event = this.#watch.translate(change);
+      if (event !== undefined) this.#onChange(event);
+    });
+    this.#cleanUps.push(
+      stop,
+      this.#context.kernel.schedule(this.#watch.timeoutMs, () => this.#end()),
+    );
+    this.#bookmarkLater();
+    const onAbort = () => {
+      this.#close();
+      this.#body.fail(new HttpError("aborted", "simulated: aborted"));
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  #onChange(event: WatchEvent): void {
+    this.#events += 1;
+    const fault = this.#fault;
+    if (fault?.kind === "Torn") {
+      this.#close();
+      return this.#later(0, () => this.#body.fail(new HttpError("network", "simulated: reset")));
+    }
+    if (fault?.kind === "Dropped" && fault.nth === this.#events) return;
+    this.#send(event);
+    if (fault?.kind === "Doubled" && fault.nth === this.#events) this.#send(event);
+  }
+
+  #send(event: WatchEvent): void {
+    const line = toLine(event);
+    this.#later(this.#fault?.kind === "Late" ? this.#fault.ms : 0, () => this.#body.push(line));
+  }
+
+  /** Nothing overtakes anything. */
+  #later(extraMs: number, run: () => void): void {
+    const { kernel } = this.#context;
+    const arrival = Math.max(this.#lastArrival, kernel.elapsed + extraMs + latency(this.#context));
+    this.#lastArrival = arrival;
+    kernel.schedule(arrival - kernel.elapsed, () => {
+      if (!this.#process.alive) return this.#close();
+      // A frozen stream stays open and says nothing, bookmarks neither.
+      if (this.#fault?.kind !== "Frozen") run();
+    });
+  }
+
+  #bookmarkLater(): void {
+    const cancel = this.#context.kernel.schedule(BOOKMARK_MS, () => {
+      if (!this.#process.alive) return this.#close();
+      this.#send(this.#watch.bookmark());
+      this.#bookmarkLater();
+    });
+    this.#cleanUps.push(cancel);
+  }
+
+  #end(): void {
+    this.#close();
+    this.#later(0, () => this.#body.end());
+  }
+
+  #close(): void {
+    for (const cleanUp of this.#cleanUps.splice(0)) cleanUp();
+  }
+}
+
+function latency({ kernel }: NetworkContext): number {
+  const [least, most] = LATENCY_MS;
+  return least + kernel.random.fraction() * (most - least);
+}

@@ -1,0 +1,93 @@
+/** Carries out what somebody does to the world. */
+import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import type { ResourceType } from "../../src/kube/resource.ts";
+import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { type Tree, textAt, treeAt } from "./api-server/tree.ts";
+import type { WorldEvent } from "./faults.ts";
+import { NAMESPACE, type SimWorld } from "./sim-world.ts";
+
+export function happen(world: SimWorld, event: WorldEvent): void {
+  switch (event.kind) {
+    case "DeleteSecret":
+      for (const name of targetSecrets(world)) world.delete(secretType, name);
+      return;
+    case "EditSecret":
+      for (const name of targetSecrets(world)) world.patch(secretType, name, EDITS[event.how]);
+      return;
+    case "DeleteNamespace":
+      world.delete(namespaceType, NAMESPACE);
+      return;
+    case "DeleteObject":
+      for (const name of namesOf(world, event.plural))
+        world.delete(typeOf(world, event.plural), name);
+      return;
+    case "RecreateObject":
+      return recreate(world, event.plural);
+    case "WipeStatus":
+      for (const name of namesOf(world, event.plural)) {
+        world.patch(typeOf(world, event.plural), name, { status: null }, "status");
+      }
+      return;
+    case "RemoveFinalizers":
+      for (const name of namesOf(world, event.plural)) {
+        world.patch(typeOf(world, event.plural), name, { metadata: { finalizers: null } });
+      }
+      return;
+    case "RevokeTokens":
+      world.console.world.revokeTokens();
+      return;
+    case "JumpClock":
+      world.process?.clock.jump(event.ms);
+      return;
+    case "Kill":
+      world.process?.crash();
+      return;
+    case "Stop":
+      world.stopOperator();
+      return;
+    case "Compact":
+      world.kube.storage.compact();
+      return;
+  }
+}
+
+const EDITS: Readonly<Record<string, Tree>> = {
+  TearPair: { stringData: { secret: "edited-by-somebody" } },
+  RemoveEntry: { data: { secret: null } },
+  MakeImmutable: { immutable: true },
+};
+
+/** Gone for good, without waiting for finalizers, and back under the same name. */
+function recreate(world: SimWorld, plural: string): void {
+  const type = typeOf(world, plural);
+  for (const name of namesOf(world, plural)) {
+    const object = world.get(type, name);
+    if (object === undefined) continue;
+    world.patch(type, name, { metadata: { finalizers: null } });
+    world.delete(type, name);
+    const namespace = textAt(treeAt(object, "metadata"), "namespace");
+    world.create(type, {
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+      ...(object.spec === undefined ? {} : { spec: object.spec }),
+    });
+  }
+}
+
+function targetSecrets(world: SimWorld): readonly string[] {
+  return world.list(apiKeyType).flatMap(({ metadata, spec }) => {
+    const secret = treeAt((spec ?? {}) as Tree, "secret");
+    return textAt(secret, "name") ?? textAt(metadata as Tree, "name") ?? [];
+  });
+}
+
+function typeOf(world: SimWorld, plural: string): ResourceType {
+  const kind = world.kube.kinds.find(({ type }) => type.plural === plural);
+  if (kind === undefined) throw new Error(`no kind ${plural}`);
+  return kind.type;
+}
+
+function namesOf(world: SimWorld, plural: string): readonly string[] {
+  return world
+    .list(typeOf(world, plural))
+    .map(({ metadata }) => textAt(metadata as Tree, "name") ?? "");
+}
