@@ -10,10 +10,14 @@ const withOwnServer = [
 ];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
+/** The program as a process of its own, killed and cut off; in `npm run e2e` and `npm run test:all` only. */
+const withProcesses = ["test/process/**/*.test.ts"];
 /** Part of `npm run test:all` only. */
 const long = ["test/**/*.long.test.ts"];
 const elsewhere = ["test/e2e/**", "test/bench/**"];
-const all = process.env.TEST_SUITE === "all";
+const suite = process.env.TEST_SUITE;
+const all = suite === "all";
+const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses];
 const minute = 60_000;
 
 function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
@@ -39,7 +43,7 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...project("unit", ["test/**/*.test.ts"], [...withOwnServer, ...withSharedServer]),
+          ...project("unit", ["test/**/*.test.ts"], notUnit),
           testTimeout: all ? 10 * minute : minute / 2,
           hookTimeout: minute,
         },
@@ -53,6 +57,18 @@ export default defineConfig({
           hookTimeout: 30 * minute,
         },
       },
+      ...(all || suite === "e2e"
+        ? [
+            {
+              extends: true as const,
+              test: {
+                ...project("process", withProcesses),
+                testTimeout: 10 * minute,
+                hookTimeout: 30 * minute,
+              },
+            },
+          ]
+        : []),
       {
         extends: true,
         test: {

@@ -22,10 +22,21 @@ const newsEveryMs = 10_000;
 
 const vitest = ["node_modules/vitest/vitest.mjs"];
 
-/** @type {Record<string, { command: string[], cluster?: boolean, env?: Record<string, string> }>} */
+/** @type {Record<string, { command: string[], cluster?: boolean, build?: boolean, env?: Record<string, string> }>} */
 const tasks = {
   test: { command: [...vitest, "run"], cluster: true },
-  "test:all": { command: [...vitest, "run"], cluster: true, env: { TEST_SUITE: "all" } },
+  "test:all": {
+    command: [...vitest, "run"],
+    cluster: true,
+    build: true,
+    env: { TEST_SUITE: "all" },
+  },
+  e2e: {
+    command: [...vitest, "run", "--project", "process"],
+    cluster: true,
+    build: true,
+    env: { TEST_SUITE: "e2e" },
+  },
   "test:watch": { command: [...vitest, "watch"], cluster: true },
   check: { command: ["scripts/check.ts"] },
   fix: { command: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"] },
@@ -50,6 +61,8 @@ const environment = {
   PATH: [join(modules, "node", "bin"), join(modules, ".bin"), process.env.PATH].join(delimiter),
 };
 if (task.cluster && !onlyUnitTests()) await buildControlPlane();
+if (task.build && (await run(node, ["scripts/build.ts"], undefined, environment)) !== 0)
+  fail("The operator cannot be bundled; see above.");
 await become(node, [...task.command, ...args]);
 
 function requireNode() {

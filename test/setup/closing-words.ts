@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Reporter } from "vitest/node";
 
 const suites: Readonly<Record<string, string>> = {
-  "test:all": "the same tests with more random cases, and the long ones",
-  e2e: "the bundled program behind faults and kills, on real servers",
+  "test:all": "all of them, the long ones too",
+  e2e: "the bundled program, killed, frozen and cut off",
   bench: "load and memory",
   check: "types, lint, import rules, generated files",
 };
