@@ -88,9 +88,14 @@ class Flight {
   start(): void {
     const { signal, timeoutMs } = this.#request;
     const fault = this.#record.fault;
-    if (signal?.aborted) return this.#fail(this.#isIam ? "refused" : "aborted");
-    if (fault?.kind === "Crash" && fault.when === "BeforeSend")
-      return this.#crash("crashed before it was sent");
+    if (signal?.aborted) {
+      this.#fail(this.#isIam ? "refused" : "aborted");
+      return;
+    }
+    if (fault?.kind === "Crash" && fault.when === "BeforeSend") {
+      this.#crash("crashed before it was sent");
+      return;
+    }
     const onAbort = () => this.#fail("aborted");
     const stopTimer = this.#process.clock.setTimer(timeoutMs, () => this.#fail("timeout"));
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -109,36 +114,42 @@ class Flight {
   #arrive(fault: CallFault | undefined): void {
     switch (fault?.kind) {
       case "Refuse":
-        return this.#answer(this.#refusal(fault.status, fault.retryAfter));
+        this.#answer(this.#refusal(fault.status, fault.retryAfter));
+        break;
       case "Reset":
         if (fault.when === "AfterCommit") this.#commit();
-        return this.#after(() => this.#fail("network"));
+        this.#after(() => this.#fail("network"));
+        break;
       case "Silence":
         if (fault.when === "AfterCommit") this.#commit();
-        return;
+        break;
       default:
-        return this.#do(fault);
+        this.#finish(fault, this.#commit());
     }
   }
 
-  #do(fault: CallFault | undefined): void {
-    const answer = this.#commit();
-    if (fault?.kind === "Crash" && fault.when === "AfterCommit")
-      return this.#crash("crashed after it was done");
-    if (fault?.kind === "Huge") return this.#after(() => this.#fail("tooLarge"));
-    if (fault?.kind === "Garble") return this.#garble(answer, fault.how);
-    this.#answer(answer);
+  #finish(fault: CallFault | undefined, answer: Answer): void {
+    switch (fault?.kind) {
+      case "Crash":
+        if (fault.when === "AfterCommit") this.#crash("crashed after it was done");
+        else this.#answer(answer);
+        break;
+      case "Huge":
+        this.#after(() => this.#fail("tooLarge"));
+        break;
+      case "Garble":
+        if (fault.how === "Truncated") this.#after(() => this.#fail("network"));
+        else this.#answer({ ...answer, body: GARBLED[fault.how] });
+        break;
+      default:
+        this.#answer(answer);
+    }
   }
 
   #commit(): Answer {
     this.#record.revision = this.#endpoint.revision();
     this.#record.committedAt = this.#context.kernel.elapsed;
     return this.#endpoint.handle(this.#request);
-  }
-
-  #garble(answer: Answer, how: (CallFault & { kind: "Garble" })["how"]): void {
-    if (how === "Truncated") return this.#after(() => this.#fail("network"));
-    this.#answer({ ...answer, body: GARBLED[how] });
   }
 
   #answer(answer: Answer): void {
@@ -153,8 +164,8 @@ class Flight {
 
   #succeed({ status, headers, body }: Answer): void {
     const bytes = Buffer.from(body);
-    if (bytes.length > this.#request.maxBytes) return this.#fail("tooLarge");
-    this.#end(String(status), () => this.#caller.resolve({ status, headers, body: bytes }));
+    if (bytes.length > this.#request.maxBytes) this.#fail("tooLarge");
+    else this.#end(String(status), () => this.#caller.resolve({ status, headers, body: bytes }));
   }
 
   #fail(failure: HttpError["failure"]): void {

@@ -23,7 +23,7 @@ export function recordingLog(onLine: (line: LogLine) => void, base: LogFields = 
 export function toText({ level, message, fields }: LogLine): string {
   return `${level} ${message} ${JSON.stringify(fields, (_name, value: unknown) =>
     value instanceof Error
-      ? { name: value.name, message: value.message, cause: value.cause, ...value }
+      ? { ...value, name: value.name, message: value.message, cause: value.cause }
       : value,
   )}`;
 }

@@ -9,7 +9,8 @@ import {
 } from "../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import type { Tree } from "./api-server/tree.ts";
-import { connectionSpec, NAMESPACE, type SimWorld } from "./sim-world.ts";
+import { NAMESPACE } from "./places.ts";
+import { connectionSpec, type SimWorld } from "./sim-world.ts";
 
 export interface Scenario {
   readonly name: string;

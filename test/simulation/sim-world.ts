@@ -4,7 +4,7 @@ import { type Config, readCommand } from "../../src/config.ts";
 import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
-import { createOperator } from "../../src/operator.ts";
+import { createOperator, type Operator } from "../../src/operator.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import type { Shapes } from "../iam-server/shapes.ts";
@@ -18,6 +18,7 @@ import { type Fault, FaultPlan, type Plan } from "./faults.ts";
 import { Journal } from "./journal.ts";
 import { Kernel } from "./kernel.ts";
 import { createSend } from "./network.ts";
+import { NAMESPACE, OPERATOR_NAMESPACE } from "./places.ts";
 import { recordingLog, toText } from "./recording-log.ts";
 import { SimProcess } from "./sim-process.ts";
 import { createOpenStream } from "./watch-network.ts";
@@ -33,8 +34,6 @@ export interface SimOptions {
   readonly flags?: readonly string[];
 }
 
-export const OPERATOR_NAMESPACE = "iam-operator-system";
-export const NAMESPACE = "team-a";
 const BASE_URL = "https://console.example.com";
 const RESTART_MS = 2 * SECOND;
 const HOUSEKEEPING_MS = SECOND;
@@ -51,6 +50,7 @@ export class SimWorld {
   readonly escaped: string[] = [];
   readonly #config: Config;
   #process: SimProcess | undefined;
+  #operator: Operator | undefined;
   #stop = new AbortController();
   #starts = 0;
   #crashes = 0;
@@ -75,6 +75,10 @@ export class SimWorld {
 
   get crashes(): number {
     return this.#crashes;
+  }
+
+  get operator(): Operator | undefined {
+    return this.#operator;
   }
 
   get process(): SimProcess | undefined {
@@ -183,6 +187,7 @@ export class SimWorld {
       },
       sendIam: createSend(context, process, iamEndpoint(this.console)),
     });
+    this.#operator = operator;
     operator.run(this.#stop.signal).then(
       () => process.ended(),
       (error: unknown) => {

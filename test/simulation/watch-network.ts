@@ -59,6 +59,7 @@ class OpenWatch {
   readonly #body: ByteStream;
   readonly #fault: WatchFault | undefined;
   readonly #cleanUps: (() => void)[] = [];
+  readonly #underWay: (() => void)[] = [];
   #events = 0;
   #lastArrival = 0;
 
@@ -81,11 +82,14 @@ class OpenWatch {
   start(signal: AbortSignal): void {
     if (this.#fault?.kind === "Expired") {
       this.#send(errorEvent(expired("too old resource version: injected")));
-      return this.#later(0, () => this.#body.end());
+      this.#later(0, () => this.#body.end());
+      return;
     }
     for (const event of this.#watch.first) this.#send(event);
-    if (this.#watch.first.some(({ type }) => type === "ERROR"))
-      return this.#later(0, () => this.#body.end());
+    if (this.#watch.first.some(({ type }) => type === "ERROR")) {
+      this.#later(0, () => this.#body.end());
+      return;
+    }
     const stop = this.#server.storage.subscribe((change) => {
       const event = this.#watch.translate(change);
       if (event !== undefined) this.#onChange(event);
@@ -108,7 +112,8 @@ class OpenWatch {
     const fault = this.#fault;
     if (fault?.kind === "Torn") {
       this.#close();
-      return this.#later(0, () => this.#body.fail(new HttpError("network", "simulated: reset")));
+      this.#later(0, () => this.#body.fail(new HttpError("network", "simulated: reset")));
+      return;
     }
     if (fault?.kind === "Dropped" && fault.nth === this.#events) return;
     this.#send(event);
@@ -120,15 +125,17 @@ class OpenWatch {
     this.#later(this.#fault?.kind === "Late" ? this.#fault.ms : 0, () => this.#body.push(line));
   }
 
-  /** Nothing overtakes anything. */
+  /** Nothing overtakes anything: whatever event comes first delivers what was sent first. */
   #later(extraMs: number, run: () => void): void {
     const { kernel } = this.#context;
     const arrival = Math.max(this.#lastArrival, kernel.elapsed + extraMs + latency(this.#context));
     this.#lastArrival = arrival;
+    this.#underWay.push(run);
     kernel.schedule(arrival - kernel.elapsed, () => {
-      if (!this.#process.alive) return this.#close();
+      const next = this.#underWay.shift();
+      if (!this.#process.alive) this.#close();
       // A frozen stream stays open and says nothing, bookmarks neither.
-      if (this.#fault?.kind !== "Frozen") run();
+      else if (this.#fault?.kind !== "Frozen") next?.();
     });
   }
 

@@ -4,7 +4,8 @@ import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { type Tree, textAt, treeAt } from "./api-server/tree.ts";
 import type { WorldEvent } from "./faults.ts";
-import { NAMESPACE, type SimWorld } from "./sim-world.ts";
+import { NAMESPACE } from "./places.ts";
+import type { SimWorld } from "./sim-world.ts";
 
 export function happen(world: SimWorld, event: WorldEvent): void {
   switch (event.kind) {
@@ -22,7 +23,8 @@ export function happen(world: SimWorld, event: WorldEvent): void {
         world.delete(typeOf(world, event.plural), name);
       return;
     case "RecreateObject":
-      return recreate(world, event.plural);
+      recreate(world, event.plural);
+      return;
     case "WipeStatus":
       for (const name of namesOf(world, event.plural)) {
         world.patch(typeOf(world, event.plural), name, { status: null }, "status");
@@ -51,7 +53,7 @@ export function happen(world: SimWorld, event: WorldEvent): void {
   }
 }
 
-const EDITS: Readonly<Record<string, Tree>> = {
+const EDITS: Readonly<Record<(WorldEvent & { kind: "EditSecret" })["how"], Tree>> = {
   TearPair: { stringData: { secret: "edited-by-somebody" } },
   RemoveEntry: { data: { secret: null } },
   MakeImmutable: { immutable: true },

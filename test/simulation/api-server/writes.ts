@@ -212,7 +212,9 @@ function changeTo(context: WriteContext, request: ApiRequest, live: Entry, next:
   const isGone =
     metadata.deletionTimestamp !== undefined && listAt(metadata, "finalizers").length === 0;
   if (isGone && object.kind !== "Namespace") {
-    return { status: 200, object: context.storage.remove(entry) };
+    context.storage.remove(entry);
+    // The answer still shows the version before.
+    return { status: 200, object };
   }
   return { status: 200, object: context.storage.put(entry).object };
 }

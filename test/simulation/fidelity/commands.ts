@@ -6,7 +6,7 @@ import {
   secretType,
 } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import { isTree, type Tree } from "../api-server/tree.ts";
+import type { Tree } from "../api-server/tree.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import { randomMetadata, randomObject, randomPatch, randomStatus } from "./objects.ts";
 
@@ -116,7 +116,7 @@ function apply(random: SeededRandom, target: Target): Command {
       }
     : {
         ...randomObject(random, target.kind),
-        metadata: { ...withoutEmpty(randomMetadata(random)), name },
+        metadata: { ...randomMetadata(random), name },
       };
   const manager = random.pick(["iam-operator", "iam-operator", "other"]);
   return {
@@ -128,13 +128,6 @@ function apply(random: SeededRandom, target: Target): Command {
     force: random.chance(0.8),
     ...guarded(random),
   };
-}
-
-/** Applying an empty map is left out: the server remembers such a field in ways nobody relies on. */
-function withoutEmpty(metadata: Tree): Tree {
-  return Object.fromEntries(
-    Object.entries(metadata).filter(([, part]) => !isTree(part) || Object.keys(part).length > 0),
-  );
 }
 
 function remove(random: SeededRandom, target: Target): Command {

@@ -1,5 +1,5 @@
 /** Random parts of objects; most are valid. */
-import type { Json, Tree } from "../api-server/tree.ts";
+import { isTree, type Json, type Tree } from "../api-server/tree.ts";
 import type { SeededRandom } from "../seeded-random.ts";
 import type { KindName } from "./commands.ts";
 
@@ -121,8 +121,19 @@ function specPatch(random: SeededRandom, kind: KindName): Tree {
 
 const NO_SUSPEND = { suspend: () => null };
 
+/**
+ * Each part in half of all cases. Empty maps are left out: how the server remembers who applied one is a
+ * matter of its own, and nobody relies on it.
+ */
 function some(random: SeededRandom, parts: Readonly<Record<string, () => Json>>): Tree {
   const result: Tree = {};
-  for (const [name, make] of Object.entries(parts)) if (random.chance(0.5)) result[name] = make();
+  for (const [name, make] of Object.entries(parts)) {
+    const part = random.chance(0.5) ? make() : undefined;
+    if (part !== undefined && !isEmpty(part)) result[name] = part;
+  }
   return result;
+}
+
+function isEmpty(part: Json): boolean {
+  return isTree(part) && Object.keys(part).length === 0;
 }
