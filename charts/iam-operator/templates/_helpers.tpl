@@ -1,0 +1,132 @@
+{{- define "iam-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "iam-operator.fullname" -}}
+{{- $name := include "iam-operator.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Names of cluster-scoped objects: installations for a few namespaces must not get in each other's way. */}}
+{{- define "iam-operator.clusterName" -}}
+{{- if .Values.scope.namespaces }}
+{{- printf "%s-%s" .Release.Namespace (include "iam-operator.fullname" .) }}
+{{- else }}
+{{- include "iam-operator.fullname" . }}
+{{- end }}
+{{- end }}
+
+{{- define "iam-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "iam-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "iam-operator.labels" -}}
+{{ include "iam-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "iam-operator.serviceAccountName" -}}
+{{- default (ternary (include "iam-operator.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "iam-operator.subject" -}}
+- kind: ServiceAccount
+  name: {{ include "iam-operator.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- define "iam-operator.image" -}}
+{{- with .Values.image }}
+{{- if .digest }}
+{{- printf "%s@%s" .repository .digest }}
+{{- else }}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Non-empty where the operator serves ClusterConnections. */}}
+{{- define "iam-operator.clusterConnections" -}}
+{{- $wish := toString .Values.scope.clusterConnections }}
+{{- if or (eq $wish "true") (and (eq $wish "auto") (not .Values.scope.namespaces)) }}true{{ end }}
+{{- end }}
+
+{{/* Non-empty where the operator's rights on its kinds are cluster-wide. */}}
+{{- define "iam-operator.clusterWide" -}}
+{{- if not .Values.scope.namespaces }}true{{ end }}
+{{- end }}
+
+{{/* Where the operator may write Secrets, as a JSON list; [] with cluster-wide rights. */}}
+{{- define "iam-operator.secretNamespaces" -}}
+{{- if and .Values.secrets.strict .Values.secrets.namespaces }}
+{{- .Values.secrets.namespaces | uniq | sortAlpha | toJson }}
+{{- else }}
+{{- .Values.scope.namespaces | uniq | sortAlpha | toJson }}
+{{- end }}
+{{- end }}
+
+{{/* Names of the credentials Secrets, as a JSON list. */}}
+{{- define "iam-operator.credentials" -}}
+{{- $names := .Values.secrets.credentials }}
+{{- if .Values.clusterConnection.create }}
+{{- with .Values.clusterConnection.spec.credentials }}
+{{- with .login }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- with .token }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $names | uniq | sortAlpha | toJson }}
+{{- end }}
+
+{{/* As the operator names it: operators that share the work by labels have a lease each. */}}
+{{- define "iam-operator.leaseName" -}}
+{{- $suffix := regexReplaceAll "[^a-z0-9]+" (lower .Values.scope.selector) "-" | trimPrefix "-" | trimSuffix "-" }}
+{{- if $suffix }}{{ printf "iam-operator-%s" $suffix | trunc 200 }}{{ else }}iam-operator{{ end }}
+{{- end }}
+
+{{/* Three quarters of limits.memory in MiB; nothing where there is no limit or it reads otherwise. */}}
+{{- define "iam-operator.heapMegabytes" -}}
+{{- $limit := toString (dig "limits" "memory" "" .Values.resources) }}
+{{- if regexMatch "^[0-9]+(Mi|M)$" $limit }}
+{{- div (mul (regexFind "^[0-9]+" $limit | int64) 3) 4 }}
+{{- else if regexMatch "^[0-9]+(Gi|G)$" $limit }}
+{{- mul (regexFind "^[0-9]+" $limit | int64) 768 }}
+{{- end }}
+{{- end }}
+
+{{- define "iam-operator.metricsService" -}}
+{{- printf "%s-metrics" (include "iam-operator.fullname" .) }}
+{{- end }}
+
+{{/* What no schema can say. */}}
+{{- define "iam-operator.validate" -}}
+{{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
+{{- fail "replicas: more than one needs leaderElection.enabled, or two Pods would issue keys at the same time" }}
+{{- end }}
+{{- if and .Values.secrets.namespaces (not .Values.secrets.strict) }}
+{{- fail "secrets.namespaces: has a meaning only with secrets.strict=true" }}
+{{- end }}
+{{- if .Values.scope.namespaces }}
+{{- range .Values.secrets.namespaces }}
+{{- if not (has . $.Values.scope.namespaces) }}
+{{- fail (printf "secrets.namespaces: %s is not one of scope.namespaces, so the operator never works there" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.clusterConnection.create }}
+{{- if not (include "iam-operator.clusterConnections" .) }}
+{{- fail "clusterConnection.create: needs scope.clusterConnections=true where scope.namespaces is a list" }}
+{{- end }}
+{{- end }}
+{{- if le (int .Values.terminationGracePeriodSeconds) (trimSuffix "s" .Values.shutdownGrace | int) }}
+{{- fail "terminationGracePeriodSeconds: must be more than shutdownGrace, or a stop could lose an issued key" }}
+{{- end }}
+{{- end }}

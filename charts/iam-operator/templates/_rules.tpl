@@ -1,0 +1,97 @@
+{{/* What the operator may do, each right once. A test replays its work and finds every one of them used. */}}
+
+{{/* Kinds of ours in namespaces: watched, held by a finalizer, never created or deleted. */}}
+{{- define "iam-operator.rules.kinds" -}}
+- apiGroups: [iam.console.dev]
+  resources: [connections, serviceaccounts, apikeys, policybindings, resourcequotaexports]
+  verbs: [get, list, watch, patch]
+- apiGroups: [iam.console.dev]
+  resources:
+    - connections/status
+    - serviceaccounts/status
+    - apikeys/status
+    - policybindings/status
+    - resourcequotaexports/status
+  verbs: [patch]
+# Where the API server checks owner references, one that holds its owner needs this.
+- apiGroups: [iam.console.dev]
+  resources: [apikeys/finalizers]
+  verbs: [update]
+{{ include "iam-operator.rules.events" . }}
+{{- end }}
+
+{{- define "iam-operator.rules.events" -}}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
+{{/* Cluster-scoped kinds, and the labels of namespaces, which decide about grants. */}}
+{{- define "iam-operator.rules.cluster" -}}
+- apiGroups: [iam.console.dev]
+  resources: [clusterconnections]
+  verbs: [get, list, watch, patch]
+- apiGroups: [iam.console.dev]
+  resources: [clusterconnections/status]
+  verbs: [patch]
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
+
+{{/* Secrets of ApiKeys and Connections, by name: the operator never lists or watches Secrets. */}}
+{{- define "iam-operator.rules.secrets" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create, patch, delete]
+{{- end }}
+
+{{/* Beside the operator itself; may be empty. */}}
+{{- define "iam-operator.rules.own" -}}
+{{- if .Values.leaderElection.enabled }}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "iam-operator.leaseName" . }}]
+  verbs: [get, update]
+{{- end }}
+{{- $everySecret := and (include "iam-operator.clusterWide" .) (not .Values.secrets.strict) }}
+{{- $credentials := include "iam-operator.credentials" . | fromJsonArray }}
+{{- if and (include "iam-operator.clusterConnections" .) (not $everySecret) $credentials }}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames:
+    {{- toYaml $credentials | nindent 4 }}
+  verbs: [get]
+{{- end }}
+{{- end }}
+
+{{/* A Role and its binding. */}}
+{{- define "iam-operator.role" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "iam-operator.labels" .root | nindent 4 }}
+rules:
+  {{- .rules | trim | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels:
+    {{- include "iam-operator.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ .name }}
+subjects:
+  {{- include "iam-operator.subject" .root | nindent 2 }}
+{{ end }}
