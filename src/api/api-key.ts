@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isCron } from "../util/cron.ts";
 import { DAY } from "../util/time.ts";
 import {
   celDuration,
@@ -24,15 +25,22 @@ const keyId = z.string().max(256).meta({ description: "The key's identifier at t
 const issuedAt = timestamp.meta({ description: "When the key was asked for." });
 const expiresAt = timestamp.meta({ description: "When the key expires." });
 
+const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
+
 const window = z
   .object({
     schedule: matching(
       z.string().max(128),
-      /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/,
+      SCHEDULE_PATTERN,
       "must be a cron expression of five fields: minute, hour, day of month, month, day of week, such as 0 3 * * 1-5",
-    ).meta({
-      description: "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
-    }),
+    )
+      .refine((text) => !SCHEDULE_PATTERN.test(text) || isCron(text), {
+        error: "must be a cron expression whose fields are in range, such as 0 3 * * 1-5",
+      })
+      .meta({
+        description:
+          "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
+      }),
     timeZone: matching(
       z.string().max(64),
       /^[A-Za-z][-+_A-Za-z0-9]*([/][-+_A-Za-z0-9]+)*$/,
@@ -213,10 +221,6 @@ const status = z.object({
       revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
       reason: z.string().max(64).meta({ description: "Why a key was needed." }),
       startedAt: timestamp.meta({ description: "When the attempt was announced." }),
-      recoveringSince: timestamp.optional().meta({
-        description:
-          "When the account's keys were first read after the attempt had been left open.",
-      }),
       knownKeyIds: z.array(keyId).max(10_000).optional().meta({
         description: "The account's keys before the attempt; absent where the console lists none.",
       }),
@@ -250,6 +254,10 @@ const status = z.object({
     .max(1_000)
     .optional()
     .meta({ description: "Keys that were issued but whose secret is lost." }),
+  rotationPending: z
+    .boolean()
+    .optional()
+    .meta({ description: "Whether a requested rotation was interrupted and is still to be done." }),
   orphanCount: z.int().min(0).optional().meta({
     description: "How many keys in orphaned have not expired.",
   }),

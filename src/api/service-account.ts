@@ -84,6 +84,9 @@ const status = z.object({
     .max(10_000)
     .optional()
     .meta({ description: "Keys the console lists for the account, where it lists them." }),
+  keysListedAt: timestamp
+    .optional()
+    .meta({ description: "No earlier than this the console listed these keys." }),
   keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
   attempt: createAttempt
     .optional()

@@ -8,13 +8,12 @@ export interface CronWindow {
   readonly durationMs: number;
 }
 
-/** What is wrong with the window, as a sentence part for its author; `undefined` where nothing is. */
-export function windowProblem({ schedule, timeZone }: CronWindow): string | undefined {
+/** Whether the text is a cron expression of five fields. */
+export function isCron(schedule: string): boolean {
   try {
-    const cron = new Cron(schedule, { timezone: timeZone, mode: "5-part", paused: true });
-    return cron.nextRun() === null ? "the schedule never opens" : undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : "the schedule cannot be read";
+    return new Cron(schedule, { mode: "5-part", paused: true }).getPattern() !== undefined;
+  } catch {
+    return false;
   }
 }
 

@@ -523,6 +523,14 @@ export const stalled: readonly BadFixture[] = [
     says: ["spec.rotation.windows[0].timeZone: must be an IANA time zone"],
   },
   {
+    title: "a schedule with fields out of range",
+    kind: apiKeyKind,
+    spec: inWindow({ schedule: "99 99 * * *" }),
+    says: [
+      "spec.rotation.windows[0].schedule: must be a cron expression whose fields are in range",
+    ],
+  },
+  {
     title: "a port that does not exist",
     kind: connectionKind,
     spec: { ...connection, baseUrl: "https://console.example.com:99999" },

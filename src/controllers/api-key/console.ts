@@ -1,7 +1,7 @@
 /** Calls to the console about keys that exist: trying them, explaining lost answers, ending them. */
 import { isIamError } from "../../iam/errors.ts";
 import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
-import { refunded } from "./issue.ts";
+import { withoutAttempt } from "./issue.ts";
 import { accountKeyOf } from "./observe.ts";
 import type { Observed, SupersededKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
@@ -69,10 +69,8 @@ export async function closeAttempt(
 ): Promise<Observed> {
   const { state, self } = seen;
   const next = {
-    ...state,
-    attempt: undefined,
+    ...withoutAttempt(state, refund),
     orphaned: [...state.orphaned, ...orphans],
-    issues: refund ? refunded(state.issues) : state.issues,
   };
   const recorded = await record({ ...seen, state: next }, { kind: "Rest" }, around);
   around.memory.update(self.uid, { recovery: undefined });

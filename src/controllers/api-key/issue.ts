@@ -11,6 +11,7 @@ import { accountKeyOf } from "./observe.ts";
 import type { Observed, State } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
 import type { Action } from "./plan.ts";
+import { isRequested } from "./policies.ts";
 import { expiryOf } from "./schedule.ts";
 import { stagingSecret, targetSecret } from "./secret.ts";
 import { targetPatch } from "./target-patch.ts";
@@ -156,9 +157,9 @@ export async function issueKey(seen: Observed, around: Surroundings): Promise<Ob
 }
 
 async function closeRefused(seen: Observed, around: Surroundings): Promise<void> {
-  const { attempt, ...state } = seen.state;
+  const { attempt } = seen.state;
   await record(
-    { ...seen, state: { ...state, attempt: undefined, issues: refunded(state.issues) } },
+    { ...seen, state: withoutAttempt(seen.state, true) },
     {
       kind: "Rest",
       waiting: {
@@ -170,7 +171,17 @@ async function closeRefused(seen: Observed, around: Surroundings): Promise<void>
   );
 }
 
-export function refunded(issues: State["issues"]): State["issues"] {
+/** The state after an attempt that delivered nothing. */
+export function withoutAttempt(state: State, refund: boolean): State {
+  return {
+    ...state,
+    attempt: undefined,
+    issues: refund ? refunded(state.issues) : state.issues,
+    rotationPending: state.rotationPending || isRequested(state.attempt?.reason),
+  };
+}
+
+function refunded(issues: State["issues"]): State["issues"] {
   return issues && { ...issues, count: Math.max(issues.count - 1, 0) };
 }
 

@@ -173,6 +173,7 @@ async function readAccount(
         partitionId: connection.partitionId ?? "",
       },
       liveKeyIds: object.status?.liveKeyIds,
+      keysListedAt: parseInstant(object.status?.keysListedAt),
       maxExpiresInDays: grant.maxExpiresInDays,
       canDisableKeys: client.extra.disableKey !== undefined,
       canDeleteKeys: client.extra.deleteKey !== undefined,

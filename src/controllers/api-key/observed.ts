@@ -52,6 +52,8 @@ export interface State {
   readonly orphaned: readonly OrphanedKey[];
   readonly issues: { readonly since: Instant; readonly count: number } | undefined;
   readonly handledRotateToken: string | undefined;
+  /** Whether a requested rotation was interrupted and is still to be done. */
+  readonly rotationPending: boolean;
 }
 
 export interface CurrentKey {
@@ -92,6 +94,8 @@ export interface Account {
   readonly values: AccountValues;
   /** As last listed by the console; `undefined` where it does not list keys. */
   readonly liveKeyIds: readonly string[] | undefined;
+  /** When that list was made; a younger key cannot be in it. */
+  readonly keysListedAt: Instant | undefined;
   readonly maxExpiresInDays: number;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
@@ -129,6 +133,7 @@ export function toState(status: ApiKeyStatus | undefined): State {
     })),
     issues: issues && { since: instant(issues.since), count: issues.count },
     handledRotateToken: status?.lastHandledRotateAt,
+    rotationPending: status?.rotationPending ?? false,
   };
 }
 
@@ -137,6 +142,7 @@ export function fromState(state: State): ApiKeyStatus {
   const { current, attempt, superseded, orphaned, issues, handledRotateToken } = state;
   return {
     ...(handledRotateToken === undefined ? {} : { lastHandledRotateAt: handledRotateToken }),
+    ...(state.rotationPending ? { rotationPending: true } : {}),
     ...(current === undefined
       ? {}
       : {

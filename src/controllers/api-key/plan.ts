@@ -10,8 +10,9 @@
  *
  * Every step may be the last one before a crash: the next pass decides from what is stored then.
  */
+import type { Instant } from "../../util/time.ts";
 import type { Moment, Timing } from "./moment.ts";
-import type { Observed, OrphanedKey, SupersededKey } from "./observed.ts";
+import type { Account, Observed, OrphanedKey, SupersededKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
 import { type Block, firstFinding, mustIssue, mustNotIssue, type Verdict } from "./policies.ts";
 import { expiryOf, overlapEnd } from "./schedule.ts";
@@ -327,7 +328,7 @@ function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | 
   if (seen.provenKeyId === pair.keyId) return undefined;
   const refused = seen.rejection?.keyId === pair.keyId;
   const unproven = refused || state.current?.verifiedAt === undefined;
-  const missing = account.liveKeyIds?.includes(pair.keyId) === false;
+  const missing = isMissing(pair.keyId, state.current?.verifiedAt, account);
   if (!unproven && !missing) return undefined;
   const retryMs = unproven ? timing.verifyRetryMs : timing.keyCheckMs;
   const waitMs = triedAt === undefined ? 0 : Math.max(triedAt + retryMs - now, 0);
@@ -341,6 +342,17 @@ function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | 
     },
     afterMs: Math.max(waitMs, timing.verifyRetryMs),
   };
+}
+
+/** Whether the console has left a key out of a list that was made after the key had been accepted. */
+function isMissing(
+  keyId: string,
+  verifiedAt: Instant | undefined,
+  { liveKeyIds, keysListedAt }: Account,
+): boolean {
+  const isLater =
+    verifiedAt !== undefined && keysListedAt !== undefined && keysListedAt > verifiedAt;
+  return isLater && liveKeyIds?.includes(keyId) === false;
 }
 
 /** Ends superseded keys after the overlap, where the connection names the calls for it. */

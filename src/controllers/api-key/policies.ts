@@ -34,6 +34,7 @@ export const mustIssue: readonly IssuePolicy[] = [
   keyIsRefused,
   keyHasExpired,
   rotationIsDue,
+  rotationIsPending,
 ];
 
 export const mustNotIssue: readonly BlockPolicy[] = [
@@ -126,6 +127,16 @@ function rotationIsDue({ self, spec, state }: Observed, { now }: Moment): Verdic
   const due = renewalTime(current, spec.rotation, self.uid);
   if (now < due) return undefined;
   return { reason: "RotationDue", message: `Rotation was due at ${toIso8601(due)}.` };
+}
+
+function rotationIsPending({ state }: Observed): Verdict | undefined {
+  if (!state.rotationPending) return undefined;
+  return { reason: "RotationInterrupted", message: "A requested rotation was interrupted." };
+}
+
+/** Whether an attempt for this reason, if it fails, leaves a request of a person open. */
+export function isRequested(reason: string | undefined): boolean {
+  return reason === "RotationRequested" || reason === "RotationInterrupted";
 }
 
 function accountIsNotReady({ account }: Observed): Block | undefined {

@@ -74,6 +74,7 @@ export async function commitKey(
     ...seen.state,
     current: currentOf(pair, now),
     attempt: undefined,
+    rotationPending: false,
     superseded: withSuperseded(seen.state, pair, now),
   };
   const previous = seen.state.current;

@@ -241,9 +241,10 @@ export class World {
       kill: async () => {
         process.kill();
         await keepMetrics();
-        // What is left of it may end, but can no longer do anything.
+        // What is left of it can no longer do anything; without its connections it comes to its end.
         stopping.abort();
-        void ended.then(close, close);
+        await close();
+        void ended.catch(() => undefined);
       },
       metrics: () => operator.metrics.render(),
     };
