@@ -14,7 +14,9 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
     revision: () => server.storage.revision,
     describe: (request) => describe(server, request),
     handle: (request) => {
+      server.actor = "operator";
       const { status, headers, body } = server.handle(toRaw(request));
+      server.actor = "user";
       return { status, headers, body: JSON.stringify(body) };
     },
   };

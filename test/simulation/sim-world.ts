@@ -11,6 +11,7 @@ import type { Shapes } from "../iam-server/shapes.ts";
 import type { WorldSettings } from "../iam-server/world.ts";
 import { keepHouse } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
+import type { Change } from "./api-server/storage.ts";
 import type { Tree } from "./api-server/tree.ts";
 import { Console } from "./console.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
@@ -55,6 +56,8 @@ export class SimWorld {
   #starts = 0;
   #crashes = 0;
   #wantsOperator = false;
+  #isMeddling = false;
+  #hasMeddled = false;
 
   constructor({ seed, plan, flags = [], ...console }: SimOptions) {
     this.kernel = new Kernel(seed);
@@ -71,6 +74,21 @@ export class SimWorld {
       metadata: { name: "console-login", namespace: OPERATOR_NAMESPACE },
       stringData: { ...DEFAULT_CREDENTIALS },
     });
+  }
+
+  /** Whether somebody has laid hands on what the operator wrote: some promises end there. */
+  get hasMeddled(): boolean {
+    return this.#hasMeddled;
+  }
+
+  /** To be told of every change that the operator did not make. */
+  noteMeddling({ type, kind }: Change): void {
+    if (!this.#isMeddling || type === "ADDED") return;
+    if (kind.type.kind === "Secret" || kind.custom) this.#hasMeddled = true;
+  }
+
+  get isElected(): boolean {
+    return this.#config.leaderElect;
   }
 
   get crashes(): number {
@@ -155,7 +173,9 @@ export class SimWorld {
     this.kernel.schedule(fault.afterMs, () => {
       this.faults.struck.add(fault);
       this.kernel.note(`event ${JSON.stringify(fault.event)}`);
+      this.#isMeddling = true;
       happen(this, fault.event);
+      this.#isMeddling = false;
     });
   }
 

@@ -39,6 +39,8 @@ export type Admission = (request: ApiRequest, object: Tree, old: Tree | undefine
 
 export class ApiServer {
   readonly storage = new Storage();
+  /** On whose behalf calls are handled at this moment. */
+  actor: "user" | "operator" = "user";
   readonly kinds: readonly ServedKind[];
   /** Each may throw an ApiFailure to refuse a write. */
   readonly admission: Admission[] = [];

@@ -1,0 +1,118 @@
+/** What must hold once faults have stopped and the world has come to rest. */
+import { isTree, listAt, type Tree, textAt, treeAt } from "../api-server/tree.ts";
+import { NAMESPACE } from "../places.ts";
+import type { SimWorld } from "../sim-world.ts";
+import { apiKeysOf, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+
+export interface End {
+  readonly world: SimWorld;
+  /** Issues that a run without faults makes. */
+  readonly epochs: number;
+  /** Issues that faults may cost: crashes, lost answers, Secrets that people destroyed. */
+  readonly allowance: number;
+  /** The first call after the world should have been quiet. */
+  readonly quietSince: number;
+}
+
+export type EndCheck = (end: End) => string | undefined;
+
+const everythingIsReady: EndCheck = ({ world }) => {
+  const waiting = world.kube.storage.all
+    .filter(({ kind }) => kind.custom)
+    .filter(({ object }) => !isReady(object));
+  return waiting.length === 0
+    ? undefined
+    : waiting.map(({ kind, object }) => `${kind.type.kind} ${stateOf(object)}`).join("; ");
+};
+
+function isReady(object: Tree): boolean {
+  const { generation, deletionTimestamp } = treeAt(object, "metadata");
+  const status = treeAt(object, "status");
+  return (
+    deletionTimestamp === undefined &&
+    status.observedGeneration === generation &&
+    listAt(status, "conditions").some(
+      (each) => isTree(each) && each.type === "Ready" && each.status === "True",
+    )
+  );
+}
+
+function stateOf(object: Tree): string {
+  const metadata = treeAt(object, "metadata");
+  const ready = listAt(treeAt(object, "status"), "conditions")
+    .filter(isTree)
+    .find(({ type }) => type === "Ready");
+  const why =
+    ready === undefined
+      ? "has no Ready"
+      : `${textAt(ready, "reason")}: ${textAt(ready, "message")}`;
+  const going = metadata.deletionTimestamp === undefined ? "" : " is being deleted,";
+  return `${String(metadata.name)}${going} ${why}`;
+}
+
+const everyKeyIsAccounted: EndCheck = ({ world }) => {
+  const objects = apiKeysOf(world);
+  const lost = [...world.console.world.keys.values()].flatMap(({ keyId, description }) => {
+    const issuer = issuerOf(description);
+    const object = objects.find((each) => placeOf(each) === issuer?.key);
+    // What a deleted object leaves behind is told by its events.
+    if (object === undefined || world.hasMeddled) return [];
+    return isAccounted(object, keyId, issuer?.attempt ?? "") ? [] : [keyId];
+  });
+  return lost.length === 0 ? undefined : `no status accounts for ${lost.join(", ")}`;
+};
+
+function isAccounted({ status }: StoredApiKey, keyId: string, attempt: string): boolean {
+  return (
+    status?.current?.keyId === keyId ||
+    status?.superseded?.some((each) => each.keyId === keyId) === true ||
+    status?.orphaned?.some(
+      (each) => each.keyId === keyId || (each.keyId === undefined && each.attemptId === attempt),
+    ) === true
+  );
+}
+
+const issuesAreBounded: EndCheck = ({ world, epochs, allowance }) => {
+  const issues = world.console.world.keys.size;
+  return issues <= epochs + allowance ? undefined : `${issues} keys, ${epochs + allowance} allowed`;
+};
+
+const accountsAreBounded: EndCheck = ({ world, allowance }) => {
+  const accounts = world.console.world.accounts.size;
+  return accounts <= 1 + allowance ? undefined : `${accounts} service accounts`;
+};
+
+const isQuiet: EndCheck = ({ world, quietSince }) => {
+  const noise = world.journal.calls.find(
+    ({ sentAt, mutating, operation }) =>
+      sentAt > quietSince && mutating && !operation.endsWith(" leases"),
+  );
+  return noise && `${noise.operation} ${noise.target} with nothing to do`;
+};
+
+const secretsAreTidy: EndCheck = ({ world }) => {
+  const staging = world.kube.storage.all.find(({ kind, object }) => {
+    const { name, namespace } = treeAt(object, "metadata");
+    return kind.type.kind === "Secret" && namespace === NAMESPACE && String(name).endsWith("-next");
+  });
+  return staging && "a staging Secret was left behind";
+};
+
+const nothingEscaped: EndCheck = ({ world }) => {
+  const [escaped] = world.escaped;
+  if (escaped !== undefined) return `the operator failed: ${escaped}`;
+  const bug = world.logs.find((line) =>
+    /controller failed|failed unexpectedly|listener failed|goes in circles/.test(line),
+  );
+  return bug?.slice(0, 500);
+};
+
+export const endChecks: Readonly<Record<string, EndCheck>> = {
+  "L1 wish fulfilled": everythingIsReady,
+  "S4 issues": issuesAreBounded,
+  "S4 accounts": accountsAreBounded,
+  "S5 accounting": everyKeyIsAccounted,
+  "S18 quiescence": isQuiet,
+  "staging removed": secretsAreTidy,
+  "no crash": nothingEscaped,
+};

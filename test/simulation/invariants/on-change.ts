@@ -1,0 +1,138 @@
+/** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
+import type { Condition } from "../../../src/api/conditions.ts";
+import type { Change } from "../api-server/storage.ts";
+import { type Tree, treeAt } from "../api-server/tree.ts";
+import type { SimWorld } from "../sim-world.ts";
+import { asApiKey, asSecret, isOurs, isTarget, pairOf, placeOf } from "./view.ts";
+
+export interface ChangeSeen {
+  readonly world: SimWorld;
+  readonly change: Change;
+  readonly byOperator: boolean;
+  /** Key ids that some Secret has held by now. */
+  readonly delivered: ReadonlySet<string>;
+}
+
+export type ChangeCheck = (seen: ChangeSeen) => string | undefined;
+
+function writtenSecret({ change, byOperator }: ChangeSeen) {
+  const isWrite = byOperator && change.kind.type.kind === "Secret" && change.type !== "DELETED";
+  return isWrite ? asSecret(change.object) : undefined;
+}
+
+function changedApiKey({ change }: ChangeSeen) {
+  return change.kind.type.kind === "ApiKey" && change.type === "MODIFIED"
+    ? { old: asApiKey(change.previous ?? {}), now: asApiKey(change.object) }
+    : undefined;
+}
+
+const pairIsOfOneAnswer: ChangeCheck = (seen) => {
+  const secret = writtenSecret(seen);
+  if (secret === undefined || !isTarget(secret)) return undefined;
+  const pair = pairOf(secret);
+  if (pair !== undefined && seen.world.console.world.isPair(pair.keyId, pair.secret))
+    return undefined;
+  return `Secret ${placeOf(secret)} holds no pair of one answer`;
+};
+
+const statusFollowsSecret: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  const keyId = changed?.now.status?.current?.keyId;
+  if (keyId === undefined || seen.delivered.has(keyId)) return undefined;
+  return `status says ${keyId} is current, but no Secret has held it`;
+};
+
+const readyIsVerified: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  if (changed === undefined || !seen.byOperator) return undefined;
+  const { status } = changed.now;
+  const isReady = status?.conditions?.some(
+    ({ type, status: is }) => type === "Ready" && is === "True",
+  );
+  if (!isReady || status?.current?.verifiedAt !== undefined) return undefined;
+  return `${placeOf(changed.now)} is Ready with a key that was never verified`;
+};
+
+const secretIsOurs: ChangeCheck = (seen) => {
+  const secret = writtenSecret(seen);
+  if (secret === undefined) return undefined;
+  const { previous } = seen.change;
+  if (previous !== undefined && !isOurs(asSecret(previous)))
+    return `wrote to the foreign Secret ${placeOf(secret)}`;
+  if (!isOurs(secret)) return `wrote the Secret ${placeOf(secret)} without a label of ours`;
+  return secret.type === "Opaque" ? undefined : `wrote a Secret of type ${secret.type}`;
+};
+
+const secretStaysAtHome: ChangeCheck = (seen) => {
+  const secret = writtenSecret(seen);
+  const owner = secret?.metadata.ownerReferences?.[0];
+  if (secret === undefined || owner === undefined) return undefined;
+  const found = seen.world.kube.storage.all.find(
+    ({ object }) => treeAt(object, "metadata").uid === owner.uid,
+  );
+  const home = found && treeAt(found.object, "metadata").namespace;
+  return home === undefined || home === secret.metadata.namespace
+    ? undefined
+    : `wrote a Secret of ${String(home)} into ${secret.metadata.namespace}`;
+};
+
+const foreignSecretStays: ChangeCheck = ({ change, byOperator }) => {
+  if (!byOperator || change.kind.type.kind !== "Secret" || change.type !== "DELETED")
+    return undefined;
+  const secret = asSecret(change.object);
+  return isOurs(secret) ? undefined : `deleted the foreign Secret ${placeOf(secret)}`;
+};
+
+const observedGenerationRises: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  if (changed === undefined || !seen.byOperator) return undefined;
+  const before = changed.old.status?.observedGeneration ?? 0;
+  const after = changed.now.status?.observedGeneration ?? 0;
+  return after < before ? `observedGeneration fell from ${before} to ${after}` : undefined;
+};
+
+const revisionRises: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  if (changed === undefined || !seen.byOperator) return undefined;
+  const before = changed.old.status?.current?.revision ?? 0;
+  const after = changed.now.status?.current?.revision ?? before;
+  return after < before ? `revision fell from ${before} to ${after}` : undefined;
+};
+
+const timesOfKeyStay: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  const old = changed?.old.status?.current;
+  const now = changed?.now.status?.current;
+  if (old === undefined || now === undefined || old.keyId !== now.keyId) return undefined;
+  return old.issuedAt === now.issuedAt && old.expiresAt === now.expiresAt
+    ? undefined
+    : `issuedAt or expiresAt of ${now.keyId} changed`;
+};
+
+const transitionsAreReal: ChangeCheck = ({ change, byOperator }) => {
+  if (!byOperator || change.previous === undefined) return undefined;
+  const before = conditionsOf(change.previous);
+  const wrong = conditionsOf(change.object).find((now) => {
+    const old = before.find(({ type }) => type === now.type);
+    return old?.status === now.status && old.lastTransitionTime !== now.lastTransitionTime;
+  });
+  return wrong && `lastTransitionTime of ${wrong.type} moved, its status did not`;
+};
+
+function conditionsOf(object: Tree): readonly Condition[] {
+  const { conditions } = treeAt(object, "status");
+  return Array.isArray(conditions) ? (conditions as unknown as readonly Condition[]) : [];
+}
+
+export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
+  "S1 pair": pairIsOfOneAnswer,
+  "S7 order": statusFollowsSecret,
+  "S7 verified": readyIsVerified,
+  "S9 ownership": secretIsOurs,
+  "S9 deletion": foreignSecretStays,
+  "S15 tenancy": secretStaysAtHome,
+  "S16 generation": observedGenerationRises,
+  "S16 revision": revisionRises,
+  "S16 key times": timesOfKeyStay,
+  "S16 transitions": transitionsAreReal,
+};

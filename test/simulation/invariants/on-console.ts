@@ -1,0 +1,69 @@
+/** What must hold of every change at the console. */
+import { DAY } from "../../../src/util/time.ts";
+import type { Change } from "../../iam-server/world.ts";
+import type { SimWorld } from "../sim-world.ts";
+import { accountsOf, apiKeysOf, bindingsOf, issuerOf, placeOf } from "./view.ts";
+
+export type ConsoleCheck = (world: SimWorld, change: Change) => string | undefined;
+
+function issued(world: SimWorld, change: Change) {
+  return change.kind === "keyIssued" ? world.console.world.keys.get(change.keyId) : undefined;
+}
+
+const intentIsAhead: ConsoleCheck = (world, change) => {
+  const key = issued(world, change);
+  if (key === undefined) return undefined;
+  const issuer = issuerOf(key.description);
+  const object = apiKeysOf(world).find((each) => placeOf(each) === issuer?.key);
+  if (object !== undefined && object.status?.attempt?.id === issuer?.attempt) return undefined;
+  // Deleted while the call was under way: nobody is left to announce anything.
+  if (object === undefined || world.hasMeddled) return undefined;
+  return `${key.keyId} was issued without an announced attempt`;
+};
+
+const accountIntentIsAhead: ConsoleCheck = (world, change) => {
+  if (change.kind !== "serviceAccountCreated" || world.hasMeddled) return undefined;
+  return accountsOf(world).some(({ status }) => status?.attempt !== undefined)
+    ? undefined
+    : `${change.saId} was created without an announced attempt`;
+};
+
+const budgetHolds: ConsoleCheck = (world, change) => {
+  const key = issued(world, change);
+  const issuer = key && issuerOf(key.description);
+  if (key === undefined || issuer === undefined) return undefined;
+  const day = [...world.console.world.keys.values()].filter(
+    ({ description, issuedAt }) =>
+      issuerOf(description)?.key === issuer.key && issuedAt > key.issuedAt - DAY,
+  );
+  return day.length <= 4 || world.hasMeddled
+    ? undefined
+    : `${day.length} keys of ${issuer.key} in one day`;
+};
+
+const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
+  if (change.kind !== "bindingsReplaced" || world.hasMeddled) return undefined;
+  const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
+  const wanted = bindingsOf(world)
+    .filter(({ spec, metadata }) => {
+      const isOfIt = spec.serviceAccountRef.name === account?.metadata.name;
+      return isOfIt && metadata.deletionTimestamp === undefined;
+    })
+    .flatMap(({ spec }) => spec.policyIds);
+  const lost = change.before.filter((id) => !change.after.includes(id) && wanted.includes(id));
+  return lost.length === 0 ? undefined : `revoked ${lost.join(", ")}, which a binding wants`;
+};
+
+const nothingForbiddenIsBound: ConsoleCheck = (world, change) => {
+  if (change.kind !== "bindingsReplaced") return undefined;
+  const wrong = change.after.find((id) => world.console.world.policies.get(id)?.kind === "scp");
+  return wrong && `bound ${wrong}, which is of kind scp`;
+};
+
+export const consoleChecks: Readonly<Record<string, ConsoleCheck>> = {
+  "S4 budget": budgetHolds,
+  "S6 intent": intentIsAhead,
+  "S6 intent (account)": accountIntentIsAhead,
+  "S10 completeness": nothingWantedIsRevoked,
+  "S12 scope": nothingForbiddenIsBound,
+};

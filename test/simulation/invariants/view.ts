@@ -1,0 +1,72 @@
+/** The stored objects as the invariants read them. */
+import type { ApiKey } from "../../../src/api/api-key.ts";
+import { annotations, labels } from "../../../src/api/meta.ts";
+import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import {
+  apiKeyType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import type { Secret } from "../../../src/kube/resource-types.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
+import type { Tree } from "../api-server/tree.ts";
+import type { SimWorld } from "../sim-world.ts";
+
+/** Stored objects may lack any part of a status. */
+export type StoredApiKey = ApiKey & { readonly status?: Partial<NonNullable<ApiKey["status"]>> };
+
+export const apiKeysOf = (world: SimWorld) =>
+  world.list(apiKeyType) as unknown as readonly StoredApiKey[];
+export const bindingsOf = (world: SimWorld) =>
+  world.list(policyBindingType) as unknown as readonly PolicyBinding[];
+export const accountsOf = (world: SimWorld) =>
+  world.list(serviceAccountType) as unknown as readonly ServiceAccount[];
+export const secretsOf = (world: SimWorld) =>
+  world.list(secretType) as unknown as readonly Secret[];
+
+export const asApiKey = (object: Tree) => object as unknown as StoredApiKey;
+export const asSecret = (object: Tree) => object as unknown as Secret;
+
+export function isOurs({ metadata }: Secret): boolean {
+  return metadata.labels?.[labels.apiKey] !== undefined;
+}
+
+export function isTarget({ metadata }: Secret): boolean {
+  return metadata.labels?.[labels.role] === "target";
+}
+
+/** The pair that consumers find, by the default entries. */
+export function pairOf({ data = {} }: Secret): { keyId: string; secret: string } | undefined {
+  const { keyId, secret } = data;
+  if (keyId === undefined || secret === undefined) return undefined;
+  return { keyId: text(keyId), secret: text(secret) };
+}
+
+/** Every key id that the Secret says it holds. */
+export function keyIdsIn(secret: Secret): readonly string[] {
+  const noted = secret.metadata.annotations?.[annotations.keyId];
+  const shown = secret.data?.keyId;
+  return [noted, shown === undefined ? undefined : text(shown)].filter((id) => id !== undefined);
+}
+
+export function targetOf(world: SimWorld, apiKey: StoredApiKey): Secret | undefined {
+  const name = apiKey.spec.secret?.name ?? apiKey.metadata.name;
+  return secretsOf(world).find(
+    ({ metadata }) => metadata.name === name && metadata.namespace === apiKey.metadata.namespace,
+  );
+}
+
+/** The object whose attempt issued a key, by the key's description. */
+export function issuerOf(description: string): { key: string; attempt: string } | undefined {
+  const found = /k8s ([^\s#]+)#([-\w]+)/.exec(description);
+  return found === null ? undefined : { key: found[1] ?? "", attempt: found[2] ?? "" };
+}
+
+export function placeOf({ metadata }: { metadata: { namespace?: string; name: string } }): string {
+  return `${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+function text(base64: string): string {
+  return Buffer.from(base64, "base64").toString("utf8");
+}

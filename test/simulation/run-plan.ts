@@ -1,0 +1,65 @@
+/** One scenario under one plan, from the first event to the last check. */
+import { MINUTE } from "../../src/util/time.ts";
+import type { Fault, Plan } from "./faults.ts";
+import { Invariants, type Violation } from "./invariants.ts";
+import type { CallRecord } from "./journal.ts";
+import type { Scenario } from "./scenarios.ts";
+import { type SimOptions, SimWorld } from "./sim-world.ts";
+
+export interface Run {
+  readonly scenario: string;
+  readonly plan: Plan;
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly calls: readonly CallRecord[];
+  readonly events: number;
+  readonly digest: string;
+  /** Whether every fault of the plan has struck. */
+  readonly isComplete: boolean;
+  readonly world: SimWorld;
+}
+
+const QUIET_MS = 8 * MINUTE;
+
+export async function runPlan(
+  scenario: Scenario,
+  plan: Plan,
+  options: Omit<SimOptions, "plan" | "flags">,
+): Promise<Run> {
+  const world = new SimWorld({ ...options, plan, flags: scenario.flags });
+  const invariants = new Invariants(world);
+  await scenario.play(world);
+  await world.kernel.advance(scenario.settleMs);
+  const quietSince = world.kernel.elapsed;
+  await world.kernel.advance(QUIET_MS);
+  const { epochs } = scenario;
+  invariants.checkEnd({ epochs, allowance: allowanceOf(world), quietSince });
+  const { kernel, journal, faults } = world;
+  return {
+    scenario: scenario.name,
+    plan,
+    seed: options.seed,
+    violations: invariants.violations,
+    calls: journal.calls,
+    events: kernel.events,
+    digest: kernel.digest,
+    isComplete: faults.struck.size === plan.faults.length,
+    world,
+  };
+}
+
+/** What the faults that struck may cost in keys. */
+function allowanceOf({ crashes, faults, journal }: SimWorld): number {
+  const lost = journal.calls.filter(
+    ({ operation, fault, committedAt }) =>
+      fault !== undefined && committedAt !== undefined && LOSABLE.has(operation),
+  ).length;
+  return crashes + lost + [...faults.struck].filter(costsKey).length;
+}
+
+const LOSABLE = new Set(["issueKey", "createServiceAccount"]);
+const COSTLY = new Set(["DeleteSecret", "EditSecret", "RecreateObject", "DeleteObject"]);
+
+function costsKey(fault: Fault): boolean {
+  return fault.on === "world" && COSTLY.has(fault.event.kind);
+}
