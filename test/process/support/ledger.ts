@@ -1,0 +1,103 @@
+/** What became of every key: the console's books against what the ApiKeys and their Secrets say. */
+import type { ApiKey } from "../../../src/api/api-key.ts";
+import { isTrue } from "../../../src/api/conditions.ts";
+import { apiKeyType, secretType } from "../../../src/controllers/resource-types.ts";
+import type { KubeClient } from "../../../src/kube/client.ts";
+import type { IamServer } from "../../iam-server/server.ts";
+
+export interface Stock {
+  readonly objects: number;
+  readonly ready: number;
+  /** Keys that the console has issued. */
+  readonly issued: number;
+  /** Issued keys that no status lists. Must be empty. */
+  readonly unaccounted: readonly string[];
+  /** Objects that are not where they should be, and why. Must be empty at the end. */
+  readonly stuck: readonly string[];
+  /** Issued keys beyond those in use and those that a rotation has superseded. */
+  readonly surplus: number;
+  /** Keys that the objects report as lost. */
+  readonly orphaned: number;
+  /** Keys reported as lost that the console never issued or that somebody uses. Must be empty. */
+  readonly falseOrphans: readonly string[];
+  /** Attempts with more than one key. Must be empty. */
+  readonly doubled: readonly string[];
+  readonly keyIdsOf: ReadonlyMap<string, KeysOf>;
+}
+
+export interface KeysOf {
+  readonly current: string | undefined;
+  readonly superseded: readonly string[];
+  readonly orphaned: readonly string[];
+}
+
+export async function takeStock(
+  kube: KubeClient,
+  iam: IamServer,
+  namespace: string,
+): Promise<Stock> {
+  const [objects, secrets] = await Promise.all([
+    kube.list(apiKeyType, { namespace }),
+    kube.list(secretType, { namespace }),
+  ]);
+  const secretsByName = new Map(secrets.map((secret) => [secret.metadata.name, secret.data ?? {}]));
+  const keyIdsOf = new Map(objects.map((object) => [object.metadata.name, keysOf(object)]));
+  const uses = [...keyIdsOf.values()];
+  const inUse = new Set(uses.flatMap(({ current, superseded }) => [current, ...superseded]));
+  const lost = uses.flatMap(({ orphaned }) => orphaned);
+  const issued = [...iam.world.keys.values()];
+  const reported = new Set(lost);
+  const attempts = issued.map(({ description }) => /#([^)\s]+)/.exec(description)?.[1] ?? "?");
+  return {
+    objects: objects.length,
+    ready: objects.filter(({ status }) => isTrue(status?.conditions, "Ready")).length,
+    issued: issued.length,
+    unaccounted: issued
+      .map(({ keyId }) => keyId)
+      .filter((keyId) => !inUse.has(keyId) && !reported.has(keyId)),
+    stuck: objects.flatMap((object) => {
+      const why = whyStuck(object, secretsByName, iam);
+      return why === undefined ? [] : [`${object.metadata.name}: ${why}`];
+    }),
+    surplus: issued.filter(({ keyId }) => !inUse.has(keyId)).length,
+    orphaned: lost.length,
+    falseOrphans: lost.filter((keyId) => !iam.world.keys.has(keyId) || inUse.has(keyId)),
+    doubled: attempts.filter((attempt, index) => attempts.indexOf(attempt) !== index),
+    keyIdsOf,
+  };
+}
+
+/** Whether no key is left unaccounted for, no object stuck and nothing reported that is not so. */
+export function isInOrder(stock: Stock): boolean {
+  const { unaccounted, stuck, falseOrphans, doubled } = stock;
+  return [unaccounted, stuck, falseOrphans, doubled].every((list) => list.length === 0);
+}
+
+function keysOf({ status }: ApiKey): KeysOf {
+  return {
+    current: status?.current?.keyId,
+    superseded: (status?.superseded ?? []).map(({ keyId }) => keyId),
+    orphaned: (status?.orphaned ?? []).map(({ keyId }) => keyId ?? "unknown"),
+  };
+}
+
+function whyStuck(
+  { metadata: { name, generation }, status }: ApiKey,
+  secrets: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  { world }: IamServer,
+): string | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status !== "True") return `not ready: ${ready?.reason} ${ready?.message ?? ""}`;
+  if (status?.observedGeneration !== generation) return "an old generation";
+  if (status?.attempt !== undefined) return `attempt ${status.attempt.id} is open`;
+  if (secrets.has(`${name}-next`)) return "its staging Secret is left";
+  const data = secrets.get(name);
+  const [keyId, secret] = [text(data?.keyId), text(data?.secret)];
+  if (keyId !== status?.current?.keyId) return "Secret and status name different keys";
+  if (!world.isPair(keyId, secret)) return "the Secret holds no pair";
+  return world.whyKeyIsRefused(keyId);
+}
+
+function text(value = ""): string {
+  return Buffer.from(value, "base64").toString();
+}

@@ -1,0 +1,161 @@
+/** The operator as its users run it: a process of its own, with everything it says kept. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { freePorts } from "../../cluster/ports.ts";
+import { until } from "./until.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const SOURCE = join(ROOT, "src/main.ts");
+export const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
+
+let program = SOURCE;
+
+/**
+ * From now on starts a copy of the bundle, which a build during the run does not pull away. Answers whether
+ * there is a bundle that is not older than the sources; otherwise the sources are run.
+ */
+export function preferBundle(directory: string): boolean {
+  if (!existsSync(BUNDLE) || statSync(BUNDLE).mtimeMs < newestSource()) return false;
+  for (const file of readdirSync(dirname(BUNDLE)))
+    if (file.endsWith(".mjs")) copyFileSync(join(dirname(BUNDLE), file), join(directory, file));
+  program = join(directory, basename(BUNDLE));
+  return true;
+}
+
+function newestSource(): number {
+  return readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+    .map((file) => statSync(join(ROOT, "src", file)).mtimeMs)
+    .reduce((a, b) => Math.max(a, b), 0);
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface LogLine {
+  readonly msg?: string;
+  readonly level?: unknown;
+  readonly [field: string]: unknown;
+}
+
+export interface OperatorProcess {
+  readonly pid: number;
+  readonly exit: Promise<Exit>;
+  readonly isRunning: boolean;
+  /** Everything that was printed. */
+  output(): string;
+  /** Lines of standard output that are JSON. */
+  log(): readonly LogLine[];
+  /** Answers of the HTTP servers; rejects where nobody listens. */
+  get(path: "/healthz" | "/readyz" | "/metrics"): Promise<{ status: number; text: string }>;
+  untilReady(timeoutMs?: number): Promise<void>;
+  /** Whether it holds the lease, as its metrics say. */
+  leads(): Promise<boolean>;
+  signal(name: NodeJS.Signals): void;
+  /** As `kill -9`; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** As `kill`; resolves with the exit. */
+  stop(): Promise<Exit>;
+}
+
+const living = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of living) child.kill("SIGKILL");
+});
+
+export interface StartOptions {
+  readonly kubeconfig: string;
+  readonly args?: readonly string[];
+  readonly nodeArgs?: readonly string[];
+}
+
+export async function startOperator(options: StartOptions): Promise<OperatorProcess> {
+  const [metricsPort, probePort] = await freePorts(2);
+  const flags = [
+    `--kubeconfig=${options.kubeconfig}`,
+    `--metrics-address=127.0.0.1:${metricsPort}`,
+    `--probe-address=127.0.0.1:${probePort}`,
+    ...(options.args ?? []),
+  ];
+  const { child, output, exit } = run(flags, options.nodeArgs);
+  const get: OperatorProcess["get"] = async (path) => {
+    const port = path === "/metrics" ? metricsPort : probePort;
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      signal: AbortSignal.timeout(5_000),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  return {
+    pid: child.pid ?? 0,
+    exit,
+    get isRunning() {
+      return living.has(child);
+    },
+    output,
+    log: () => toLines(output()),
+    get,
+    untilReady: (timeoutMs) =>
+      until(
+        () => `the operator to be ready\n${output().slice(-2_000)}`,
+        async () => {
+          if (!living.has(child)) throw new Error(`the operator ended:\n${output().slice(-2_000)}`);
+          return (await get("/readyz").catch(() => undefined))?.status === 200;
+        },
+        timeoutMs,
+        20,
+      ),
+    async leads() {
+      const page = await get("/metrics").catch(() => undefined);
+      return /^leader_election_master_status\{[^}]*\} 1$/m.test(page?.text ?? "");
+    },
+    signal: (name) => void child.kill(name),
+    async kill() {
+      child.kill("SIGKILL");
+      await exit;
+    },
+    stop() {
+      child.kill("SIGTERM");
+      return exit;
+    },
+  };
+}
+
+/** Runs the operator to its end. */
+export async function runOperator(args: readonly string[]): Promise<Exit & { output: string }> {
+  const { exit, output } = run(args);
+  return { ...(await exit), output: output() };
+}
+
+function run(args: readonly string[], nodeArgs: readonly string[] = []) {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, [...nodeArgs, program, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH, HOME },
+  });
+  living.add(child);
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => chunks.push(text));
+  }
+  const exit = new Promise<Exit>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => {
+      living.delete(child);
+      resolve({ code, signal });
+    });
+  });
+  return { child, exit, output: () => chunks.join("") };
+}
+
+function toLines(text: string): readonly LogLine[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line) as LogLine];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,266 @@
+/** Real servers for operator processes: a control plane with the CRDs and rights, and namespaces to work in. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { createKubectl, type Kubectl } from "../../../scripts/demo/kubectl.ts";
+import { GROUP, VERSION } from "../../../src/api/meta.ts";
+import {
+  apiKeyType,
+  connectionType,
+  namespaceType,
+  secretType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import type { KubeClient } from "../../../src/kube/client.ts";
+import { loadKubeEndpoint } from "../../../src/kube/config.ts";
+import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
+import { leaseType } from "../../../src/kube/leader-election.ts";
+import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
+import { createKubeTransport } from "../../../src/kube/transport.ts";
+import { systemClock } from "../../../src/util/time.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../../iam-server/server.ts";
+import { type Gate, openGate } from "./gate.ts";
+import { type OperatorProcess, type StartOptions, startOperator } from "./program.ts";
+import { until } from "./until.ts";
+
+export const ROOT = join(import.meta.dirname, "../../..");
+export const SYSTEM = "iam-operator-system";
+
+export interface Rig {
+  readonly cluster: ControlPlane;
+  readonly kubectl: Kubectl;
+  /** With every right. */
+  readonly kube: KubeClient;
+  /** A namespace with a console of its own, a Connection to it, and a lease for its operators. */
+  openPlace(options?: PlaceOptions): Promise<Place>;
+  close(): Promise<void>;
+}
+
+export interface PlaceOptions {
+  readonly latencyMs?: number;
+  /** Calls to the console at once. */
+  readonly concurrency?: number;
+}
+
+/** Where operators of a test work, apart from those of any other test. */
+export interface Place {
+  readonly namespace: string;
+  readonly iam: IamServer;
+  /** Everything it says is kept in `outputs`. */
+  start(options?: Partial<StartOptions> & { readonly via?: Gate }): Promise<OperatorProcess>;
+  openGate(): Promise<Gate>;
+  createAccounts(names: readonly string[]): Promise<void>;
+  createKeys(keys: readonly KeySpec[]): Promise<void>;
+  /** Who holds the lease; empty after a release. */
+  leaseHolder(): Promise<string | undefined>;
+  saIdOf(account: string): Promise<string>;
+  outputs(): Readonly<Record<string, string>>;
+  secrets(): readonly string[];
+}
+
+export interface KeySpec {
+  readonly name: string;
+  readonly account: string;
+  readonly spec?: object;
+}
+
+const roleType: ResourceType = rbac("roles", "Role");
+const roleBindingType: ResourceType = rbac("rolebindings", "RoleBinding");
+
+function rbac(plural: string, kind: string): ResourceType {
+  return { group: "rbac.authorization.k8s.io", version: "v1", plural, kind, namespaced: true };
+}
+
+export async function openRig(onProgress?: (line: string) => void): Promise<Rig> {
+  const cluster = await startControlPlane(onProgress === undefined ? {} : { onProgress });
+  const closers: (() => Promise<unknown>)[] = [() => cluster.stop()];
+  const close = async () => {
+    for (const one of closers.splice(0).reverse()) await one();
+  };
+  try {
+    const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
+    await install(kubectl);
+    await cluster.restartControllerManager();
+    const { kube, closeClient } = await connectAs(cluster.kubeconfig);
+    closers.push(closeClient);
+    return {
+      cluster,
+      kubectl,
+      kube,
+      close,
+      openPlace: (options = {}) => openPlace({ cluster, kube, closers }, options),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function install(kubectl: Kubectl): Promise<void> {
+  await kubectl(["apply", "--server-side", "-f", join(ROOT, "crds")]);
+  await kubectl(["create", "namespace", SYSTEM]);
+  await kubectl(["apply", "-f", join(ROOT, "deploy/rbac")]);
+  const binding = ["create", "clusterrolebinding", "op", "--clusterrole=iam-operator"];
+  await kubectl([...binding, "--user=operator"]);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+}
+
+/** A client as whoever the kubeconfig names. */
+export async function connectAs(kubeconfig: string, connections = 32) {
+  const endpoint = await loadKubeEndpoint({ kubeconfig, clock: systemClock });
+  const transport = createKubeTransport({ endpoint, clock: systemClock, connections });
+  const kube = createKubeClient({
+    baseUrl: endpoint.server,
+    send: transport.send,
+    clock: systemClock,
+    userAgent: "test",
+    fieldManager: "test",
+  });
+  return { kube, closeClient: () => transport.close() };
+}
+
+interface Ground {
+  readonly cluster: ControlPlane;
+  readonly kube: KubeClient;
+  readonly closers: (() => Promise<unknown>)[];
+}
+
+async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> {
+  const { cluster, kube, closers } = ground;
+  const namespace = `p-${randomBytes(4).toString("hex")}`;
+  const iam = await startIamServer({ latencyMs: options.latencyMs ?? 0 });
+  closers.push(() => iam.close());
+  await kube.create(namespaceType, object("v1", "Namespace", undefined, namespace));
+  await grantLease(kube, namespace);
+  await connect(kube, namespace, iam, options.concurrency ?? 64);
+  const started: OperatorProcess[] = [];
+  const operatorConfig = cluster.kubeconfigFor("operator");
+  return {
+    namespace,
+    iam,
+    async start({ via, args = [], ...rest } = {}) {
+      const operator = await startOperator({
+        kubeconfig: via?.kubeconfig ?? operatorConfig,
+        ...rest,
+        args: [`--namespaces=${namespace}`, `--operator-namespace=${namespace}`, ...args],
+      });
+      started.push(operator);
+      closers.push(() => operator.kill());
+      return operator;
+    },
+    async openGate() {
+      const { url, caFile, directory } = cluster;
+      const gate = await openGate({ url, caFile, directory, kubeconfig: operatorConfig });
+      closers.push(() => gate.close());
+      return gate;
+    },
+    async createAccounts(names) {
+      await inParallel(names, 16, (name) =>
+        kube.create(serviceAccountType, {
+          ...ours("ServiceAccount", namespace, name),
+          spec: { connectionRef: { kind: "Connection", name: "console" } },
+        } as never),
+      );
+    },
+    async createKeys(keys) {
+      await inParallel(keys, 16, ({ name, account, spec }) =>
+        kube.create(apiKeyType, {
+          ...ours("ApiKey", namespace, name),
+          spec: { serviceAccountRef: { name: account }, ...spec },
+        } as never),
+      );
+    },
+    async leaseHolder() {
+      const lease = await kube.get(leaseType, { namespace, name: "iam-operator" });
+      return lease?.spec?.holderIdentity;
+    },
+    async saIdOf(name) {
+      let saId: string | undefined;
+      await until(`ServiceAccount ${name} to have an id`, async () => {
+        const account = await kube.get(serviceAccountType, { namespace, name });
+        saId = account?.status?.saId;
+        return saId !== undefined;
+      });
+      return saId ?? "";
+    },
+    outputs: () =>
+      Object.fromEntries(started.map((operator) => [`process ${operator.pid}`, operator.output()])),
+    secrets: () => [...iam.world.issuedSecrets(), DEFAULT_CREDENTIALS.password],
+  };
+}
+
+async function grantLease(kube: KubeClient, namespace: string): Promise<void> {
+  const name = "iam-operator";
+  const apiGroup = "rbac.authorization.k8s.io";
+  await kube.create(roleType, {
+    ...object(`${apiGroup}/v1`, "Role", namespace, name),
+    rules: [
+      {
+        apiGroups: ["coordination.k8s.io"],
+        resources: ["leases"],
+        verbs: ["get", "create", "update"],
+      },
+    ],
+  } as KubeObject);
+  await kube.create(roleBindingType, {
+    ...object(`${apiGroup}/v1`, "RoleBinding", namespace, name),
+    roleRef: { apiGroup, kind: "Role", name },
+    subjects: [{ apiGroup, kind: "User", name: "operator" }],
+  } as KubeObject);
+}
+
+async function connect(
+  kube: KubeClient,
+  namespace: string,
+  iam: IamServer,
+  concurrency: number,
+): Promise<void> {
+  const { username, password, domain } = DEFAULT_CREDENTIALS;
+  await kube.create(secretType, {
+    ...object("v1", "Secret", namespace, "console-login"),
+    stringData: { username, password, domain },
+  } as KubeObject);
+  await kube.create(connectionType, {
+    ...ours("Connection", namespace, "console"),
+    spec: {
+      baseUrl: iam.url,
+      insecureHttp: true,
+      orgId: "org-1",
+      projectId: "prj-1",
+      domainName: "acme",
+      credentials: { login: { secretRef: { name: "console-login" } } },
+      limits: { requestsPerSecond: 1_000, burst: 10_000, concurrency },
+    },
+  } as never);
+}
+
+function ours(kind: string, namespace: string, name: string) {
+  return object(`${GROUP}/${VERSION}`, kind, namespace, name);
+}
+
+function object(
+  apiVersion: string,
+  kind: string,
+  namespace: string | undefined,
+  name: string,
+): KubeObject {
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  } as KubeObject;
+}
+
+/** Does the same with many things, so many at once. */
+export async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const rest = items.values();
+  const lane = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+}
