@@ -2,23 +2,13 @@
 import type { Registry } from "prom-client";
 import { FIELD_MANAGER } from "./api/meta.ts";
 import type { Config } from "./config.ts";
-import { readPair } from "./controllers/api-key/read-pair.ts";
-import { type ApiKeyOptions, createApiKeyReconciler } from "./controllers/api-key/reconcile.ts";
+import type { ApiKeyController, ApiKeyOptions } from "./controllers/api-key/reconcile.ts";
 import { createConnections } from "./controllers/connection/connections.ts";
-import {
-  createClusterConnectionReconciler,
-  createConnectionReconciler,
-} from "./controllers/connection/reconcile.ts";
 import type { Context } from "./controllers/context.ts";
-import { errorPolicy } from "./controllers/error-policy.ts";
-import { createAccountStore } from "./controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "./controllers/policy-binding/reconcile.ts";
-import { createQuotaExportReconciler } from "./controllers/quota-export/reconcile.ts";
-import { createServiceAccountReconciler } from "./controllers/service-account/reconcile.ts";
-import { createIamClient } from "./iam/console-client.ts";
-import { createEventWriter } from "./kube/event-writer.ts";
+import { type ControllerSet, createControllers } from "./controllers.ts";
+import { createIamClient, type IamObserver } from "./iam/console-client.ts";
+import { createEventWriter, type EventWriter } from "./kube/event-writer.ts";
 import { createKubeClient } from "./kube/http-kube-client.ts";
-import { parseLabelSelector } from "./kube/label-selector.ts";
 import {
   createLeaderElection,
   type LeaderElection,
@@ -26,11 +16,7 @@ import {
   type LeaseTimings,
   noElection,
 } from "./kube/leader-election.ts";
-import { type KubeObject, parseKey } from "./kube/resource.ts";
 import { createMetrics, type Metrics } from "./observability/metrics.ts";
-import { createRelations } from "./relations.ts";
-import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
-import type { Reconcile } from "./runtime/result.ts";
 import { createViews } from "./stores.ts";
 import type { OpenStream, SendHttp } from "./util/http.ts";
 import type { Log } from "./util/log.ts";
@@ -109,14 +95,8 @@ export function createOperator(options: OperatorOptions): Operator {
         clock,
         random,
         beforeMutation,
+        observer: observeConsole(metrics),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
-        observer: {
-          onRequest: (operation, code, seconds) => {
-            metrics.iamRequests.inc({ operation, code });
-            metrics.iamRequestDuration.observe({ operation }, seconds);
-          },
-          onLogin: (result) => metrics.logins.inc({ result }),
-        },
       }),
   });
   const context: Context = {
@@ -129,46 +109,63 @@ export function createOperator(options: OperatorOptions): Operator {
     clock,
     random,
   };
-  const { controllers, apiKeys } = createControllers(options, context, connections);
-
-  const work = async (signal: AbortSignal): Promise<LeadershipEnd> => {
-    const following = new AbortController();
-    const followed = views.follow(following.signal);
-    const electing = new AbortController();
-    const running = new AbortController();
-    signal.addEventListener(
-      "abort",
-      () => void stopWork().finally(() => electing.abort(signal.reason)),
-      { once: true },
-    );
-    const stopWork = async () => {
-      log.info({}, "stopping");
-      running.abort(signal.reason);
-      const deadline = clock.monotonic() + config.shutdownGrace;
-      await Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
-      await savePairs(apiKeys, deadline, options);
-      await events.flush(2 * SECOND);
-    };
-    const end = await election.run({
-      signal: electing.signal,
-      onStartedLeading: () => {
-        for (const controller of controllers) controller.start(running.signal);
-      },
-    });
-    running.abort();
-    following.abort();
-    await Promise.all([followed, connections.close()]);
-    return end;
-  };
-
+  const set = createControllers(context, connections, config, options.timing);
   return {
     metrics,
     notReady: () => (views.synced ? undefined : "caches are not synced"),
     notAlive: () => {
-      const hanging = controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
+      const hanging = set.controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
       return hanging && `no pass of ${hanging.name} has ended for too long`;
     },
-    run: (signal) => (signal.aborted ? Promise.resolve("Stopped") : work(signal)),
+    run: async (signal) => {
+      const following = new AbortController();
+      const followed = views.follow(following.signal);
+      const end = await lead(election, signal, set, events, options);
+      following.abort();
+      await Promise.all([followed, connections.close()]);
+      return end;
+    },
+  };
+}
+
+/** Works while the lease is held. The lease is kept until everything under way has come to its end. */
+async function lead(
+  election: LeaderElection,
+  signal: AbortSignal,
+  { controllers, apiKeys }: ControllerSet,
+  events: EventWriter,
+  { clock, config, log }: OperatorOptions,
+): Promise<LeadershipEnd> {
+  const electing = new AbortController();
+  const working = new AbortController();
+  const stop = async () => {
+    log.info({}, "stopping");
+    working.abort(signal.reason);
+    const deadline = clock.monotonic() + config.shutdownGrace;
+    await Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
+    await savePairs(apiKeys, deadline, clock, log);
+    await events.flush(2 * SECOND);
+    electing.abort(signal.reason);
+  };
+  if (signal.aborted) return "Stopped";
+  signal.addEventListener("abort", () => void stop(), { once: true });
+  const end = await election.run({
+    signal: electing.signal,
+    onStartedLeading: () => {
+      for (const controller of controllers) controller.start(working.signal);
+    },
+  });
+  working.abort();
+  return end;
+}
+
+function observeConsole(metrics: Metrics): IamObserver {
+  return {
+    onRequest: (operation, code, seconds) => {
+      metrics.iamRequests.inc({ operation, code });
+      metrics.iamRequestDuration.observe({ operation }, seconds);
+    },
+    onLogin: (result) => metrics.logins.inc({ result }),
   };
 }
 
@@ -213,100 +210,12 @@ function leaseName(selector: string): string {
   return suffix === "" ? "iam-operator" : `iam-operator-${suffix}`.slice(0, 200);
 }
 
-function createControllers(
-  { config, clock, random, log, timing }: OperatorOptions,
-  context: Context,
-  registry: ReturnType<typeof createConnections>,
-) {
-  const { stores, metrics } = context;
-  const relations = createRelations(stores, registry.sessions);
-  const few = Math.ceil(config.concurrency / 4);
-  const selects = parseLabelSelector(config.selector) ?? (() => true);
-  const controller = <T extends KubeObject>(
-    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "relations"> &
-      Partial<ControllerOptions<T>>,
-  ): Controller =>
-    createController({
-      needs: Object.values(stores),
-      concurrency: few,
-      errorPolicy,
-      clock,
-      random,
-      log,
-      metrics,
-      ...part,
-    });
-  /** Objects of other operators' shares are left alone. */
-  const ours = <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
-    config.selector === ""
-      ? reconcile
-      : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
-
-  const deps = { registry, operatorNamespace: config.operatorNamespace };
-  const clusterConnections = createClusterConnectionReconciler(context, deps);
-  const connections = createConnectionReconciler(context, deps);
-  const serviceAccounts = createServiceAccountReconciler(context);
-  const accountBindings = createAccountBindingsReconciler(context);
-  const apiKeys = createApiKeyReconciler(context, {
-    wake: (key) => apiKeyController.enqueue(parseKey(key)),
-    timing: { secretCheckMs: config.secretCheckInterval, ...timing },
-  });
-  const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
-    readPair(context, apiKey, signal),
-  );
-  const apiKeyController = controller({
-    name: "ApiKey",
-    store: stores.apiKeys,
-    reconcile: ours(apiKeys.reconcile),
-    onGone: apiKeys.onGone,
-    relations: relations.apiKeys,
-    concurrency: config.concurrency,
-  });
-  const controllers = [
-    controller({
-      name: "ClusterConnection",
-      store: stores.clusterConnections,
-      ...clusterConnections,
-      relations: relations.clusterConnections,
-    }),
-    controller({
-      name: "Connection",
-      store: stores.connections,
-      ...connections,
-      relations: relations.connections,
-    }),
-    controller({
-      name: "ServiceAccount",
-      store: stores.serviceAccounts,
-      reconcile: ours(serviceAccounts.reconcile),
-      onGone: serviceAccounts.onGone,
-      relations: relations.serviceAccounts,
-    }),
-    controller({
-      name: "PolicyBinding",
-      store: createAccountStore(stores),
-      reconcile: accountBindings.reconcile,
-      onGone: accountBindings.forget,
-      relations: relations.accountBindings,
-      predicate: () => true,
-    }),
-    apiKeyController,
-    controller({
-      name: "ResourceQuotaExport",
-      store: stores.resourceQuotaExports,
-      reconcile: ours(quotaExports.reconcile),
-      onGone: quotaExports.forget,
-      relations: relations.resourceQuotaExports,
-    }),
-  ];
-  return { controllers, apiKeys };
-}
-
 /** The last chance of pairs that could not be written yet. */
 async function savePairs(
-  apiKeys: ReturnType<typeof createApiKeyReconciler>,
+  apiKeys: ApiKeyController,
   deadline: number,
-  { clock, log }: OperatorOptions,
+  clock: Clock,
+  log: Log,
 ): Promise<void> {
   while (apiKeys.unsavedPairs > 0 && clock.monotonic() < deadline) {
     try {

@@ -50,11 +50,9 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
     const { seen, client } = await observe(object, parsed.spec, context, memory, pass.signal);
     const around = { context, client, memory, turn, timing, signal: pass.signal };
     try {
-      const { result } =
-        seen.self.deletingSince === undefined
-          ? await keep(seen, around)
-          : await letGo(seen, around);
-      return result;
+      return seen.self.deletingSince === undefined
+        ? await keep(seen, around)
+        : await letGo(seen, around);
     } finally {
       if (seen.account.kind === "Ready") turn.release(seen.account.saId, keyText({ ...seen.self }));
     }
@@ -76,12 +74,8 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
   };
 }
 
-interface Passed {
-  readonly result: Result;
-}
-
 /** Brings the object as far as it can get, then says in its status how far that is. */
-async function keep(first: Observed, around: Surroundings): Promise<Passed> {
+async function keep(first: Observed, around: Surroundings): Promise<Result> {
   let seen = first;
   try {
     for (let step = 0; step < MAX_STEPS; step += 1) {
@@ -98,14 +92,14 @@ async function keep(first: Observed, around: Surroundings): Promise<Passed> {
   }
 }
 
-async function letGo(first: Observed, around: Surroundings): Promise<Passed> {
+async function letGo(first: Observed, around: Surroundings): Promise<Result> {
   let seen = first;
   try {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = planDeletion(seen, momentOf(around), around.timing);
       if (action.kind === "LetGo") return await release(seen, around);
       if (action.kind === "Rest")
-        return seen.self.hasFinalizer ? await report(seen, action, around) : { result: {} };
+        return seen.self.hasFinalizer ? await report(seen, action, around) : {};
       seen =
         action.kind === "DeleteTarget"
           ? await deleteSecret(seen, "target", around)
@@ -119,7 +113,7 @@ async function letGo(first: Observed, around: Surroundings): Promise<Passed> {
 }
 
 /** The object may go: says which keys stay alive at the console, then takes the finalizer away. */
-async function release(seen: Observed, around: Surroundings): Promise<Passed> {
+async function release(seen: Observed, around: Surroundings): Promise<Result> {
   const { state, self } = seen;
   const { now } = momentOf(around);
   const alive = [
@@ -150,17 +144,17 @@ async function release(seen: Observed, around: Surroundings): Promise<Passed> {
     rejection: undefined,
     triedAt: undefined,
   });
-  return { result: {} };
+  return {};
 }
 
-async function report(seen: Observed, rest: Rest, around: Surroundings): Promise<Passed> {
+async function report(seen: Observed, rest: Rest, around: Surroundings): Promise<Result> {
   const recorded = await record(seen, rest, around);
   announce(seen, recorded, around);
   publish(recorded, around);
   const { now } = momentOf(around);
   const check = around.timing.secretCheckMs * (0.9 + 0.2 * stableFraction(seen.self.uid, "check"));
   const waits = [rest.afterMs ?? Number.POSITIVE_INFINITY, nextLookMs(recorded, now), check];
-  return { result: { requeueAfterMs: Math.max(Math.min(...waits), 0) } };
+  return { requeueAfterMs: Math.max(Math.min(...waits), 0) };
 }
 
 /** Says what went wrong. A status that cannot be written must not hide the failure itself. */

@@ -1,0 +1,120 @@
+/** Every controller with its store, its relations and its share of the work. */
+import type { Config } from "./config.ts";
+import { readPair } from "./controllers/api-key/read-pair.ts";
+import {
+  type ApiKeyController,
+  type ApiKeyOptions,
+  createApiKeyReconciler,
+} from "./controllers/api-key/reconcile.ts";
+import type { ConnectionRegistry } from "./controllers/connection/connections.ts";
+import {
+  createClusterConnectionReconciler,
+  createConnectionReconciler,
+} from "./controllers/connection/reconcile.ts";
+import type { Context } from "./controllers/context.ts";
+import { errorPolicy } from "./controllers/error-policy.ts";
+import { createAccountStore } from "./controllers/policy-binding/account-store.ts";
+import { createAccountBindingsReconciler } from "./controllers/policy-binding/reconcile.ts";
+import { createQuotaExportReconciler } from "./controllers/quota-export/reconcile.ts";
+import { createServiceAccountReconciler } from "./controllers/service-account/reconcile.ts";
+import { parseLabelSelector } from "./kube/label-selector.ts";
+import { type KubeObject, parseKey } from "./kube/resource.ts";
+import { createRelations } from "./relations.ts";
+import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
+import type { Reconcile } from "./runtime/result.ts";
+
+export interface ControllerSet {
+  readonly controllers: readonly Controller[];
+  readonly apiKeys: ApiKeyController;
+}
+
+/** Puts a queue and workers in front of every reconciler. */
+export function createControllers(
+  context: Context,
+  registry: ConnectionRegistry,
+  config: Config,
+  timing: ApiKeyOptions["timing"],
+): ControllerSet {
+  const { stores, metrics, clock, random, log } = context;
+  const relations = createRelations(stores, registry.sessions);
+  const few = Math.ceil(config.concurrency / 4);
+  const selects = parseLabelSelector(config.selector) ?? (() => true);
+  const controller = <T extends KubeObject>(
+    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "relations"> &
+      Partial<ControllerOptions<T>>,
+  ): Controller =>
+    createController({
+      needs: Object.values(stores),
+      concurrency: few,
+      errorPolicy,
+      clock,
+      random,
+      log,
+      metrics,
+      ...part,
+    });
+  /** Objects of other operators' shares are left alone. */
+  const ours = <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
+    config.selector === ""
+      ? reconcile
+      : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
+
+  const deps = { registry, operatorNamespace: config.operatorNamespace };
+  const clusterConnections = createClusterConnectionReconciler(context, deps);
+  const connections = createConnectionReconciler(context, deps);
+  const serviceAccounts = createServiceAccountReconciler(context);
+  const accountBindings = createAccountBindingsReconciler(context);
+  const apiKeys = createApiKeyReconciler(context, {
+    wake: (key) => apiKeyController.enqueue(parseKey(key)),
+    timing: { secretCheckMs: config.secretCheckInterval, ...timing },
+  });
+  const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
+    readPair(context, apiKey, signal),
+  );
+  const apiKeyController = controller({
+    name: "ApiKey",
+    store: stores.apiKeys,
+    reconcile: ours(apiKeys.reconcile),
+    onGone: apiKeys.onGone,
+    relations: relations.apiKeys,
+    concurrency: config.concurrency,
+  });
+  const controllers = [
+    controller({
+      name: "ClusterConnection",
+      store: stores.clusterConnections,
+      ...clusterConnections,
+      relations: relations.clusterConnections,
+    }),
+    controller({
+      name: "Connection",
+      store: stores.connections,
+      ...connections,
+      relations: relations.connections,
+    }),
+    controller({
+      name: "ServiceAccount",
+      store: stores.serviceAccounts,
+      reconcile: ours(serviceAccounts.reconcile),
+      onGone: serviceAccounts.onGone,
+      relations: relations.serviceAccounts,
+    }),
+    controller({
+      name: "PolicyBinding",
+      store: createAccountStore(stores),
+      reconcile: accountBindings.reconcile,
+      onGone: accountBindings.forget,
+      relations: relations.accountBindings,
+      predicate: () => true,
+    }),
+    apiKeyController,
+    controller({
+      name: "ResourceQuotaExport",
+      store: stores.resourceQuotaExports,
+      reconcile: ours(quotaExports.reconcile),
+      onGone: quotaExports.forget,
+      relations: relations.resourceQuotaExports,
+    }),
+  ];
+  return { controllers, apiKeys };
+}
