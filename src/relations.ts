@@ -1,7 +1,8 @@
 /** Which change wakes which other objects. */
 import { isDeepStrictEqual } from "node:util";
+import type { ApiKey } from "./api/api-key.ts";
 import { isTrue } from "./api/conditions.ts";
-import type { ServiceAccount } from "./api/service-account.ts";
+import type { ServiceAccount, ServiceAccountStatus } from "./api/service-account.ts";
 import type { Sessions } from "./controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "./controllers/connection-key.ts";
 import { indexes, type Stores } from "./controllers/context.ts";
@@ -66,8 +67,8 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
     serviceAccounts: [
       ...onConnection(accountsUsing),
       onLabels(serviceAccounts),
-      // What still uses an account holds its deletion.
-      relation(apiKeys, whenGone(accountOfKey)),
+      // What still uses an account holds its deletion; a key in use belongs into its list.
+      relation(apiKeys, accountOfEndedOrNewKey),
       relation(policyBindings, whenGone(accountKey)),
       // Those who wait for the claim of another.
       relation(serviceAccounts, (change) =>
@@ -83,7 +84,7 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
       ...onConnection((connection) => keysOfAccounts(accountsUsing(connection))),
       onLabels(apiKeys),
       relation(serviceAccounts, (change) =>
-        mattersToKeys(change) ? keysOfAccounts([change.key]) : [],
+        mattersToKeys(change) ? keysOfAccounts([change.key]) : unlistedKeys(change, apiKeys),
       ),
     ],
     resourceQuotaExports: [
@@ -150,13 +151,37 @@ function accountOfKey({
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
-/** What an ApiKey takes from its account; the rest of the status changes more often. */
+function accountOfEndedOrNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+  const object = now ?? old;
+  const key = object && accountOfKey(object);
+  const isNews = now === undefined || old?.status?.current?.keyId !== now.status?.current?.keyId;
+  return isNews && key !== undefined ? [key] : [];
+}
+
+/** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
+function unlistedKeys(
+  { key, old, new: now }: StoreChange<ServiceAccount>,
+  apiKeys: Stores["apiKeys"],
+): readonly ObjectKey[] {
+  const listOf = ({ liveKeyIds, keysListedAt }: ServiceAccountStatus = {}) => [
+    liveKeyIds,
+    keysListedAt,
+  ];
+  if (isDeepStrictEqual(listOf(old?.status), listOf(now?.status))) return [];
+  const listed = new Set(now?.status?.liveKeyIds);
+  return apiKeys
+    .byIndex(indexes.serviceAccount, keyText(key))
+    .filter(({ status }) => status?.current && !listed.has(status.current.keyId))
+    .map(keyOf);
+}
+
+/** What every ApiKey takes from its account; the rest of the status changes more often. */
 function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
   return !isDeepStrictEqual(essence(old), essence(now));
 }
 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
-  const { conditions, saId, tpn, orgId, projectId, state, liveKeyIds } = account.status ?? {};
-  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state, liveKeyIds];
+  const { conditions, saId, tpn, orgId, projectId, state } = account.status ?? {};
+  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state];
 }

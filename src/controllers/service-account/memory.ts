@@ -8,6 +8,8 @@ export interface Memory {
   /** Generation and time of the next look at the console; absent where one is due now. */
   observed?: {
     readonly generation: number;
+    /** Before the console was asked: a key that came later may be missing from the answer. */
+    readonly startedAt: Instant;
     readonly nextAt: Instant;
     /** What was found instead of a usable account; holds until the next look. */
     readonly finding?: Readiness;

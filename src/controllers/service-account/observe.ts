@@ -39,6 +39,8 @@ export interface Known {
   readonly attempt: Attempt | undefined;
   /** ApiKeys and PolicyBindings that refer to it, by kind and name. */
   readonly users: readonly string[];
+  /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
+  readonly unlistedKeyAt: Instant | undefined;
   /** A request for a new look that has not been answered. */
   readonly asked: string | undefined;
   readonly memory: Memory;
@@ -71,6 +73,7 @@ export async function observeCluster(
         ? undefined
         : { id: status.attempt.id, startedAt: startedAt ?? 0 },
     users: findUsers(key, stores),
+    unlistedKeyAt: findUnlistedKey(key, status?.liveKeyIds, stores),
     asked: requested === status?.lastHandledReconcileAt ? undefined : requested,
     memory,
   };
@@ -96,6 +99,23 @@ function findUsers(key: ObjectKey, stores: Context["stores"]): readonly string[]
     ...names("ApiKey", stores.apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
     ...names("PolicyBinding", stores.policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
   ];
+}
+
+function findUnlistedKey(
+  key: ObjectKey,
+  liveKeyIds: readonly string[] | undefined,
+  stores: Context["stores"],
+): Instant | undefined {
+  if (liveKeyIds === undefined) return undefined;
+  const listed = new Set(liveKeyIds);
+  let newest: Instant | undefined;
+  for (const { status } of stores.apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
+    const { current } = status ?? {};
+    if (current === undefined || listed.has(current.keyId)) continue;
+    const at = parseInstant(current.verifiedAt ?? current.issuedAt) ?? 0;
+    newest = Math.max(newest ?? at, at);
+  }
+  return newest;
 }
 
 /** The console's listing, or why there is none that could be used. */

@@ -16,6 +16,8 @@ import { findExisting, recover, type Wanted } from "./recovery.ts";
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
 const RECHECK_MS = 10 * MINUTE;
+/** Many keys may come at once: their account is looked at for them no more often than this. */
+const KEYS_LOOK_MS = 10 * SECOND;
 
 /** What has to be asked of the console before anything can be decided. */
 export type Look =
@@ -78,14 +80,26 @@ export function lookFor({ known, spec, access }: Situation, now: Instant): Look 
   return waitMs > 0 ? { kind: "Wait", ms: waitMs } : { kind: "List", attempt };
 }
 
-export function isLookDue({ memory, generation, asked }: Known, now: Instant): boolean {
-  const { observed } = memory;
+export function isLookDue(known: Known, now: Instant): boolean {
+  const { memory, generation, asked } = known;
   return (
-    observed === undefined ||
     asked !== undefined ||
-    observed.generation !== generation ||
-    now >= observed.nextAt
+    memory.observed?.generation !== generation ||
+    now >= nextLookAt(known, now)
   );
+}
+
+/** At its regular time, or soon after a key came into use that the last look was too early for. */
+export function nextLookAt({ memory, unlistedKeyAt }: Known, now: Instant): Instant {
+  const { observed } = memory;
+  if (observed === undefined) return now;
+  const { startedAt, nextAt } = observed;
+  const isOutdated =
+    unlistedKeyAt !== undefined &&
+    unlistedKeyAt <= now &&
+    // Times in a status have whole seconds.
+    unlistedKeyAt >= Math.floor(startedAt / SECOND) * SECOND;
+  return isOutdated ? Math.min(nextAt, startedAt + KEYS_LOOK_MS) : nextAt;
 }
 
 export function settleMs({ spec }: ConnectionAccess): number {

@@ -5,7 +5,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { EventNote } from "../../kube/event-recorder.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
-import { MINUTE, SECOND } from "../../util/time.ts";
+import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { originOf } from "../connection-origin.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
@@ -30,6 +30,7 @@ import {
   type Decision,
   type Look,
   lookFor,
+  nextLookAt,
   plan,
   type Seen,
   type Situation,
@@ -128,13 +129,14 @@ async function work(
   const lost = await findLostClaim(situation, context);
   if (lost !== undefined) return { progress: start, ready: lost, requeueAfterMs: LOOK_EVERY_MS };
 
-  const look = lookFor(situation, context.clock.now());
+  const startedAt = context.clock.now();
+  const look = lookFor(situation, startedAt);
   const seen = await carryOutLook(look, situation, signal);
   const isClaimed = (saId: string) => isClaimedByOther(saId, start.object, context);
   const newAttempt = attemptId(known.uid, context.random.id());
   const decision = plan(situation, seen, newAttempt, isClaimed);
   const progress = await carryOutAll(decision, start, memory, situation, context, signal);
-  return conclude(situation, seen, decision, progress, context);
+  return conclude(situation, seen, decision, progress, startedAt, context);
 }
 
 async function findLostClaim(
@@ -196,13 +198,14 @@ function conclude(
   seen: Seen,
   { finding, requeueAfterMs }: Decision,
   progress: Progress,
+  startedAt: Instant,
   context: Context,
 ): Outcome {
   const { account, error, became } = progress;
   const ready = finding ?? (account && accountReadiness(account));
   if (error === undefined && (seen.kind === "Got" || became === "Created")) {
     const isAiling = account !== undefined && ready?.state !== "Ready";
-    noteLook(known, finding, isAiling ? LOOK_SOON_MS : LOOK_EVERY_MS, context);
+    noteLook(known, finding, startedAt, isAiling ? LOOK_SOON_MS : LOOK_EVERY_MS, context);
   }
   return {
     progress,
@@ -211,20 +214,27 @@ function conclude(
   };
 }
 
-function nextLookMs({ memory }: Known, became: Progress["became"], { clock }: Context): number {
+function nextLookMs(known: Known, became: Progress["became"], { clock }: Context): number {
   // The listing that an account was found in does not show its keys.
-  if (became === "Recovered" || memory.observed === undefined) return SECOND;
-  return Math.max(SECOND, Math.round(memory.observed.nextAt - clock.now()));
+  if (became === "Recovered") return SECOND;
+  const now = clock.now();
+  return Math.max(SECOND, Math.round(nextLookAt(known, now) - now));
 }
 
 function noteLook(
   { memory, generation }: Known,
   finding: Readiness | undefined,
+  startedAt: Instant,
   everyMs: number,
   { clock, random }: Context,
 ): void {
   const nextAt = clock.now() + everyMs * (1 + JITTER * (random.fraction() - 0.5));
-  memory.observed = { generation, nextAt, ...(finding === undefined ? {} : { finding }) };
+  memory.observed = {
+    generation,
+    startedAt,
+    nextAt,
+    ...(finding === undefined ? {} : { finding }),
+  };
 }
 
 async function deletionPass(

@@ -1,8 +1,9 @@
 /** What a pass tells the object's users: status and events. */
+import { isDeepStrictEqual } from "node:util";
 import { findCondition, type Readiness, readinessConditions } from "../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../api/service-account.ts";
 import type { EventNote } from "../../kube/event-recorder.ts";
-import { type Instant, toIso8601 } from "../../util/time.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
 import type { Account } from "./account.ts";
 import type { Progress } from "./apply.ts";
 import type { Known } from "./observe.ts";
@@ -23,11 +24,28 @@ export function nextStatus(
     conditions: [...conditions],
     ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
     ...(account === undefined ? {} : accountFields(account)),
+    ...(account?.liveKeyIds === undefined ? {} : listedAt(status, account.liveKeyIds, known)),
     ...(attempt === undefined
       ? {}
       : { attempt: { id: attempt.id, startedAt: toIso8601(attempt.startedAt) } }),
     ...(bindings === undefined ? {} : { bindings }),
   };
+}
+
+/** Moves with the list, and past a key that came since: a world that does not change is not written again. */
+function listedAt(
+  { keysListedAt, liveKeyIds }: ServiceAccountStatus,
+  seen: readonly string[],
+  { memory, unlistedKeyAt }: Known,
+): Pick<ServiceAccountStatus, "keysListedAt"> {
+  const before = parseInstant(keysListedAt);
+  const isNews =
+    before === undefined ||
+    !isDeepStrictEqual(seen, liveKeyIds) ||
+    (unlistedKeyAt !== undefined && unlistedKeyAt >= before);
+  const at = memory.observed?.startedAt;
+  if (isNews && at !== undefined) return { keysListedAt: toIso8601(at) };
+  return keysListedAt === undefined ? {} : { keysListedAt };
 }
 
 function accountFields(account: Account): ServiceAccountStatus {

@@ -72,6 +72,7 @@ export function known(changes: Partial<Known> = {}): Known {
     account: undefined,
     attempt: undefined,
     users: [],
+    unlistedKeyAt: undefined,
     asked: undefined,
     memory: { uid: "u1" },
     ...changes,

@@ -6,8 +6,9 @@ import type { IamServiceAccount } from "../../../src/iam/model.ts";
 import { account, key, NOW, situation } from "./objects.ts";
 
 const attempt = { id: attemptId("u1", "a"), startedAt: NOW - 60_000 };
-const observed = { generation: 1, nextAt: NOW + 1_000 };
+const observed = { generation: 1, startedAt: NOW - 20_000, nextAt: NOW + 1_000 };
 const memory = { uid: "u1", observed };
+const justLooked = { uid: "u1", observed: { ...observed, startedAt: NOW - 9_000 } };
 
 test.each<{ name: string; known: Partial<Known>; spec?: object; look: object }>([
   { name: "a new object is looked for by name", known: {}, look: { kind: "List" } },
@@ -51,6 +52,26 @@ test.each<{ name: string; known: Partial<Known>; spec?: object; look: object }>(
     name: "the time comes to look again",
     known: { account, memory: { uid: "u1", observed: { ...observed, nextAt: NOW } } },
     look: { kind: "Get", saId: "sa-1" },
+  },
+  {
+    name: "a key that came since the last look is looked for",
+    known: { account, memory, unlistedKeyAt: NOW - 20_000 },
+    look: { kind: "Get", saId: "sa-1" },
+  },
+  {
+    name: "keys that follow each other are looked for together",
+    known: { account, memory: justLooked, unlistedKeyAt: NOW - 1_000 },
+    look: { kind: "Nothing" },
+  },
+  {
+    name: "a key that the last look ought to have shown is not looked for again",
+    known: { account, memory, unlistedKeyAt: NOW - 21_000 },
+    look: { kind: "Nothing" },
+  },
+  {
+    name: "a key from the future waits for the clock",
+    known: { account, memory, unlistedKeyAt: NOW + 1_000 },
+    look: { kind: "Nothing" },
   },
 ])("$name", ({ known, spec = {}, look }) => {
   expect(lookFor(situation(known, spec), NOW)).toEqual(look);

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { inject } from "vitest";
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { findCondition } from "../../../src/api/conditions.ts";
-import type { Connection } from "../../../src/api/connection.ts";
+import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
 import { FIELD_MANAGER, GROUP, type IamObject, VERSION } from "../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
@@ -12,6 +12,7 @@ import { type Config, readCommand } from "../../../src/config.ts";
 import type { Timing } from "../../../src/controllers/api-key/moment.ts";
 import {
   apiKeyType,
+  clusterConnectionType,
   connectionType,
   policyBindingType,
   resourceQuotaExportType,
@@ -36,6 +37,7 @@ import { MortalProcess } from "./crashing-transport.ts";
 import { findLeaks } from "./leak-check.ts";
 
 const types = {
+  ClusterConnection: clusterConnectionType,
   Connection: connectionType,
   ServiceAccount: serviceAccountType,
   ApiKey: apiKeyType,
@@ -43,6 +45,7 @@ const types = {
   ResourceQuotaExport: resourceQuotaExportType,
 };
 export interface Kinds {
+  ClusterConnection: ClusterConnection;
   Connection: Connection;
   ServiceAccount: ServiceAccount;
   ApiKey: ApiKey;
@@ -260,7 +263,7 @@ export class World {
     return this.kube.apply(this.type(kind), {
       apiVersion: `${GROUP}/${VERSION}`,
       kind,
-      metadata: { name, namespace: this.namespace, ...metadata },
+      metadata: { ...this.#key(kind, name), ...metadata },
       spec,
     } as KubeObject);
   }
@@ -283,7 +286,7 @@ export class World {
   }
 
   find<Kind extends keyof Kinds>(kind: Kind, name: string): Promise<Kinds[Kind] | undefined> {
-    return this.kube.get(this.type(kind), { namespace: this.namespace, name });
+    return this.kube.get(this.type(kind), { namespace: "", ...this.#key(kind, name) });
   }
 
   annotate(
@@ -463,6 +466,11 @@ export class World {
     for (const close of this.#closers) await close();
     if (leaks.length > 0) throw new Error(`secrets were leaked: ${JSON.stringify(leaks)}`);
     if (unknown > 0) throw new Error(`${unknown} calls were made that the spec does not show`);
+  }
+
+  /** An object of the cluster has a name only. */
+  #key(kind: keyof Kinds, name: string): { readonly name: string; readonly namespace?: string } {
+    return this.type(kind).namespaced ? { namespace: this.namespace, name } : { name };
   }
 
   type<Kind extends keyof Kinds>(kind: Kind): ResourceType<Kinds[Kind]> {
