@@ -35,6 +35,13 @@ export function conflictsOf(
     .filter((path) => [...live.owners].some(([name, set]) => name !== owner && set.has(path)));
 }
 
+/** What nobody owns when the first apply comes is taken for somebody's. */
+export function withUnknownOwner(schema: Schema, { object, owners }: Owned): Owned {
+  if (owners.size > 0) return { object, owners };
+  const all = new Set(fieldsOf(schema, object).keys());
+  return { object, owners: new Map([["Update:before-first-apply", all]]) };
+}
+
 export function applied(schema: Schema, live: Owned, wanted: Tree, owner: string): Owned {
   const wantedFields = fieldsOf(schema, wanted);
   // A copy: what is removed below must not vanish from the past.
@@ -76,7 +83,7 @@ function settled(
   }
   // Fields that are written under another name, such as stringData, are owned without being there.
   const mine = [...own].filter((path) => after.has(path) || !before.has(path));
-  if (mine.length > 0) owners.set(owner, new Set(mine));
+  if (mine.length > 0 || owner.startsWith("Apply:")) owners.set(owner, new Set(mine));
   return owners;
 }
 

@@ -10,7 +10,14 @@ import {
   notFound,
 } from "./failure.ts";
 import type { ServedKind } from "./kinds.ts";
-import { applied, conflictsOf, isSameOwners, type Owned, updated } from "./ownership.ts";
+import {
+  applied,
+  conflictsOf,
+  isSameOwners,
+  type Owned,
+  updated,
+  withUnknownOwner,
+} from "./ownership.ts";
 import { checkTransition, checkType, prepared } from "./prepare.ts";
 import { nameOf, versionOf } from "./reads.ts";
 import type { ApiRequest } from "./request.ts";
@@ -101,12 +108,13 @@ export function apply(context: WriteContext, request: ApiRequest): Written {
   }
   checkVersion(request, live, textAt(metadata, "resourceVersion"));
   const wanted = meantFor(request, body);
-  const conflicts = conflictsOf(request.kind.schema, live, wanted, owner);
+  const known = withUnknownOwner(request.kind.schema, live);
+  const conflicts = conflictsOf(request.kind.schema, known, wanted, owner);
   if (conflicts.length > 0 && request.query.get("force") !== "true") {
     throw conflict(nameOf(request), `${conflicts.length} conflicts with other managers`);
   }
   if (!request.status) checkUidUnchanged(request, live, metadata);
-  return changeTo(context, request, live, applied(request.kind.schema, live, wanted, owner));
+  return changeTo(context, request, live, applied(request.kind.schema, known, wanted, owner));
 }
 
 /** Answers the object where it stays for its finalizers, and a Status where it is gone. */
@@ -212,8 +220,8 @@ function changeTo(context: WriteContext, request: ApiRequest, live: Entry, next:
   const isGone =
     metadata.deletionTimestamp !== undefined && listAt(metadata, "finalizers").length === 0;
   if (isGone && object.kind !== "Namespace") {
-    context.storage.remove(entry);
-    // The answer still shows the version before.
+    // The event shows the object as it was last stored; the answer as it was meant, with the version before.
+    context.storage.remove(live);
     return { status: 200, object };
   }
   return { status: 200, object: context.storage.put(entry).object };

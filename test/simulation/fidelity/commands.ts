@@ -115,7 +115,7 @@ function apply(random: SeededRandom, target: Target): Command {
         status: { observedGeneration: 7, ...randomStatus(random, target.kind) },
       }
     : {
-        ...randomObject(random, target.kind),
+        ...applicable(randomObject(random, target.kind)),
         metadata: { ...randomMetadata(random), name },
       };
   const manager = random.pick(["iam-operator", "iam-operator", "other"]);
@@ -128,6 +128,11 @@ function apply(random: SeededRandom, target: Target): Command {
     force: random.chance(0.8),
     ...guarded(random),
   };
+}
+
+/** Applying stringData leaves its owner with fields of another name; the operator never does it. */
+function applicable({ stringData: _, ...object }: Tree): Tree {
+  return object;
 }
 
 function remove(random: SeededRandom, target: Target): Command {
