@@ -26,11 +26,11 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
   log.info({ version, pid: process.pid }, "starting");
   const endpoint = await loadKubeEndpoint({ kubeconfig: config.kubeconfig || undefined, clock });
   collectDefaultMetrics({ register: registry });
-  const metrics = { onRequest: (_method: string, _code: string) => undefined as void };
+  let count: (method: string, code: string) => void = () => undefined;
   const transport = createKubeTransport({
     endpoint,
     clock,
-    onRequest: (method, code) => metrics.onRequest(method, code),
+    onRequest: (method, code) => count(method, code),
   });
   const operator = createOperator({
     config,
@@ -40,7 +40,7 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     log,
     kube: { baseUrl: endpoint.server, ...transport },
   });
-  metrics.onRequest = (method, code) => operator.metrics.restClientRequests.inc({ method, code });
+  count = (method, code) => operator.metrics.restClientRequests.inc({ method, code });
   const servers = await startServers(config, registry, operator);
   try {
     const end = await operator.run(stopping);

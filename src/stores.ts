@@ -71,10 +71,7 @@ export function createViews(options: ViewsOptions): Views {
       [indexes.connection]: connectionOf,
       [indexes.saId]: saIdIndex,
     }),
-    apiKeys: view<ApiKey>(apiKeyType, {
-      [indexes.serviceAccount]: serviceAccountOf,
-      [indexes.secret]: secretOf,
-    }),
+    apiKeys: view<ApiKey>(apiKeyType, { [indexes.serviceAccount]: serviceAccountOf }),
     policyBindings: view<PolicyBinding>(policyBindingType, {
       [indexes.serviceAccount]: (binding) => {
         const key = accountKey(binding);
@@ -137,11 +134,6 @@ type Stored<T> = KubeObject & { readonly spec?: Partial<T> };
 function serviceAccountOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly string[] {
   const name = spec?.serviceAccountRef?.name;
   return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
-}
-
-function secretOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly string[] {
-  const name = spec?.secret?.name ?? metadata.name;
-  return [keyText({ namespace: metadata.namespace ?? "", name })];
 }
 
 function apiKeyOf({ metadata, spec }: Stored<ResourceQuotaExport["spec"]>): readonly string[] {

@@ -22,8 +22,6 @@ export const indexes = {
   connection: "connection",
   /** ServiceAccount → `orgId/saId` known from spec or status. */
   saId: "saId",
-  /** ApiKey → `namespace/secretName`. */
-  secret: "secret",
   /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
   apiKey: "apiKey",
 } as const;

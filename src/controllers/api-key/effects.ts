@@ -22,6 +22,17 @@ export interface Surroundings {
   readonly signal: AbortSignal;
 }
 
+/** A failure that has changed what is true: the pass ends with `cause`, and reports `seen`. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+  readonly seen: Observed;
+
+  constructor(seen: Observed, cause: unknown) {
+    super("the pass was interrupted", { cause });
+    this.seen = seen;
+  }
+}
+
 export function momentOf({ context: { clock } }: Surroundings): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() };
 }

@@ -6,9 +6,9 @@ import { Redacted } from "../../util/redacted.ts";
 import { DAY, type Instant } from "../../util/time.ts";
 import { apiKeyType, secretType } from "../resource-types.ts";
 import { SpecError } from "../spec-error.ts";
-import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
+import { Interrupted, momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
 import { accountKeyOf } from "./observe.ts";
-import type { Observed, State } from "./observed.ts";
+import type { Attempt, Observed, State } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
 import type { Action } from "./plan.ts";
 import { isRequested } from "./policies.ts";
@@ -18,7 +18,8 @@ import { targetPatch } from "./target-patch.ts";
 import { observeSecret } from "./write-secret.ts";
 
 /** As long as the longest secret the spec shows. */
-const SAMPLE_SECRET = new Redacted("x".repeat(43));
+const SECRET_LENGTH = 43;
+const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
 /** Waits for its turn: keys of one account are issued one after the other. */
 export function takeTurn(seen: Observed, around: Surroundings): Observed {
@@ -112,63 +113,57 @@ export async function issueKey(seen: Observed, around: Surroundings): Promise<Ob
   const { attempt } = state;
   if (attempt === undefined) return seen;
   const marker = `k8s ${self.namespace}/${self.name}#${attempt.id}`;
-  const disarmed = withoutArmed(seen);
+  const description = spec.description === undefined ? marker : `${spec.description} (${marker})`;
   const issuedAt = context.clock.now();
+  const { expiresInDays } = spec;
   try {
-    const pair = await client.issueKey(account.saId, {
-      description: spec.description === undefined ? marker : `${spec.description} (${marker})`,
-      expiresInDays: spec.expiresInDays,
-    });
-    const issued: IssuedPair = {
-      ...pair,
-      issuedAt,
-      expiresAt: expiryOf(issuedAt, spec.expiresInDays),
-      revision: attempt.revision,
-    };
+    const pair = await client.issueKey(account.saId, { description, expiresInDays });
+    const expiresAt = expiryOf(issuedAt, expiresInDays);
+    const issued = { ...pair, issuedAt, expiresAt, revision: attempt.revision };
     const held = { attemptId: attempt.id, pair: issued };
     memory.update(self.uid, { held });
-    context.metrics.apiKeyIssues.inc({ result: "Issued" });
-    tell(seen, around, "KeyIssued", "Issue", `Issued key ${pair.keyId}: ${attempt.reason}.`);
-    context.log.info(
-      { ...nameOf(seen), keyId: pair.keyId, attempt: attempt.id, reason: attempt.reason },
-      "issued key",
-    );
-    warnIfOdd(seen, pair.keyId, pair.secret.reveal().length, around);
-    return { ...disarmed, held };
+    tellIssued(seen, issued, attempt, around);
+    return { ...disarmed(seen), held };
   } catch (error) {
-    const outcome = commitOutcome(error);
-    context.metrics.apiKeyIssues.inc({ result: outcome });
-    if (outcome === "NotCommitted") {
-      memory.settle(accountKeyOf(self, spec), attempt.id);
-      await closeRefused(disarmed, around);
-    } else
-      context.log.warn(
-        {
-          ...nameOf(seen),
-          attempt: attempt.id,
-          ...(isIamError(error) && error.requestId !== undefined
-            ? { iamRequestId: error.requestId }
-            : {}),
-        },
-        "issue left unanswered",
-      );
-    throw error;
+    throw unanswered(seen, attempt, error, around);
   }
 }
 
-async function closeRefused(seen: Observed, around: Surroundings): Promise<void> {
-  const { attempt } = seen.state;
-  await record(
-    { ...seen, state: withoutAttempt(seen.state, true) },
-    {
-      kind: "Rest",
-      waiting: {
-        reason: "IssueRefused",
-        message: `The console refused attempt ${attempt?.id} to issue a key.`,
-      },
-    },
-    around,
+function tellIssued(
+  seen: Observed,
+  { keyId, secret }: IssuedPair,
+  { id, reason }: Attempt,
+  around: Surroundings,
+): void {
+  const { metrics, log } = around.context;
+  const { namespace, name } = seen.self;
+  metrics.apiKeyIssues.inc({ result: "Issued" });
+  tell(seen, around, "KeyIssued", "Issue", `Issued key ${keyId}: ${reason}.`);
+  log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
+  // A pair of unexpected form cannot be had again: it is kept, tried, and pointed out.
+  if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return;
+  const note = `Key ${keyId} does not look as documented (prefix sak_, ${SECRET_LENGTH} characters of secret); it is used all the same.`;
+  tell(seen, around, "UnexpectedKeyForm", "Issue", note, "Warning");
+}
+
+/** What a failed call 5 leaves behind: nothing where the console has refused it, else an open attempt. */
+function unanswered(
+  seen: Observed,
+  { id }: Attempt,
+  error: unknown,
+  { context, memory }: Surroundings,
+): Interrupted {
+  const outcome = commitOutcome(error);
+  const { namespace, name } = seen.self;
+  const requestId = isIamError(error) ? error.requestId : undefined;
+  context.metrics.apiKeyIssues.inc({ result: outcome });
+  context.log.warn(
+    { namespace, name, attempt: id, outcome, iamRequestId: requestId },
+    "could not issue a key",
   );
+  if (outcome === "Unknown") return new Interrupted(disarmed(seen), error);
+  memory.settle(accountKeyOf(seen.self, seen.spec), id);
+  return new Interrupted({ ...disarmed(seen), state: withoutAttempt(seen.state, true) }, error);
 }
 
 /** The state after an attempt that delivered nothing. */
@@ -183,24 +178,6 @@ export function withoutAttempt(state: State, refund: boolean): State {
 
 function refunded(issues: State["issues"]): State["issues"] {
   return issues && { ...issues, count: Math.max(issues.count - 1, 0) };
-}
-
-/** A pair of unexpected form cannot be had again: it is kept, tried, and pointed out. */
-function warnIfOdd(
-  seen: Observed,
-  keyId: string,
-  secretLength: number,
-  around: Surroundings,
-): void {
-  if (keyId.startsWith("sak_") && secretLength === 43) return;
-  tell(
-    seen,
-    around,
-    "UnexpectedKeyForm",
-    "Issue",
-    `Key ${keyId} does not look as documented (prefix sak_, 43 characters of secret); it is used all the same.`,
-    "Warning",
-  );
 }
 
 /** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
@@ -229,11 +206,7 @@ async function keptAlready(error: unknown, seen: Observed, pair: IssuedPair, aro
   return stored;
 }
 
-function withoutArmed(seen: Observed): Observed {
+function disarmed(seen: Observed): Observed {
   const { armed: _, ...rest } = seen;
   return rest;
-}
-
-function nameOf({ self: { namespace, name } }: Observed) {
-  return { namespace, name };
 }

@@ -10,7 +10,7 @@ import { apiKeyType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
 import { AccountTurn } from "./account-turn.ts";
 import { apply } from "./apply.ts";
-import { momentOf, record, type Surroundings, tell } from "./effects.ts";
+import { Interrupted, momentOf, record, type Surroundings, tell } from "./effects.ts";
 import { Memory } from "./memory.ts";
 import { defaultTiming, type Timing } from "./moment.ts";
 import { observe } from "./observe.ts";
@@ -87,8 +87,7 @@ async function keep(first: Observed, around: Surroundings): Promise<Result> {
     }
     throw new Error("the plan for an ApiKey goes in circles");
   } catch (error) {
-    await reportFailure(seen, error, around);
-    throw error;
+    throw await reportFailure(seen, error, around);
   }
 }
 
@@ -107,8 +106,7 @@ async function letGo(first: Observed, around: Surroundings): Promise<Result> {
     }
     throw new Error("the plan for a deleted ApiKey goes in circles");
   } catch (error) {
-    await reportFailure(seen, error, around);
-    throw error;
+    throw await reportFailure(seen, error, around);
   }
 }
 
@@ -157,10 +155,19 @@ async function report(seen: Observed, rest: Rest, around: Surroundings): Promise
   return { requeueAfterMs: Math.max(Math.min(...waits), 0) };
 }
 
-/** Says what went wrong. A status that cannot be written must not hide the failure itself. */
-async function reportFailure(seen: Observed, error: unknown, around: Surroundings): Promise<void> {
-  const readiness = failureReadiness(error);
-  if (readiness === undefined) return;
+/**
+ * Says what went wrong, and answers the error for the queue. A status that cannot be written must not hide
+ * the failure itself.
+ */
+async function reportFailure(
+  before: Observed,
+  error: unknown,
+  around: Surroundings,
+): Promise<unknown> {
+  const seen = error instanceof Interrupted ? error.seen : before;
+  const cause = error instanceof Interrupted ? error.cause : error;
+  const readiness = failureReadiness(cause);
+  if (readiness === undefined) return cause;
   try {
     const recorded = await record(seen, { kind: "Failed", readiness }, around);
     announce(seen, recorded, around);
@@ -171,6 +178,7 @@ async function reportFailure(seen: Observed, error: unknown, around: Surrounding
       "status not written",
     );
   }
+  return cause;
 }
 
 /** One warning where a condition has just turned bad. */
