@@ -1,0 +1,71 @@
+/** Builds the operator's image from the sources of this project. */
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Bases, provideBases } from "./base.ts";
+import { type Buildah, createBuildah } from "./buildah.ts";
+import { run } from "./run.ts";
+import { type Progress, provideTools, type Tools } from "./tools.ts";
+
+export const root = join(import.meta.dirname, "../..");
+
+export interface BuiltImage {
+  readonly tag: string;
+  readonly bases: Bases;
+  readonly buildah: Buildah;
+  readonly tools: Tools;
+  /** A copy of the sources that the image was built from; it goes when this process ends. */
+  readonly sources: string;
+}
+
+/** Throws Unable where this machine cannot build images. */
+export async function buildImage(onProgress: Progress): Promise<BuiltImage> {
+  const tools = await provideTools(onProgress);
+  const buildah = createBuildah(tools);
+  const bases = await provideBases(buildah, onProgress);
+  const tag = "localhost/iam-operator:test";
+  const sources = copySources();
+  onProgress("building the image");
+  await buildah.build({
+    folder: sources,
+    file: join(sources, "Dockerfile"),
+    tag,
+    flags: [
+      // npm has to reach its registry as this machine does.
+      "--network=host",
+      ...trust(),
+      `--build-arg=BUILD_BASE=${bases.build}`,
+      `--build-arg=BASE=${bases.runtime}`,
+      `--build-arg=REVISION=${await revision()}`,
+    ],
+  });
+  await buildah.prune();
+  return { tag, bases, buildah, tools, sources };
+}
+
+/** Somebody may be at work on the sources meanwhile. */
+function copySources(): string {
+  const folder = mkdtempSync(join(tmpdir(), "iam-operator-sources-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const wanted = ["package.json", "package-lock.json", "LICENSE", "src", "scripts"];
+  for (const name of [...wanted, "Dockerfile", ".dockerignore"])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  return folder;
+}
+
+/** Authorities that this machine trusts beyond the usual. */
+function trust(): readonly string[] {
+  const file = process.env.NODE_EXTRA_CA_CERTS;
+  if (!file || !existsSync(file)) return [];
+  return [
+    `--volume=${file}:/extra-authorities.crt:ro`,
+    "--build-arg=NODE_EXTRA_CA_CERTS=/extra-authorities.crt",
+  ];
+}
+
+function revision(): Promise<string> {
+  return run("git", ["rev-parse", "HEAD"], { cwd: root }).then(
+    (text) => text.trim(),
+    () => "",
+  );
+}
