@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { seededRandom } from "../seeded-random.ts";
+import { keepHouse } from "./housekeeping.ts";
+import { mergedOrder } from "./merge-list.ts";
+import { ApiServer } from "./server.ts";
+import { type Tree, treeAt } from "./tree.ts";
+
+let server: ApiServer;
+const SECRETS = "/api/v1/namespaces/n/secrets";
+
+beforeEach(() => {
+  server = new ApiServer({ now: () => 0, random: seededRandom(1) });
+  call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
+});
+
+function call(method: string, path: string, body?: Tree, contentType = "application/json") {
+  return server.handle({
+    method,
+    url: `http://kube${path}`,
+    headers: { "content-type": contentType },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+function createSecret(name: string, metadata: Tree = {}, data: Tree = { a: "MQ==" }) {
+  return call("POST", `${SECRETS}?fieldManager=me`, { metadata: { name, ...metadata }, data });
+}
+
+const applySecret = (manager: string, body: Tree, force = false) =>
+  call(
+    "PATCH",
+    `${SECRETS}/s?fieldManager=${manager}&force=${force}`,
+    body,
+    "application/apply-patch+yaml",
+  );
+
+const versionOf = (object: Tree) => treeAt(object, "metadata").resourceVersion;
+
+describe("writes", () => {
+  test("a write with an old version is refused", () => {
+    const old = versionOf(createSecret("s").body);
+    const patch = (data: Tree) =>
+      call(
+        "PATCH",
+        `${SECRETS}/s`,
+        { metadata: { resourceVersion: old }, data },
+        "application/merge-patch+json",
+      ).status;
+    expect([patch({ b: "Mg==" }), patch({ c: "Mw==" })]).toEqual([200, 409]);
+  });
+
+  test("a write that changes nothing leaves the version alone", () => {
+    const before = versionOf(createSecret("s").body);
+    const { body } = call(
+      "PATCH",
+      `${SECRETS}/s?fieldManager=me`,
+      {},
+      "application/merge-patch+json",
+    );
+    expect(versionOf(body)).toBe(before);
+  });
+
+  test("a dry run stores nothing", () => {
+    const { status } = call("POST", `${SECRETS}?dryRun=All`, { metadata: { name: "s" } });
+    expect([status, call("GET", `${SECRETS}/s`).status]).toEqual([201, 404]);
+  });
+
+  test("what an applier no longer names is removed, what others own stays", () => {
+    applySecret("one", { data: { a: "MQ==" } });
+    applySecret("two", { data: { b: "Mg==" } });
+    const { body } = applySecret("one", { metadata: { labels: { x: "y" } } });
+    expect(body.data).toEqual({ b: "Mg==" });
+  });
+
+  test("two appliers disagree unless one forces it", () => {
+    applySecret("one", { data: { a: "MQ==" } });
+    expect(applySecret("two", { data: { a: "Mg==" } }).status).toBe(409);
+    expect(applySecret("two", { data: { a: "Mg==" } }, true).body.data).toEqual({ a: "Mg==" });
+  });
+
+  test("a status is written on its own path only", () => {
+    const path = "/apis/iam.console.dev/v1alpha1/namespaces/n/policybindings";
+    const spec = { serviceAccountRef: { name: "sa" }, policyIds: ["p"] };
+    const status = { observedGeneration: 1 };
+    call("POST", path, { metadata: { name: "b" }, spec, status });
+    const merge = (sub: string, body: Tree) =>
+      call("PATCH", `${path}/b${sub}`, body, "application/merge-patch+json").body;
+    expect(merge("", { status }).status).toBeUndefined();
+    const written = merge("/status", { status, spec: { suspend: true } });
+    expect([written.status, treeAt(written, "spec").suspend]).toEqual([status, false]);
+    expect(treeAt(written, "metadata").generation).toBe(1);
+  });
+
+  test("a finalizer holds a deletion until it is taken away", () => {
+    createSecret("s", { finalizers: ["example.com/hold"] });
+    expect(treeAt(call("DELETE", `${SECRETS}/s`).body, "metadata").deletionTimestamp).toBeDefined();
+    const free = { metadata: { finalizers: [] } };
+    call("PATCH", `${SECRETS}/s`, free, "application/merge-patch+json");
+    expect(call("GET", `${SECRETS}/s`).status).toBe(404);
+  });
+
+  test("a deletion with another UID is refused", () => {
+    createSecret("s");
+    expect(call("DELETE", `${SECRETS}/s`, { preconditions: { uid: "other" } }).status).toBe(409);
+  });
+
+  test("a namespace that is going takes nothing new, and goes when it is empty", () => {
+    createSecret("s");
+    call("DELETE", "/api/v1/namespaces/n");
+    expect(createSecret("t").status).toBe(403);
+    keepHouse(server);
+    expect(call("GET", "/api/v1/namespaces/n").status).toBe(404);
+  });
+
+  test("what has lost its owner is collected", () => {
+    const { uid } = treeAt(createSecret("owner").body, "metadata");
+    const owner = { apiVersion: "v1", kind: "Secret", name: "owner", uid };
+    createSecret("owned", { ownerReferences: [owner] });
+    keepHouse(server);
+    expect(call("GET", `${SECRETS}/owned`).status).toBe(200);
+    call("DELETE", `${SECRETS}/owner`);
+    keepHouse(server);
+    expect(call("GET", `${SECRETS}/owned`).status).toBe(404);
+  });
+});
+
+describe("reads", () => {
+  test("pages show one moment, and expire with it", () => {
+    for (const name of ["a", "b", "c"]) createSecret(name);
+    const first = call("GET", `${SECRETS}?limit=2`).body;
+    const token = String(treeAt(first, "metadata").continue);
+    createSecret("d");
+    const rest = call("GET", `${SECRETS}?limit=2&continue=${token}`).body;
+    expect(rest.items).toHaveLength(1);
+    server.storage.compact();
+    expect(call("GET", `${SECRETS}?limit=2&continue=${token}`).status).toBe(410);
+  });
+
+  const watch = (query: string) =>
+    server.watch({ method: "GET", url: `http://kube${SECRETS}?watch=true&${query}`, headers: {} });
+
+  test("a watch goes on from a version, or says that it is gone", () => {
+    const version = versionOf(createSecret("a").body);
+    createSecret("b");
+    const from = `resourceVersion=${String(version)}`;
+    expect(watch(from).first.map(({ type }) => type)).toEqual(["ADDED"]);
+    server.storage.compact();
+    expect(watch(from).first[0]?.object.code).toBe(410);
+  });
+
+  test("initial events end with a bookmark", () => {
+    createSecret("a");
+    const query =
+      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    const { first } = watch(query);
+    expect(first.map(({ type }) => type)).toEqual(["ADDED", "BOOKMARK"]);
+  });
+
+  test("an object that stops matching a selector is deleted for that watch", () => {
+    const version = versionOf(createSecret("a", { labels: { team: "x" } }).body);
+    const none = { metadata: { labels: null } };
+    call("PATCH", `${SECRETS}/a`, none, "application/merge-patch+json");
+    const { first } = watch(`labelSelector=team%3Dx&resourceVersion=${String(version)}`);
+    expect(first.map(({ type }) => type)).toEqual(["DELETED"]);
+  });
+});
+
+test.each([
+  [
+    ["p1", "p2"],
+    ["p3", "p1"],
+    ["p3", "p1", "p2"],
+  ],
+  [["a"], ["b"], ["a", "b"]],
+  [
+    ["a", "b", "c"],
+    ["c", "a"],
+    ["b", "c", "a"],
+  ],
+])("a keyed list of %j that is applied %j becomes %j", (live, wanted, merged) => {
+  expect(mergedOrder(live, wanted)).toEqual(merged);
+});
