@@ -89,7 +89,8 @@ const worldEvents: readonly WorldEvent[] = [
   { kind: "EditSecret", how: "TearPair" },
   { kind: "EditSecret", how: "RemoveEntry" },
   ...OURS.flatMap((plural): readonly WorldEvent[] => [
-    { kind: "RecreateObject", plural },
+    // A new ServiceAccount does not take over the account of the old one: that is for a person to decide.
+    ...(plural === "serviceaccounts" ? [] : [{ kind: "RecreateObject", plural } as const]),
     { kind: "WipeStatus", plural },
     { kind: "RemoveFinalizers", plural },
   ]),

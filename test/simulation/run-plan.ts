@@ -12,6 +12,8 @@ export interface Run {
   readonly seed: number;
   readonly violations: readonly Violation[];
   readonly calls: readonly CallRecord[];
+  /** When the world should have come to rest; virtual time. */
+  readonly quietSince: number;
   readonly events: number;
   readonly digest: string;
   /** Whether every fault of the plan has struck. */
@@ -41,6 +43,7 @@ export async function runPlan(
     seed: options.seed,
     violations: invariants.violations,
     calls: journal.calls,
+    quietSince,
     events: kernel.events,
     digest: kernel.digest,
     isComplete: faults.struck.size === plan.faults.length,

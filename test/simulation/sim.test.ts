@@ -27,7 +27,9 @@ describe("a crash at any changing call of the first key", () => {
       faults.some((fault) => fault.on === "call" && crashFaults.includes(fault.fault)),
     );
     const broken = [];
-    for (const plan of plans) {
+    // Every fourth here, so that each of the three moments takes its turn; `sim.ts --plans` runs all.
+    const some = plans.filter((_plan, index) => index % 4 === 0);
+    for (const plan of some) {
       const { violations, isComplete } = await runPlan(scenario("first key"), plan, { seed: 1 });
       if (violations.length > 0 || !isComplete) broken.push({ plan: plan.name, violations });
     }

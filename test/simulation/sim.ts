@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { MINUTE } from "../../src/util/time.ts";
 import { NO_FAULTS, type Plan } from "./faults.ts";
 import { describeCall } from "./journal.ts";
 import { callPlans, watchPlans, withoutPolling, worldPlans } from "./plans.ts";
@@ -24,6 +25,7 @@ const { values } = parseArgs({
   },
 });
 
+const RECOVERY_MS = 15 * MINUTE;
 const seed = Number(values.seed);
 const started = performance.now();
 const coverage = new Map<string, number>();
@@ -44,7 +46,9 @@ report();
 async function explore(scenario: Scenario): Promise<void> {
   const faultless = await note(scenario, NO_FAULTS, seed);
   if (!values.plans) return;
-  const calls = withoutPolling(faultless.calls);
+  // A fault must leave time to get over it.
+  const early = faultless.calls.filter(({ sentAt }) => sentAt < faultless.quietSince - RECOVERY_MS);
+  const calls = withoutPolling(early);
   const plans = [
     ...callPlans(calls),
     ...watchPlans(["apikeys", "serviceaccounts", "policybindings", "clusterconnections"]),

@@ -79,7 +79,8 @@ function settled(
   const owners = new Map<string, FieldSet>();
   for (const [name, set] of others) {
     const left = [...set].filter((path) => after.get(path) === before.get(path));
-    if (left.length > 0) owners.set(name, new Set(left));
+    // One that owned nothing to begin with, by an empty apply, stays.
+    if (left.length > 0 || set.size === 0) owners.set(name, new Set(left));
   }
   // Fields that are written under another name, such as stringData, are owned without being there.
   const mine = [...own].filter((path) => after.has(path) || !before.has(path));

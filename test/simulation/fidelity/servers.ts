@@ -55,7 +55,9 @@ export async function realServer(): Promise<RealServer> {
   try {
     await installKinds(cluster);
     const client = await connect(cluster.kubeconfig);
-    return toServer(cluster, client);
+    const server = toServer(cluster, client);
+    await warmUp(server);
+    return server;
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -68,6 +70,13 @@ async function installKinds({ kubectl, kubeconfig }: ControlPlane): Promise<void
   await run(kubectl, ["--kubeconfig", kubeconfig, "apply", "-f", crds]);
   const wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"];
   await run(kubectl, ["--kubeconfig", kubeconfig, ...wait]);
+}
+
+/** A new kind's watch cache knows nothing of the time before it was first asked. */
+async function warmUp({ send }: Server): Promise<void> {
+  for (const type of Object.values(KINDS)) {
+    await send({ method: "GET", path: `${collectionPath(type)}?resourceVersion=0` });
+  }
 }
 
 function toServer(cluster: ControlPlane, { transport, api }: RealClient): RealServer {
