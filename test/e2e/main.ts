@@ -1,0 +1,155 @@
+/**
+ * The operator from its sources to a rotating key on a real Kubernetes node: `npm run e2e -- [--json FILE] [--keep]`.
+ * On a machine that cannot run containers it says why, and that is no failure.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildImage } from "../../scripts/image/image.ts";
+import { Unable } from "../../scripts/image/tools.ts";
+import { startNode } from "../cluster/node/node.ts";
+import { startIamServer } from "../iam-server/server.ts";
+import { type Audit, compareRights, type Rule } from "./audit.ts";
+import { createStage, RELEASE, type Stage, SYSTEM } from "./stage.ts";
+import { createSteps } from "./steps.ts";
+import { allCalls, tour } from "./tour.ts";
+import { isFailed } from "./workloads.ts";
+
+const { values } = parseArgs({
+  options: { json: { type: "string" }, keep: { type: "boolean", default: false } },
+});
+const say = (line: string) => console.log(line);
+const steps = createSteps(say);
+const closers: (() => unknown)[] = [];
+const figures: { calls: number; errors: number; operatorMegabytes?: number[]; audit?: Audit } = {
+  calls: 0,
+  errors: 0,
+};
+
+async function main(): Promise<boolean> {
+  const directory = mkdtempSync(join(tmpdir(), "iam-operator-e2e-"));
+  closers.push(() => rmSync(directory, { recursive: true, force: true }));
+  const image = await steps.run("Build the image", () => buildImage(indented));
+  const node = await steps.run("Start a Kubernetes node in namespaces of its own", () =>
+    startNode({ onProgress: indented }),
+  );
+  closers.push(() => node.stop({ keep: values.keep }));
+  await steps.run("Give the node the images", async () => {
+    for (const tag of [image.tag, image.bases.runtime]) {
+      const archive = join(directory, "image.tar");
+      await image.buildah.save(tag, archive);
+      await node.importImage(archive);
+    }
+  });
+  const iam = await steps.run("Start the reference console", () =>
+    startIamServer({ host: node.hostAddress }),
+  );
+  closers.push(() => iam.close());
+  const stage = await createStage({ image, node, console: iam, directory });
+  try {
+    await tour(steps, stage);
+  } finally {
+    await conclude(stage).catch((error) => indented(`no conclusion: ${error}`));
+  }
+  return judge(stage);
+}
+
+async function conclude(stage: Stage): Promise<void> {
+  const calls = await allCalls(stage);
+  figures.calls = calls.length;
+  const failed = calls.filter(isFailed);
+  figures.errors = failed.length;
+  for (const call of failed.slice(0, 5)) indented(JSON.stringify(call));
+  figures.audit = compareRights(
+    stage.node.auditLog,
+    `system:serviceaccount:${SYSTEM}:${RELEASE}`,
+    await rulesOf(stage),
+  );
+  figures.operatorMegabytes = await operatorMemory(stage);
+  if (values.keep) indented(`everything of the node is in ${stage.node.directory}`);
+}
+
+async function judge(stage: Stage): Promise<boolean> {
+  await steps.run("No call failed, and every right was enough and was used", async () => {
+    const { calls, errors, audit } = figures;
+    if (calls === 0 || errors > 0) throw new Error(`${errors} of ${calls} calls failed`);
+    if (audit === undefined || audit.denied.length > 0)
+      throw new Error(`missing rights: ${audit?.denied.join(", ")}`);
+    const unknown = stage.console.requests.unknownCalls.length;
+    if (unknown > 0) throw new Error(`${unknown} calls that the console does not document`);
+    const unused = audit.unused.length === 0 ? "" : `\nnot used: ${audit.unused.join(", ")}`;
+    return `${calls} calls, ${audit.used.length} rights used${unused}`;
+  });
+  return true;
+}
+
+/** Rules of every role that is bound to the operator. */
+async function rulesOf({ kubectl }: Stage): Promise<readonly Rule[]> {
+  const kinds = "clusterroles,roles";
+  const flags = ["-l", `app.kubernetes.io/instance=${RELEASE}`, "--all-namespaces", "-o=json"];
+  const { items } = JSON.parse(await kubectl(["get", kinds, ...flags])) as {
+    items: { metadata: { labels: Record<string, string> }; rules: Rule[] }[];
+  };
+  const isForPeople = (labels: Record<string, string>) =>
+    Object.keys(labels).some((label) => label.startsWith("rbac.authorization.k8s.io/aggregate"));
+  return items
+    .filter(({ metadata }) => !isForPeople(metadata.labels))
+    .flatMap(({ rules }) => rules);
+}
+
+async function operatorMemory({ kubectl }: Stage): Promise<number[]> {
+  const path = "-o=jsonpath={.items[*].status.podIP}";
+  const pods = ["get", "pods", `-n=${SYSTEM}`, `-l=app.kubernetes.io/name=${RELEASE}`, path];
+  const addresses = (await kubectl(pods)).split(" ").filter(Boolean);
+  return Promise.all(
+    addresses.map(async (address) => {
+      const text = await (await fetch(`http://${address}:8080/metrics`)).text();
+      const bytes = /^process_resident_memory_bytes ([0-9.e+]+)$/m.exec(text)?.[1];
+      return Math.round(Number(bytes) / 1e6);
+    }),
+  );
+}
+
+function indented(line: string): void {
+  say(`                  ${line}`);
+}
+
+function report(rest: object): void {
+  if (!values.json) return;
+  const { audit, ...numbers } = figures;
+  const document = {
+    steps: steps.all,
+    ...numbers,
+    rulesUsed: audit?.used ?? [],
+    rulesUnused: audit?.unused ?? [],
+    rulesMissing: audit?.denied ?? [],
+    ...rest,
+  };
+  writeFileSync(values.json, `${JSON.stringify(document, null, 2)}\n`);
+}
+
+async function close(): Promise<void> {
+  for (const closer of closers.splice(0).reverse()) await closer();
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void close().finally(() => process.exit(130)));
+
+try {
+  await main();
+  report({ skipped: false, passed: true });
+  say(`passed: ${figures.calls} calls, ${figures.errors} errors`);
+} catch (error) {
+  if (error instanceof Unable) {
+    say(`skipped: ${error.message}`);
+    report({ skipped: true, why: error.message });
+  } else {
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    report({ skipped: false, passed: false });
+    process.exitCode = 1;
+  }
+} finally {
+  await close();
+}
+process.exit();

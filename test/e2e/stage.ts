@@ -1,0 +1,88 @@
+/** Everything the run takes place on: image, node, console, and ways to talk to them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { findHelm, runHelm } from "../../scripts/chart/helm.ts";
+import type { BuiltImage } from "../../scripts/image/image.ts";
+import { root } from "../../scripts/image/image.ts";
+import { run } from "../../scripts/image/run.ts";
+import type { Node } from "../cluster/node/node.ts";
+import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
+import type { IamServer } from "../iam-server/server.ts";
+
+export const SYSTEM = "iam-operator-system";
+export const TEAM = "team-a";
+export const RELEASE = "iam-operator";
+
+export interface Stage {
+  readonly image: BuiltImage;
+  readonly node: Node;
+  readonly console: IamServer;
+  readonly directory: string;
+  kubectl(args: readonly string[], input?: string): Promise<string>;
+  helm(...args: readonly string[]): Promise<string>;
+}
+
+export async function createStage(
+  parts: Pick<Stage, "image" | "node" | "console" | "directory">,
+): Promise<Stage> {
+  const { kubeconfig, kubectl, directory } = parts.node;
+  const helm = await findHelm();
+  return {
+    ...parts,
+    kubectl: (args, input) =>
+      run(
+        kubectl,
+        ["--kubeconfig", kubeconfig, "--cache-dir", join(directory, "kubectl"), ...args],
+        input === undefined ? {} : { input },
+      ),
+    helm: async (...args) => {
+      const { code, stdout, stderr } = await runHelm(helm, args, kubeconfig);
+      if (code !== 0) throw new Error(`helm ${args.join(" ")}\n${stderr}`);
+      return stdout;
+    },
+  };
+}
+
+/** What the README tells people to do first. */
+export async function createNamespaces({ kubectl }: Stage): Promise<void> {
+  for (const namespace of [SYSTEM, TEAM]) {
+    await kubectl(["create", "namespace", namespace]);
+    const label = "pod-security.kubernetes.io/enforce=restricted";
+    await kubectl(["label", "namespace", namespace, label]);
+  }
+  const { username, password, domain } = DEFAULT_CREDENTIALS;
+  const login = `username=${username}\npassword=${password}\ndomain=${domain}\n`;
+  const create = ["create", "secret", "generic", "console-login", `--namespace=${SYSTEM}`];
+  await kubectl([...create, "--from-env-file=/dev/stdin"], login);
+}
+
+/** Every manifest of deploy/examples, with the address of this run's console. */
+export async function applyExamples({ kubectl, console: iam }: Stage): Promise<void> {
+  const bearer = iam.world.openSession(DEFAULT_CREDENTIALS.username);
+  const token = ["create", "secret", "generic", "console-token", `--namespace=${TEAM}`];
+  await kubectl([...token, "--from-file=token=/dev/stdin"], bearer);
+  for (const name of [
+    "cluster-connection",
+    "connection",
+    "service-account",
+    "policy-binding",
+    "api-key",
+    "resource-quota-export",
+  ]) {
+    const text = readFileSync(join(root, "deploy/examples", `${name}.yaml`), "utf8");
+    await kubectl(
+      ["apply", "-f", "-"],
+      text.replace(
+        "baseUrl: https://console.example.com",
+        `baseUrl: ${iam.url}\n  insecureHttp: true`,
+      ),
+    );
+  }
+}
+
+export async function allReady({ kubectl }: Stage): Promise<void> {
+  const wait = ["wait", "--for=condition=Ready", "--timeout=90s"];
+  await kubectl([...wait, "iamcconn/default"]);
+  for (const kind of ["iamconn", "iamsa", "iampb", "iamkey", "iamrq"])
+    await kubectl([...wait, kind, "--all", `--namespace=${TEAM}`]);
+}

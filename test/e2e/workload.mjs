@@ -1,0 +1,40 @@
+/** Calls the console ten times a second with the key it was given, and prints a line for every call. */
+import { readFileSync, realpathSync } from "node:fs";
+
+const everyMs = 100;
+const { CONSOLE_URL, KEY_FOLDER } = process.env;
+let sequence = 0;
+
+/** The pair of this moment. Both files are read from the folder that `..data` leads to: never from two pairs. */
+function key() {
+  if (KEY_FOLDER === undefined) return { keyId: process.env.KEY_ID, secret: process.env.SECRET };
+  const folder = realpathSync(`${KEY_FOLDER}/..data`);
+  const read = (name) => readFileSync(`${folder}/${name}`, "utf8");
+  return { keyId: read("keyId"), secret: read("secret") };
+}
+
+async function call() {
+  sequence += 1;
+  const line = { sequence, at: new Date().toISOString() };
+  try {
+    const { keyId, secret } = key();
+    line.keyId = keyId;
+    const headers = {
+      "Svc-Api-Key": keyId,
+      "Svc-Api-Secret": secret,
+      "X-Domain-Id": "org-1",
+      "X-Domain-Name": "acme",
+    };
+    const path = "/api/v1/container/policy/resource-quota?clusterId=7&pageSize=1";
+    const signal = AbortSignal.timeout(5_000);
+    const answer = await fetch(new URL(path, CONSOLE_URL), { headers, signal });
+    line.status = answer.status;
+    line.quotas = (await answer.json()).data.length;
+  } catch (error) {
+    line.error = String(error?.cause ?? error);
+  }
+  console.log(JSON.stringify(line));
+}
+
+const timer = setInterval(call, everyMs);
+process.once("SIGTERM", () => clearInterval(timer));
