@@ -9,7 +9,8 @@ const ROOT = join(import.meta.dirname, "../../..");
 const SOURCE = join(ROOT, "src/main.ts");
 export const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
 
-let program = SOURCE;
+/** The sources, unless another program is named, such as a bundle that is to be tested. */
+let program = process.env.IAM_OPERATOR_PROGRAM ?? SOURCE;
 
 /**
  * From now on starts a copy of the bundle, which a build during the run does not pull away. Answers whether

@@ -1,0 +1,100 @@
+/** What every chaos scenario works with: servers of its own, many objects, and the books at the end. */
+
+import type { RequestRecord } from "../iam-server/request-log.ts";
+import { type Stock, takeStock } from "../process/support/ledger.ts";
+import { openRig, type Place, type Rig } from "../process/support/rig.ts";
+import { until } from "../process/support/until.ts";
+
+export interface Size {
+  readonly accounts: number;
+  readonly keysPerAccount: number;
+}
+
+export interface Scene {
+  readonly rig: Rig;
+  readonly place: Place;
+  readonly size: Size;
+  readonly say: (line: string) => void;
+  /** Calls 5 that have arrived at the console. */
+  readonly posts: readonly RequestRecord[];
+  /** Those of the process at work that are not answered yet. */
+  openPosts(): number;
+  /** To be called after a kill: calls of the dead are never answered. */
+  forgetOpenPosts(): void;
+  createAccounts(): Promise<void>;
+  /** The ApiKeys of these rounds: one of each account per round. */
+  createKeys(fromRound?: number, toRound?: number): Promise<void>;
+  /** Waits until this many calls 5 are under way; answers whether that came about. */
+  busy(posts: number, timeoutMs?: number): Promise<boolean>;
+  /** Waits until every object is in order, or for so long. */
+  settle(timeoutMs?: number): Promise<Stock>;
+  close(): Promise<void>;
+}
+
+/** How long the console thinks about a new key. */
+export const ISSUE_MS = 1_000;
+const POLL_MS = 1_000;
+
+export async function openScene(size: Size, say: (line: string) => void): Promise<Scene> {
+  const rig = await openRig();
+  const place = await rig.openPlace({ latencyMs: 5, concurrency: 64 });
+  const posts: RequestRecord[] = [];
+  place.iam.faults.add({
+    operation: "issueKey",
+    when: "beforeCommit",
+    action: { kind: "delay", ms: ISSUE_MS },
+    times: "always",
+    where: (request) => posts.push(request) > 0,
+  });
+  const accounts = Array.from({ length: size.accounts }, (_, index) => `account-${index}`);
+  let ofTheLiving = 0;
+  const openPosts = () =>
+    posts.slice(ofTheLiving).filter(({ status }) => status === undefined).length;
+  return {
+    rig,
+    place,
+    size,
+    say,
+    posts,
+    openPosts,
+    forgetOpenPosts: () => {
+      ofTheLiving = posts.length;
+    },
+    createAccounts: () => place.createAccounts(accounts),
+    createKeys: (from = 0, to = size.keysPerAccount) =>
+      place.createKeys(
+        Array.from({ length: to - from }, (_, round) =>
+          accounts.map((account, index) => ({
+            name: `key-${from + round}-${index}`,
+            account,
+            // A day's budget is for days with fewer crashes.
+            spec: { maxIssuesPerDay: 100 },
+          })),
+        ).flat(),
+      ),
+    busy: (wanted, timeoutMs = 45_000) =>
+      until("work", () => openPosts() >= wanted, timeoutMs, 5).then(
+        () => true,
+        () => false,
+      ),
+    async settle(timeoutMs = 240_000) {
+      let stock = await takeStock(rig.kube, place.iam, place.namespace);
+      let told = performance.now();
+      await until(
+        "order",
+        async () => {
+          stock = await takeStock(rig.kube, place.iam, place.namespace);
+          if (performance.now() - told > 10_000) {
+            told = performance.now();
+            say(`${stock.objects - stock.stuck.length} of ${stock.objects} in order`);
+          }
+          return stock.stuck.length === 0;
+        },
+        timeoutMs,
+        POLL_MS,
+      ).catch(() => undefined);
+      return stock;
+    },
+    close: () => rig.close(),
+  };
+}
