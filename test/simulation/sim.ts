@@ -57,7 +57,6 @@ async function explore(scenario: Scenario): Promise<void> {
   const every = Number(values.every);
   for (const [index, plan] of plans.entries()) {
     if (index % every === 0) await note(scenario, plan, seed);
-    if (index % 200 === 199) progress(`${scenario.name}: ${index + 1} of ${plans.length} plans`);
   }
 }
 
@@ -70,6 +69,7 @@ async function note(scenario: Scenario, plan: Plan, at: number): Promise<Run> {
     coverage.set(kind, (coverage.get(kind) ?? 0) + 1);
   }
   if (run.violations.length > 0) failed.push(run);
+  if (runs % 50 === 0) progress(`${runs} runs`);
   if (values.trace) trace(run);
   return run;
 }
