@@ -18,13 +18,17 @@ export interface BuiltImage {
   readonly sources: string;
 }
 
-/** Throws Unable where this machine cannot build images. */
-export async function buildImage(onProgress: Progress): Promise<BuiltImage> {
+/** Throws Unable where this machine cannot build images. With `reuse`, an image of an earlier run will do. */
+export async function buildImage(
+  onProgress: Progress,
+  { reuse = false } = {},
+): Promise<BuiltImage> {
   const tools = await provideTools(onProgress);
   const buildah = createBuildah(tools);
   const bases = await provideBases(buildah, onProgress);
   const tag = "localhost/iam-operator:test";
   const sources = copySources();
+  if (reuse && (await buildah.has(tag))) return { tag, bases, buildah, tools, sources };
   onProgress("building the image");
   await buildah.build({
     folder: sources,

@@ -1,5 +1,6 @@
 /**
- * The operator from its sources to a rotating key on a real Kubernetes node: `npm run e2e -- [--json FILE] [--keep]`.
+ * The operator from its sources to a rotating key on a real Kubernetes node: `npm run e2e -- [--json FILE]`.
+ * `--reuse-image` takes the image of the last run, and `--keep` keeps the node's logs.
  * On a machine that cannot run containers it says why, and that is no failure.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +18,11 @@ import { allCalls, tour } from "./tour.ts";
 import { isFailed } from "./workloads.ts";
 
 const { values } = parseArgs({
-  options: { json: { type: "string" }, keep: { type: "boolean", default: false } },
+  options: {
+    json: { type: "string" },
+    keep: { type: "boolean", default: false },
+    "reuse-image": { type: "boolean", default: false },
+  },
 });
 const say = (line: string) => console.log(line);
 const steps = createSteps(say);
@@ -30,7 +35,9 @@ const figures: { calls: number; errors: number; operatorMegabytes?: number[]; au
 async function main(): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), "iam-operator-e2e-"));
   closers.push(() => rmSync(directory, { recursive: true, force: true }));
-  const image = await steps.run("Build the image", () => buildImage(indented));
+  const image = await steps.run("Build the image", () =>
+    buildImage(indented, { reuse: values["reuse-image"] }),
+  );
   const node = await steps.run("Start a Kubernetes node in namespaces of its own", () =>
     startNode({ onProgress: indented }),
   );

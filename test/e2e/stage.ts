@@ -1,5 +1,5 @@
 /** Everything the run takes place on: image, node, console, and ways to talk to them. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findHelm, runHelm } from "../../scripts/chart/helm.ts";
 import type { BuiltImage } from "../../scripts/image/image.ts";
@@ -44,7 +44,7 @@ export async function createStage(
 }
 
 /** What the README tells people to do first. */
-export async function createNamespaces({ kubectl }: Stage): Promise<void> {
+export async function createNamespaces({ kubectl, directory }: Stage): Promise<void> {
   for (const namespace of [SYSTEM, TEAM]) {
     await kubectl(["create", "namespace", namespace]);
     const label = "pod-security.kubernetes.io/enforce=restricted";
@@ -52,15 +52,19 @@ export async function createNamespaces({ kubectl }: Stage): Promise<void> {
   }
   const { username, password, domain } = DEFAULT_CREDENTIALS;
   const login = `username=${username}\npassword=${password}\ndomain=${domain}\n`;
+  const file = join(directory, "login.env");
+  writeFileSync(file, login, { mode: 0o600 });
   const create = ["create", "secret", "generic", "console-login", `--namespace=${SYSTEM}`];
-  await kubectl([...create, "--from-env-file=/dev/stdin"], login);
+  await kubectl([...create, `--from-env-file=${file}`]);
 }
 
 /** Every manifest of deploy/examples, with the address of this run's console. */
-export async function applyExamples({ kubectl, console: iam }: Stage): Promise<void> {
+export async function applyExamples({ kubectl, console: iam, directory }: Stage): Promise<void> {
   const bearer = iam.world.openSession(DEFAULT_CREDENTIALS.username);
   const token = ["create", "secret", "generic", "console-token", `--namespace=${TEAM}`];
-  await kubectl([...token, "--from-file=token=/dev/stdin"], bearer);
+  const file = join(directory, "token");
+  writeFileSync(file, bearer, { mode: 0o600 });
+  await kubectl([...token, `--from-file=token=${file}`]);
   for (const name of [
     "cluster-connection",
     "connection",

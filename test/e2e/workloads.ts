@@ -7,7 +7,6 @@ export interface Call {
   readonly at: string;
   readonly keyId?: string;
   readonly status?: number;
-  readonly quotas?: number;
   readonly error?: string;
 }
 
@@ -84,6 +83,6 @@ export function parseCalls(log: string): readonly Call[] {
     .map((line) => JSON.parse(line) as Call);
 }
 
-export function isFailed({ status, quotas }: Call): boolean {
-  return status !== 200 || quotas !== 1;
+export function isFailed({ status, error }: Call): boolean {
+  return status !== 200 || error !== undefined;
 }
