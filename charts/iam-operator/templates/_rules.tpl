@@ -1,10 +1,13 @@
 {{/* What the operator may do, each right once. A test replays its work and finds every one of them used. */}}
 
-{{/* Kinds of ours in namespaces: watched, held by a finalizer, never created or deleted. */}}
+{{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam.console.dev]
-  resources: [connections, serviceaccounts, apikeys, policybindings, resourcequotaexports]
+  resources: [connections, serviceaccounts, apikeys, policybindings]
   verbs: [get, list, watch, patch]
+- apiGroups: [iam.console.dev]
+  resources: [resourcequotaexports]
+  verbs: [get, list, watch]
 - apiGroups: [iam.console.dev]
   resources:
     - connections/status

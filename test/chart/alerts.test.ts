@@ -1,0 +1,121 @@
+/** Alerts and dashboard: about metrics that exist, and firing when they should. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { CHART, findHelm, renderChart } from "../../scripts/chart/helm.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
+import { findPromtool } from "./support/promtool.ts";
+
+const support = join(import.meta.dirname, "support");
+const promtool = findPromtool();
+const directory = mkdtempSync(join(tmpdir(), "iam-operator-alerts-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
+  }[];
+}
+let rules: Rules;
+
+beforeAll(async () => {
+  const args = [
+    "--set=metrics.prometheusRule.create=true",
+    "--show-only=templates/prometheus-rule.yaml",
+  ];
+  rules = parse(await renderChart(await findHelm(), { args })).spec;
+  writeFileSync(join(directory, "rules.yaml"), stringify(rules));
+  writeFileSync(join(directory, "alerts.yaml"), readFileSync(join(support, "alerts.yaml")));
+});
+
+const run = (...args: readonly string[]) => {
+  try {
+    return execFileSync(promtool ?? "", args, { cwd: directory, encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${stdout}\n${stderr}`);
+  }
+};
+
+describe.skipIf(promtool === undefined)("promtool", () => {
+  test("finds the rules well-formed", () => {
+    expect(run("check", "rules", "rules.yaml")).toContain("SUCCESS: 16 rules found");
+  });
+
+  test("sees every alert fire when it should, and not otherwise", () => {
+    expect(run("test", "rules", "alerts.yaml")).toContain("SUCCESS");
+  });
+});
+
+test("every alert has a story in which it fires", () => {
+  const { tests } = parse(readFileSync(join(support, "alerts.yaml"), "utf8"));
+  const fired = tests
+    .flatMap(({ alert_rule_test }: { alert_rule_test: object[] }) => alert_rule_test)
+    .filter(({ exp_alerts }: { exp_alerts: object[] }) => exp_alerts.length > 0)
+    .map(({ alertname }: { alertname: string }) => alertname);
+  const names = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+  expect([...new Set(fired)].toSorted()).toEqual(names.toSorted());
+});
+
+describe("metrics that exist", () => {
+  let known: ReadonlySet<string>;
+
+  beforeAll(async () => {
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    createMetrics(registry);
+    const names = (await registry.getMetricsAsJSON()).flatMap(({ name, type }) =>
+      String(type) === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    known = new Set(names);
+  });
+
+  test("are those of the alerts", () => {
+    const used = rules.groups.flatMap((group) =>
+      group.rules.flatMap(({ expr }) => metricsIn(expr)),
+    );
+    expect(used.length).toBeGreaterThan(15);
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("are those of the dashboard", () => {
+    const dashboard = JSON.parse(
+      readFileSync(join(CHART, "files/dashboards/iam-operator.json"), "utf8"),
+    );
+    const expressions: string[] = [
+      ...dashboard.panels.flatMap(({ targets = [] }: { targets?: { expr: string }[] }) =>
+        targets.map(({ expr }) => expr),
+      ),
+      ...dashboard.templating.list.map(({ query }: { query: string }) => query),
+    ];
+    const used = expressions.flatMap(metricsIn);
+    expect(used.length).toBeGreaterThan(30);
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test("have no panel on top of another", () => {
+    const { panels } = JSON.parse(
+      readFileSync(join(CHART, "files/dashboards/iam-operator.json"), "utf8"),
+    );
+    const cells = panels.flatMap(
+      ({ gridPos: { x, y, w, h } }: { gridPos: Record<"x" | "y" | "w" | "h", number> }) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});
+
+/** Names with an underscore that are neither functions nor labels. */
+function metricsIn(expression: string): readonly string[] {
+  return (
+    expression
+      .replace(/\{[^}]*\}/g, "")
+      .replace(/\[[^\]]*\]/g, "")
+      .replace(/\b(by|ignoring|on)\s*\([^)]*\)/g, "")
+      .match(/\b[a-z]+_[a-z0-9_]+\b(?!\s*\()/g) ?? []
+  );
+}

@@ -1,0 +1,304 @@
+/** A release on a real API server: installed, upgraded, taken away, installed again. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHART, NAMESPACE } from "../../scripts/chart/helm.ts";
+import { type Cluster, install, startCluster } from "./support/cluster.ts";
+import { manifest } from "./support/tenant.ts";
+
+let cluster: Cluster;
+const values = join(import.meta.dirname, "values/cluster-connection.yaml");
+const RELEASE = install("iam-operator", NAMESPACE);
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await cluster.createNamespaces("team-a", "team-b");
+});
+afterAll(async () => cluster?.stop());
+
+const kubectl = (args: readonly string[], input?: string) => cluster.asAdmin(args, input);
+const get = async (...args: readonly string[]) =>
+  JSON.parse(await kubectl(["get", ...args, "-o", "json"]));
+
+test("installs with a ClusterConnection in one go, and says what comes next", async () => {
+  const output = await cluster.helmDo(...RELEASE, "--create-namespace", `--values=${values}`);
+  expect(output).toContain(`kubectl create secret generic console-token -n ${NAMESPACE}`);
+  expect(output).toContain("kubectl wait --for=condition=Ready iamcconn/default");
+  expect((await get("iamcconn", "default")).spec.domainName).toBe("acme");
+  expect((await get("crd")).items).toHaveLength(6);
+});
+
+test("upgrades, and takes the ClusterConnection along", async () => {
+  const { uid } = (await get("iamcconn", "default")).metadata;
+  const set = "--set=clusterConnection.spec.domainName=other";
+  await cluster.helmDo(...RELEASE, `--values=${values}`, set);
+  const after = await get("iamcconn", "default");
+  expect(after.metadata.uid).toBe(uid);
+  expect(after.spec.domainName).toBe("other");
+});
+
+test("brings an older definition up to date without touching objects", async () => {
+  await kubectl(["apply", "-f", "-"], manifest("ServiceAccount", "bot", "team-a", {}));
+  const crd = "serviceaccounts.iam.console.dev";
+  const column = "/spec/versions/0/additionalPrinterColumns";
+  await kubectl(["patch", "crd", crd, "--type=json", `-p=[{"op":"remove","path":"${column}"}]`]);
+  const { uid } = (await get("iamsa", "bot", "-n=team-a")).metadata;
+  await cluster.helmDo(
+    ...RELEASE,
+    `--values=${values}`,
+    "--set=log.level=debug",
+    "--force-conflicts",
+  );
+  expect((await get("crd", crd)).spec.versions[0].additionalPrinterColumns).not.toEqual([]);
+  expect((await get("iamsa", "bot", "-n=team-a")).metadata.uid).toBe(uid);
+});
+
+describe("people", () => {
+  const can = (user: string, verb: string, resource: string) =>
+    kubectl(["auth", "can-i", verb, ...resource.split(" "), `--as=${user}`, "-n=team-a"]).then(
+      (answer) => answer.trim() === "yes",
+      () => false,
+    );
+
+  beforeAll(async () => {
+    for (const role of ["view", "edit", "admin"])
+      await kubectl([
+        "create",
+        "rolebinding",
+        role,
+        `--clusterrole=${role}`,
+        `--user=${role}er`,
+        "-n=team-a",
+      ]);
+    await cluster.restartControllerManager();
+    const aggregated = async () => {
+      const rules = await Promise.all(
+        ["view", "edit", "admin"].map((role) => get("clusterrole", role)),
+      );
+      return rules.every((role) => JSON.stringify(role.rules).includes("iam.console.dev"));
+    };
+    for (let tries = 0; !(await aggregated()) && tries < 100; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+
+  test.each([
+    ["viewer", "get", "apikeys.iam.console.dev", true],
+    ["viewer", "list", "connections.iam.console.dev", true],
+    ["viewer", "create", "apikeys.iam.console.dev", false],
+    ["viewer", "get", "secrets", false],
+    ["viewer", "get", "clusterconnections.iam.console.dev", false],
+    ["editer", "create", "apikeys.iam.console.dev", true],
+    ["editer", "delete", "serviceaccounts.iam.console.dev", true],
+    ["editer", "create", "policybindings.iam.console.dev", false],
+    ["editer", "create", "connections.iam.console.dev", false],
+    ["editer", "patch", "apikeys.iam.console.dev --subresource=status", false],
+    ["adminer", "create", "policybindings.iam.console.dev", true],
+    ["adminer", "create", "connections.iam.console.dev", true],
+    ["adminer", "create", "apikeys.iam.console.dev", true],
+    ["adminer", "create", "clusterconnections.iam.console.dev", false],
+  ])("%s may %s %s: %s", async (user, verb, resource, expected) => {
+    expect(await can(user, verb, resource)).toBe(expected);
+  });
+});
+
+describe("the admission policy", () => {
+  const operator = `--as=system:serviceaccount:${NAMESPACE}:iam-operator`;
+  const own = {
+    "app.kubernetes.io/managed-by": "iam-operator",
+    "iam.console.dev/api-key": "key",
+  };
+  const ownerOf = (kind: string, apiVersion: string) => ({
+    apiVersion,
+    kind,
+    name: "key",
+    uid: uids[kind] ?? "11111111-2222-3333-4444-555555555555",
+    controller: true,
+  });
+  /** Of objects that exist, or else garbage collection would come. */
+  const uids: Record<string, string> = {};
+  const apiKey = () => ownerOf("ApiKey", "iam.console.dev/v1alpha1");
+  const secret = (name: string, metadata: object, type = "Opaque", namespace = "team-a") =>
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Secret",
+      type,
+      metadata: { name, namespace, ...metadata },
+    });
+  const asOperator = (args: readonly string[], input?: string) =>
+    kubectl([...args, operator], input);
+  const create = (text: string) => asOperator(["create", "--dry-run=server", "-f", "-"], text);
+  const patch = (name: string, change: object) =>
+    asOperator([
+      "patch",
+      "secret",
+      name,
+      "-n=team-a",
+      "--type=merge",
+      `-p=${JSON.stringify(change)}`,
+    ]);
+
+  beforeAll(async () => {
+    const account = { serviceAccountRef: { name: "bot" } };
+    await kubectl(["apply", "-f", "-"], manifest("ApiKey", "key", "team-a", account));
+    await kubectl(["create", "configmap", "key", "-n=team-a"]);
+    uids.ApiKey = (await get("iamkey", "key", "-n=team-a")).metadata.uid;
+    uids.ConfigMap = (await get("configmap", "key", "-n=team-a")).metadata.uid;
+    // More than the chart gives it, so that the policy alone decides.
+    const subject = `--serviceaccount=${NAMESPACE}:iam-operator`;
+    await kubectl(["create", "clusterrolebinding", "all", "--clusterrole=cluster-admin", subject]);
+    const refused = () =>
+      create(secret("probe", {})).then(
+        () => false,
+        () => true,
+      );
+    for (let tries = 0; !(await refused()) && tries < 100; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const [name, metadata, type] of [
+      ["ours", { labels: own, ownerReferences: [apiKey()] }, "Opaque"],
+      ["theirs", {}, "Opaque"],
+      ["handed-over", { labels: { "iam.console.dev/api-key": "key" } }, "Opaque"],
+      ["unlabelled", { ownerReferences: [apiKey()] }, "Opaque"],
+      ["typed", { labels: own }, "example.com/other"],
+      [
+        "owned",
+        { ownerReferences: [{ ...ownerOf("ConfigMap", "v1"), controller: false }], labels: own },
+        "Opaque",
+      ],
+    ] as const)
+      await kubectl(["create", "-f", "-"], secret(name, metadata, type));
+  });
+
+  test.each([
+    ["with labels and owner", () => ({ labels: own, ownerReferences: [apiKey()] })],
+    ["with labels alone, for Retain", () => ({ labels: own })],
+  ])("lets it create a Secret %s", async (_, metadata) => {
+    await create(secret("new", metadata()));
+  });
+
+  test.each([
+    ["without labels", {}, "Opaque", "has the labels"],
+    [
+      "with half of them",
+      { labels: { "iam.console.dev/api-key": "key" } },
+      "Opaque",
+      "has the labels",
+    ],
+    ["of another type", { labels: own }, "kubernetes.io/tls", "Opaque Secrets only"],
+    [
+      "with a token",
+      { labels: own, annotations: { "kubernetes.io/service-account.name": "default" } },
+      "kubernetes.io/service-account-token",
+      "Opaque Secrets only",
+    ],
+    [
+      "owned by something else",
+      { labels: own, ownerReferences: [ownerOf("ConfigMap", "v1")] },
+      "Opaque",
+      "nobody but an ApiKey",
+    ],
+    [
+      "owned by another group's ApiKey",
+      { labels: own, ownerReferences: [ownerOf("ApiKey", "example.com/v1")] },
+      "Opaque",
+      "nobody but an ApiKey",
+    ],
+  ])("refuses a Secret %s", async (_, metadata, type, message) => {
+    const text = JSON.parse(secret("new", metadata, type));
+    const data = type === "kubernetes.io/tls" ? { "tls.crt": "", "tls.key": "" } : {};
+    await expect(create(JSON.stringify({ ...text, data }))).rejects.toThrow(message);
+  });
+
+  test("refuses a namespace that it was not given", async () => {
+    await expect(create(secret("new", { labels: own }, "Opaque", "team-b"))).rejects.toThrow(
+      "was not given this namespace",
+    );
+  });
+
+  test.each(["ours", "handed-over", "unlabelled", "owned"])(
+    "lets it change the Secret %s",
+    async (name) => {
+      await patch(name, { metadata: { labels: own }, data: { keyId: "YQ==" } });
+    },
+  );
+
+  test("says how to hand a Secret over", async () => {
+    await expect(patch("theirs", { metadata: { labels: own } })).rejects.toThrow(
+      "Secret theirs is not the operator's; to let it be taken over, label it iam.console.dev/api-key",
+    );
+  });
+
+  test("refuses to change or delete what is not its own", async () => {
+    await expect(patch("typed", { data: { a: "YQ==" } })).rejects.toThrow("Opaque Secrets only");
+    for (const name of ["theirs", "typed"])
+      await expect(asOperator(["delete", "secret", name, "-n=team-a"])).rejects.toThrow("denied");
+  });
+
+  test("refuses to take its labels off", async () => {
+    await expect(
+      patch("ours", { metadata: { labels: { "iam.console.dev/api-key": null } } }),
+    ).rejects.toThrow("has the labels");
+  });
+
+  test("lets it delete its own", async () => {
+    await asOperator(["delete", "secret", "ours", "-n=team-a"]);
+  });
+
+  test("keeps it from changing what people ask for", async () => {
+    const grants = { spec: { grants: [{ namespaces: { names: ["team-b"] }, policyIds: ["*"] }] } };
+    const change = ["--type=merge", `-p=${JSON.stringify(grants)}`];
+    await expect(asOperator(["patch", "iamcconn", "default", ...change])).rejects.toThrow(
+      "does not change what is asked of it",
+    );
+    const note = JSON.stringify({ metadata: { finalizers: ["iam.console.dev/finalizer"] } });
+    await asOperator(["patch", "iamcconn", "default", "--type=merge", `-p=${note}`]);
+  });
+
+  test("holds back nobody else", async () => {
+    await kubectl(["create", "--dry-run=server", "-f", "-"], secret("new", {}));
+    await kubectl(["label", "secret", "theirs", "-n=team-a", "a=b"]);
+  });
+
+  test("with adoption Any, lets it take over what nobody controls", async () => {
+    await cluster.helmDo(...RELEASE, `--values=${values}`, "--set=admissionPolicy.adoption=Any");
+    const taken = () =>
+      patch("theirs", { metadata: { labels: own } }).then(
+        () => true,
+        () => false,
+      );
+    for (let tries = 0; !(await taken()) && tries < 50; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await taken()).toBe(true);
+  });
+});
+
+describe("an uninstall", () => {
+  test("leaves definitions, connection and every object", async () => {
+    const before = await get("iamcconn,iamsa", "-A");
+    await cluster.helmDo("uninstall", "iam-operator", `--namespace=${NAMESPACE}`);
+    const after = await get("iamcconn,iamsa", "-A");
+    const uids = ({ items }: { items: { metadata: { uid: string } }[] }) =>
+      items.map(({ metadata }) => metadata.uid);
+    expect(uids(after)).toEqual(uids(before));
+    expect((await get("crd")).items).toHaveLength(6);
+    const left = await kubectl([
+      "get",
+      "deployment,role,rolebinding,service,pdb,networkpolicy",
+      `-n=${NAMESPACE}`,
+      "-o=name",
+    ]);
+    expect(left).toBe("");
+    expect(await kubectl(["get", "clusterroles", "-o=name"])).not.toContain("/iam-operator");
+    expect(await kubectl(["get", "validatingadmissionpolicies", "-o=name"])).toBe("");
+  });
+
+  test("can be followed by an installation that finds all of it", async () => {
+    await cluster.helmDo(...RELEASE, `--values=${values}`);
+    expect((await get("iamsa", "bot", "-n=team-a")).metadata.name).toBe("bot");
+    expect((await get("iamcconn", "default")).spec.domainName).toBe("acme");
+  });
+});
+
+test("the chart's version is the program's", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(readFileSync(join(CHART, "Chart.yaml"), "utf8")).toContain(`appVersion: ${version}\n`);
+});

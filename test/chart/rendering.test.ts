@@ -1,0 +1,141 @@
+/** Renderings of the chart and of deploy/, as files to read and before a real API server. */
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { CHART, renderChart } from "../../scripts/chart/helm.ts";
+import { type Cluster, startCluster } from "./support/cluster.ts";
+
+const root = join(import.meta.dirname, "../..");
+const folder = join(import.meta.dirname, "values");
+const valueSets = readdirSync(folder).map((name) => name.replace(".yaml", ""));
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  const stubs = join(import.meta.dirname, "support/stubs.yaml");
+  await cluster.asAdmin(["apply", "--server-side", "-f", join(root, "crds"), "-f", stubs]);
+  await cluster.asAdmin(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
+  await cluster.createNamespaces("iam-operator-system", "team-a", "team-b");
+});
+afterAll(async () => cluster?.stop());
+
+describe.each(valueSets)("with the values %s", (name) => {
+  const render = (...args: readonly string[]) =>
+    renderChart(cluster.helm, { args: [`--values=${join(folder, `${name}.yaml`)}`, ...args] });
+
+  test("the chart renders as it did", async () => {
+    const text = await render("--set=crds.install=false");
+    await expect(text).toMatchFileSnapshot(`goldens/${name}.golden`);
+  });
+
+  test("a real API server accepts everything", async () => {
+    const text = await render();
+    const answer = await cluster.asAdmin(
+      [
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--dry-run=server",
+        "--validate=strict",
+        "-f",
+        "-",
+      ],
+      text,
+    );
+    const wanted = parseAllDocuments(text).filter((document) => document.contents !== null);
+    expect(answer.trimEnd().split("\n")).toHaveLength(wanted.length);
+    expect(answer).not.toContain("Warning");
+  });
+
+  test("no container asks for an exception from the restricted standard", async () => {
+    const namespace = `restricted-${name}`;
+    await cluster.asAdmin(["create", "namespace", namespace]);
+    await cluster.asAdmin([
+      "label",
+      "namespace",
+      namespace,
+      "pod-security.kubernetes.io/enforce=restricted",
+    ]);
+    for (const pod of pods(await render())) {
+      // A priority class and a service account of its own are checked elsewhere.
+      const { priorityClassName: _, serviceAccountName: __, ...spec } = pod.spec;
+      const manifest = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "pod", namespace },
+        spec,
+      };
+      await cluster
+        .asAdmin(["create", "serviceaccount", "default", `-n=${namespace}`])
+        .catch(() => undefined);
+      await cluster.asAdmin(["create", "--dry-run=server", "-f", "-"], JSON.stringify(manifest));
+    }
+  });
+});
+
+interface PodLike {
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+function pods(text: string): readonly PodLike[] {
+  const objects = parseAllDocuments(text).map((document) => document.toJS());
+  return objects.flatMap((object) => {
+    if (object?.kind === "Deployment") return [object.spec.template];
+    return object?.kind === "Pod" ? [object] : [];
+  });
+}
+
+describe("scopes", () => {
+  const kinds = async (...args: readonly string[]) => {
+    const text = await renderChart(cluster.helm, { args });
+    return [...text.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind);
+  };
+
+  test("listed namespaces need no cluster role at all", async () => {
+    const found = await kinds("--set=scope.namespaces={team-a}");
+    expect(found).not.toContain("ClusterRole");
+    expect(found).not.toContain("ClusterRoleBinding");
+    expect(found).toContain("Role");
+  });
+
+  test("strict has no cluster-wide right on Secrets", async () => {
+    const args = ["--set=secrets.strict=true,secrets.namespaces={team-a}"];
+    const text = await renderChart(cluster.helm, { args });
+    const clusterRoles = text.split(/^---$/m).filter((part) => /^kind: ClusterRole$/m.test(part));
+    expect(clusterRoles.length).toBeGreaterThan(0);
+    expect(
+      clusterRoles.filter((part) => /\bsecrets\b/.test(part.replace(/^ *#.*$/gm, ""))),
+    ).toEqual([]);
+  });
+});
+
+describe("deploy/", () => {
+  test("is what the chart renders", async () => {
+    const run = promisify(execFile);
+    await run(process.execPath, ["scripts/render-deploy.ts", "--check"], { cwd: root });
+  });
+
+  test("is a kustomization that a real API server accepts", async () => {
+    const answer = await cluster.asAdmin([
+      "apply",
+      "--server-side",
+      "--force-conflicts",
+      "--dry-run=server",
+      "--validate=strict",
+      "-k",
+      join(root, "deploy"),
+    ]);
+    expect(answer).toContain("deployment.apps/iam-operator serverside-applied");
+    expect(answer).toContain(
+      "customresourcedefinition.apiextensions.k8s.io/apikeys.iam.console.dev",
+    );
+  });
+
+  test("the chart's definitions are those of crds/", () => {
+    expect(readdirSync(join(CHART, "files/crds"))).toEqual(readdirSync(join(root, "crds")));
+  });
+});

@@ -1,0 +1,154 @@
+/** With exactly the chart's rights the operator does all of its work, and uses every one of them. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type IamServer, startIamServer } from "../iam-server/server.ts";
+import { type Cluster, install, startCluster } from "./support/cluster.ts";
+import { type OlderServer, startOlderServer } from "./support/older-server.ts";
+import { type DeployedOperator, startDeployed } from "./support/operator.ts";
+import { callsOf, isUsed, type Right, rightsOf, text } from "./support/rights.ts";
+import {
+  cancel,
+  connectionSpec,
+  createLogin,
+  manifest,
+  order,
+  rotate,
+  spoil,
+  type Tenant,
+} from "./support/tenant.ts";
+
+/** Checked by an admission plugin of some clusters when an owner reference is written, not by a request. */
+const WITHOUT_REQUEST = "update iam.console.dev/apikeys/finalizers";
+
+const quick = ["--set=secretCheckInterval=5s", "--set=replicas=1", "--set=crds.install=false"];
+
+interface Scope {
+  readonly title: string;
+  readonly system: string;
+  readonly settings: readonly string[];
+  readonly shared: boolean;
+  readonly tenants: readonly string[];
+}
+
+const scopes: readonly Scope[] = [
+  { title: "the whole cluster", system: "sys-all", settings: [], shared: true, tenants: ["all-a"] },
+  {
+    title: "strict",
+    system: "sys-strict",
+    settings: ["secrets.strict=true", "secrets.namespaces={strict-a}"],
+    shared: true,
+    tenants: ["strict-a"],
+  },
+  {
+    title: "listed namespaces",
+    system: "sys-listed",
+    settings: ["scope.namespaces={listed-a,listed-b}"],
+    shared: false,
+    tenants: ["listed-a", "listed-b"],
+  },
+  {
+    title: "listed namespaces with ClusterConnections",
+    system: "sys-mixed",
+    settings: ["scope.namespaces={mixed-a}", "scope.clusterConnections=true"],
+    shared: true,
+    tenants: ["mixed-a"],
+  },
+];
+
+let cluster: Cluster;
+let iam: IamServer;
+let older: OlderServer;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  iam = await startIamServer();
+  older = await startOlderServer(cluster);
+  await cluster.asAdmin(["apply", "--server-side", "-f", "crds"]);
+  await cluster.asAdmin(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
+  await cluster.restartControllerManager();
+});
+afterAll(async () => {
+  older?.close();
+  await iam?.close();
+  await cluster?.stop();
+});
+
+describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
+  let operator: DeployedOperator | undefined;
+  let rights: readonly Right[];
+  const account = { namespace: system, name: system };
+  const user = `system:serviceaccount:${system}:${system}`;
+
+  afterAll(async () => operator?.stop());
+
+  test("issues, rotates, repairs, exports and lets go", async () => {
+    const kubectl = cluster.asAdmin;
+    await cluster.createNamespaces(system, ...tenants);
+    const sets = [`fullnameOverride=${system}`, ...settings].map((each) => `--set=${each}`);
+    await cluster.helmDo(...install("keys", system, ...quick, ...sets));
+    rights = await rightsOf(kubectl, account);
+    const kubeconfig = await cluster.kubeconfigOf(system, system);
+    const beforeUpgrade = older.kubeconfigFrom(kubeconfig);
+    await (await startDeployed(kubectl, { ...account, kubeconfig: beforeUpgrade })).stop();
+    operator = await startDeployed(kubectl, { ...account, kubeconfig });
+    if (shared) {
+      await createLogin(kubectl, system);
+      const grants = [{ namespaces: { names: tenants }, policyIds: ["*"] }];
+      const spec = { ...connectionSpec(iam), grants };
+      await kubectl(["apply", "-f", "-"], manifest("ClusterConnection", system, undefined, spec));
+    }
+    try {
+      for (const namespace of tenants) await live(namespace);
+    } catch (error) {
+      const objects = await kubectl(["get", "iam", "-A", "-o", "yaml"]);
+      throw new Error(`${error}\n${objects}\n${operator.log()}`);
+    }
+    if (shared) await endConnection();
+    await operator.stop();
+  });
+
+  /** Its Secret goes first, twice, so that it has an event to repeat. */
+  async function endConnection(): Promise<void> {
+    const kubectl = cluster.asAdmin;
+    await kubectl(["delete", "iamcconn", system, "--timeout=30s"]);
+  }
+
+  async function live(namespace: string): Promise<void> {
+    const kubectl = cluster.asAdmin;
+    await createLogin(kubectl, namespace);
+    await kubectl(
+      ["apply", "-f", "-"],
+      manifest("Connection", "own", namespace, connectionSpec(iam)),
+    );
+    await kubectl(["wait", "--for=condition=Ready", "iamconn/own", `-n=${namespace}`]);
+    const connection: Tenant["connection"] = shared
+      ? { kind: "ClusterConnection", name: system }
+      : { kind: "Connection", name: "own" };
+    await order(kubectl, { namespace, connection });
+    await rotate(kubectl, namespace);
+    await spoil(kubectl, namespace);
+    await cancel(kubectl, namespace);
+  }
+
+  test("is refused nothing", () => {
+    const calls = callsOf(cluster.auditLog, user);
+    const refused = calls.filter(({ decision, code }) => decision === "forbid" || code === 403);
+    expect(refused).toEqual([]);
+    expect(calls.length).toBeGreaterThan(100);
+  });
+
+  test("uses every right that it has", () => {
+    const calls = callsOf(cluster.auditLog, user);
+    const unused = rights
+      .filter((right) => !isUsed(right, calls))
+      .map(text)
+      .filter((right) => !right.startsWith(WITHOUT_REQUEST));
+    expect(unused).toEqual([]);
+  });
+
+  test("has no right on Secrets beyond its scope", () => {
+    const onSecrets = rights.filter(({ resource }) => resource === "secrets");
+    expect(onSecrets.filter(({ verb }) => ["list", "watch", "update"].includes(verb))).toEqual([]);
+    const everywhere = onSecrets.some(({ namespace }) => namespace === "*");
+    expect(everywhere).toBe(settings.length === 0);
+  });
+});

@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { CHART, findHelm, renderChart, runHelm } from "../../scripts/chart/helm.ts";
+
+let helm: string;
+
+beforeAll(async () => {
+  helm = await findHelm();
+});
+
+test("helm lint finds nothing to complain about", async () => {
+  const { code, stdout } = await runHelm(helm, ["lint", "--strict", CHART]);
+  expect(stdout).toContain("0 chart(s) failed");
+  expect(code).toBe(0);
+});
+
+test("every value is commented and in the schema", () => {
+  const values = parse(readFileSync(join(CHART, "values.yaml"), "utf8"));
+  const schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
+  const { global: _, ...properties } = schema.properties;
+  expect(Object.keys(properties).toSorted()).toEqual(Object.keys(values).toSorted());
+});
+
+const connection = [
+  "clusterConnection.create=true",
+  "clusterConnection.spec.orgId=org-1",
+  "clusterConnection.spec.domainName=acme",
+].join(",");
+const digest = `sha256:${"a".repeat(64)}`;
+
+describe("accepts", () => {
+  test.each([
+    ["nothing at all", ""],
+    ["no replica", "replicas=0"],
+    ["one replica without election", "replicas=1,leaderElection.enabled=false"],
+    ["namespaces", "scope.namespaces={team-a,team-b}"],
+    ["strict in some of them", "scope.namespaces={a,b},secrets.strict=true,secrets.namespaces={a}"],
+    ["strict before any namespace is known", "secrets.strict=true"],
+    ["ClusterConnections beside namespaces", "scope.namespaces={a},scope.clusterConnections=true"],
+    ["a digest", `image.digest=${digest}`],
+    ["a registry with a port", "image.repository=images.example.com:5000/a/iam-operator"],
+    ["a CIDR of IPv6", "networkPolicy.console.cidrs={2001:db8::/32}"],
+    ["memory as a number", "resources.limits.memory=268435456"],
+    ["no spread", "topologySpreadConstraints=null"],
+    ["user roles as a word", "userRoles.create=false"],
+  ])("%s", async (_, set) => {
+    await expect(renderChart(helm, { args: [`--set=${set}`] })).resolves.toContain("Deployment");
+  });
+});
+
+describe("refuses", () => {
+  test.each([
+    ["an unknown value", "replica=2", "additional properties 'replica' not allowed"],
+    ["an unknown nested one", "image.name=x", "at '/image': additional properties 'name' not"],
+    ["text for a number", "replicas=two", "at '/replicas': got string, want integer"],
+    ["a negative number", "replicas=-1", "at '/replicas': minimum: got -1, want 0"],
+    ["two replicas without election", "leaderElection.enabled=false", "leaderElection.enabled"],
+    ["a bad namespace", "scope.namespaces={Team_A}", "at '/scope/namespaces/0': 'Team_A' does"],
+    ["a namespace twice", "scope.namespaces={a,a}", "items at 0 and 1 are equal"],
+    ["text for a list", "scope.namespaces=a", "at '/scope/namespaces': got string, want array"],
+    ["another word than auto", "scope.clusterConnections=maybe", "/scope/clusterConnections"],
+    [
+      "Secrets outside the scope",
+      "scope.namespaces={a},secrets.strict=true,secrets.namespaces={b}",
+      "b is not one of scope.namespaces",
+    ],
+    ["Secrets' namespaces without strict", "secrets.namespaces={a}", "secrets.strict=true"],
+    ["a log level", "log.level=trace", "at '/log/level': value must be one of"],
+    ["a duration without unit", "secretCheckInterval=30", "at '/secretCheckInterval'"],
+    ["a stop longer than the Pod's grace", "shutdownGrace=40s", "must be more than shutdownGrace"],
+    ["a pull policy", "image.pullPolicy=Sometimes", "at '/image/pullPolicy'"],
+    ["a short digest", "image.digest=sha256:abc", "at '/image/digest'"],
+    ["a tag in the repository", "image.repository=a@sha256:b", "at '/image/repository'"],
+    [
+      "an address for a CIDR",
+      "networkPolicy.console.cidrs={192.0.2.1}",
+      "/networkPolicy/console/cidrs/0",
+    ],
+    ["port 0", "networkPolicy.console.ports={0}", "minimum: got 0, want 1"],
+    ["an argument that is no flag", "extraArgs={debug}", "at '/extraArgs/0'"],
+    ["an adoption", "admissionPolicy.adoption=All", "'Labelled', 'Any'"],
+    [
+      "a connection without a console",
+      "clusterConnection.create=true",
+      "missing properties 'baseUrl'",
+    ],
+    [
+      "a connection without credentials",
+      `${connection},clusterConnection.spec.baseUrl=https://c.example`,
+      "missing property 'credentials'",
+    ],
+    [
+      "a connection with a password",
+      `${connection},clusterConnection.spec.baseUrl=https://c.example,clusterConnection.spec.credentials.password=x`,
+      "additional properties 'password' not allowed",
+    ],
+    [
+      "a connection out of scope",
+      `scope.namespaces={a},${connection},clusterConnection.spec.baseUrl=https://c.example,clusterConnection.spec.credentials.login.secretRef.name=x`,
+      "needs scope.clusterConnections=true",
+    ],
+  ])("%s", async (_, set, message) => {
+    await expect(renderChart(helm, { args: [`--set=${set}`] })).rejects.toThrow(message);
+  });
+});
+
+describe("the heap", () => {
+  test.each([
+    ["256Mi", "192"],
+    ["1Gi", "768"],
+    ["500M", "375"],
+  ])("gets three quarters of %s", async (limit, heap) => {
+    const text = await renderChart(helm, { args: [`--set=resources.limits.memory=${limit}`] });
+    expect(text).toContain(`value: "--max-old-space-size=${heap}"`);
+  });
+
+  test("is left alone without a limit", async () => {
+    const text = await renderChart(helm, { args: ["--set=resources.limits=null"] });
+    expect(text).not.toContain("NODE_OPTIONS");
+  });
+});
