@@ -36,6 +36,13 @@ export interface Exchanged {
   readonly receivedAt: Instant;
 }
 
+/** Credentials go to the origin of the connection only. */
+const REDIRECTED = ", a redirect, which is never followed; check the connection's baseUrl";
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
 export function statusFailure(exchanged: Exchanged): IamError {
   const { operation, response, receivedAt } = exchanged;
   const { status, headers } = response;
@@ -45,7 +52,7 @@ export function statusFailure(exchanged: Exchanged): IamError {
   const trace = requestId === undefined ? "" : ` (request ${requestId})`;
   return new IamError(
     codeOfStatus(status),
-    `${operation} was answered with status ${status}${words}${trace}`,
+    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${words}${trace}`,
     {
       operation,
       status,

@@ -23,13 +23,17 @@ export interface Clock {
 /** Longest delay Node's timers can hold; longer ones would fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
+/** As Node's timers take it without a warning: what is overdue is due now. */
+function timerDelay(ms: number): number {
+  return Math.min(Math.max(ms, 0), MAX_TIMER);
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: (ms, signal) =>
-    delay(Math.min(ms, MAX_TIMER), undefined, signal === undefined ? {} : { signal }),
+  sleep: (ms, signal) => delay(timerDelay(ms), undefined, signal === undefined ? {} : { signal }),
   setTimer: (ms, callback) => {
-    const timer = setTimeout(callback, Math.min(ms, MAX_TIMER));
+    const timer = setTimeout(callback, timerDelay(ms));
     return () => clearTimeout(timer);
   },
 };

@@ -20,7 +20,7 @@ import {
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { createTransport } from "../../../src/iam/transport.ts";
+import { createTransport, type Transport } from "../../../src/iam/transport.ts";
 import type { KubeClient } from "../../../src/kube/client.ts";
 import { loadKubeEndpoint } from "../../../src/kube/config.ts";
 import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
@@ -173,11 +173,13 @@ export class World {
       clock: systemClock,
     });
     const transport = createKubeTransport({ endpoint, clock: systemClock });
-    const iamTransport = createTransport({
-      origin: this.iam.url,
-      connections: 16,
-      clock: systemClock,
-    });
+    const consoles = new Map<string, Transport>();
+    const consoleAt = (origin: string) => {
+      const transport =
+        consoles.get(origin) ?? createTransport({ origin, connections: 16, clock: systemClock });
+      consoles.set(origin, transport);
+      return transport;
+    };
     const registry = new Registry();
     const { log } = createLogger({
       level: "debug",
@@ -197,12 +199,14 @@ export class World {
         sendLease: transport.sendLease,
         openStream: transport.openStream,
       },
-      sendIam: process.wrap("iam", iamTransport.send),
+      sendIam: process.wrap("iam", (request) =>
+        consoleAt(new URL(request.url).origin).send(request),
+      ),
       timing: { ...quickTiming, ...this.#options.timing },
     });
     this.operator = this.#running(operator, process, async () => {
       await transport.close();
-      await iamTransport.close();
+      await Promise.all([...consoles.values()].map((each) => each.close()));
     });
     await this.until("the operator's caches are synced", () => operator.notReady() === undefined);
     return this.operator;
@@ -361,6 +365,11 @@ export class World {
     );
   }
 
+  labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<unknown> {
+    const key = { namespace: "", name: this.namespace };
+    return this.kube.mergePatch(namespaceResource, key, { metadata: { labels } });
+  }
+
   async deleteNamespace(): Promise<void> {
     await this.kube.delete(namespaceResource, { namespace: "", name: this.namespace }, {});
   }
@@ -399,6 +408,26 @@ export class World {
 
   ready(kind: keyof Kinds, name: string): Promise<IamObject<unknown, unknown>> {
     return this.condition(kind, name, "Ready", "True");
+  }
+
+  /** What a condition tells its reader. */
+  async message(kind: keyof Kinds, name: string, type = "Ready"): Promise<string> {
+    const { status } = await this.get(kind, name);
+    return findCondition(status?.conditions, type)?.message ?? "";
+  }
+
+  /** Asks for a new look, as a person would, and waits for it; each token does so once. */
+  async lookAgain(kind: keyof Kinds, name: string, token: string): Promise<void> {
+    await this.annotate(kind, name, { "iam.console.dev/reconcile-requested-at": token });
+    await this.until(
+      `${kind} ${name} to be looked at`,
+      async () => (await this.get(kind, name)).status?.lastHandledReconcileAt === token,
+    );
+  }
+
+  async isGone(kind: keyof Kinds, name: string, timeoutMs?: number): Promise<void> {
+    const gone = async () => (await this.find(kind, name)) === undefined;
+    await this.until(`${kind} ${name} to go`, gone, timeoutMs);
   }
 
   async until(
