@@ -300,13 +300,19 @@ describe("kubectl", () => {
 
 describe("the examples", () => {
   test("pass as they are", async () => {
-    expect(await tryKubectl("apply", "--dry-run=server", "--filename", examples)).toMatchObject({
-      ok: true,
-    });
+    const own = join(examples, "connection.yaml");
+    for (const source of [
+      ["--kustomize", examples],
+      ["--filename", own],
+    ]) {
+      const tried = await tryKubectl("apply", "--dry-run=server", ...source);
+      expect(tried).toMatchObject({ ok: true });
+    }
   });
 
   test("show every kind", () => {
-    const shown = readdirSync(examples).flatMap((name) =>
+    const manifests = readdirSync(examples).filter((name) => name !== "kustomization.yaml");
+    const shown = manifests.flatMap((name) =>
       parseAllDocuments(readFileSync(join(examples, name), "utf8")).map(
         (document) => (document.toJS() as { kind: string }).kind,
       ),
