@@ -97,12 +97,19 @@ export class FaultPlan {
   /** Faults that have struck at least once. */
   readonly struck = new Set<Fault>();
   readonly #counts = new Map<Fault, number>();
+  #hasCeased = false;
 
   constructor(plan: Plan) {
     this.plan = plan;
   }
 
+  /** From here on nothing goes wrong any more. */
+  cease(): void {
+    this.#hasCeased = true;
+  }
+
   strike(call: FaultedCall): CallFault | undefined {
+    if (this.#hasCeased) return undefined;
     let found: CallFault | undefined;
     for (const fault of this.plan.faults) {
       if (fault.on !== "call" || !fits(fault.select, call)) continue;
@@ -116,6 +123,7 @@ export class FaultPlan {
   }
 
   strikeWatch(plural: string): WatchFault | undefined {
+    if (this.#hasCeased) return undefined;
     for (const fault of this.plan.faults) {
       if (fault.on !== "watch" || fault.plural !== plural) continue;
       if (this.#count(fault) !== fault.nth) continue;

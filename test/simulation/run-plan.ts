@@ -21,6 +21,8 @@ export interface Run {
   readonly world: SimWorld;
 }
 
+/** What the world gets to get over the last fault. */
+export const RECOVERY_MS = 15 * MINUTE;
 const QUIET_MS = 8 * MINUTE;
 
 export async function runPlan(
@@ -31,7 +33,9 @@ export async function runPlan(
   const world = new SimWorld({ ...options, plan, flags: scenario.flags });
   const invariants = new Invariants(world);
   await scenario.play(world);
-  await world.kernel.advance(scenario.settleMs);
+  await world.kernel.advance(Math.max(0, scenario.settleMs - RECOVERY_MS));
+  world.faults.cease();
+  await world.kernel.advance(RECOVERY_MS);
   const quietSince = world.kernel.elapsed;
   await world.kernel.advance(QUIET_MS);
   const { epochs } = scenario;

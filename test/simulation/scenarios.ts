@@ -100,7 +100,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "elected",
     flags: [],
-    settleMs: 5 * MINUTE,
+    settleMs: 20 * MINUTE,
     epochs: 1,
     play: async (world) => {
       world.startOperator();

@@ -4,12 +4,11 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { MINUTE } from "../../src/util/time.ts";
 import { NO_FAULTS, type Plan } from "./faults.ts";
 import { describeCall } from "./journal.ts";
 import { callPlans, watchPlans, withoutPolling, worldPlans } from "./plans.ts";
 import { randomPlan } from "./random-plan.ts";
-import { type Run, runPlan } from "./run-plan.ts";
+import { RECOVERY_MS, type Run, runPlan } from "./run-plan.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 
 const { values } = parseArgs({
@@ -25,7 +24,6 @@ const { values } = parseArgs({
   },
 });
 
-const RECOVERY_MS = 15 * MINUTE;
 const seed = Number(values.seed);
 const started = performance.now();
 const coverage = new Map<string, number>();
