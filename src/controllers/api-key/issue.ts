@@ -91,8 +91,15 @@ export async function recordAttempt(
     handledRotateToken: seen.self.rotateToken ?? seen.state.handledRotateToken,
   };
   const waiting = { reason: "Issuing", message: because.message };
-  around.memory.announce(accountKeyOf(seen.self, seen.spec), id, seen.self.name);
-  const recorded = await record({ ...seen, state }, { kind: "Rest", waiting }, around);
+  const accountKey = accountKeyOf(seen.self, seen.spec);
+  around.memory.announce(accountKey, id, seen.self.name);
+  const recorded = await record({ ...seen, state }, { kind: "Rest", waiting }, around).catch(
+    (error: unknown) => {
+      // Only the pass that wrote an attempt down carries it out: nothing will come of this one.
+      around.memory.withdraw(accountKey, id);
+      throw error;
+    },
+  );
   return { ...recorded, armed: id };
 }
 

@@ -63,6 +63,21 @@ export class Memory {
     this.#open.set(account, open.set(attemptId, name));
   }
 
+  /** Takes back an announcement: the attempt was not written down, so that no key can come of it. */
+  withdraw(account: string, attemptId: string): void {
+    const open = this.#open.get(account);
+    open?.delete(attemptId);
+    if (open?.size === 0) this.#open.delete(account);
+  }
+
+  /** Takes back all that an object has announced: it is gone. */
+  withdrawAll(namespace: string, name: string): void {
+    for (const [account, open] of [...this.#open])
+      if (account.startsWith(`${namespace}/`))
+        for (const [attemptId, announcer] of [...open])
+          if (announcer === name) this.withdraw(account, attemptId);
+  }
+
   /** Another object that has announced an attempt for the account which is not settled. */
   announcedBy(account: string, exceptName: string): string | undefined {
     return [...(this.#open.get(account)?.values() ?? [])].find((name) => name !== exceptName);
@@ -70,9 +85,7 @@ export class Memory {
 
   /** Notes that the attempt's keys are known: it no longer blurs the account's key list. */
   settle(account: string, attemptId: string): void {
-    const open = this.#open.get(account);
-    open?.delete(attemptId);
-    if (open?.size === 0) this.#open.delete(account);
+    this.withdraw(account, attemptId);
     this.#settled.add(attemptId);
     // The oldest ones have long left every status.
     if (this.#settled.size > MAX_SETTLED)

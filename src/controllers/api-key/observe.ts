@@ -5,12 +5,13 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client.ts";
 import { keyText } from "../../kube/resource.ts";
-import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
+import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
 import { type Context, indexes } from "../context.ts";
 import { secretType } from "../resource-types.ts";
 import type { Memory } from "./memory.ts";
 import { type AccountView, type Observed, type Self, type State, toState } from "./observed.ts";
 import {
+  attemptOf,
   type SecretOwner,
   type SecretView,
   secretNameOf,
@@ -41,6 +42,7 @@ export async function observe(
     readSecret(context, self, stagingName(secretNameOf(self.name, spec)), "staging", signal),
     readAccount(context, self.namespace, spec.serviceAccountRef.name),
   ]);
+  noteStaged(state, staging, self, spec, memory);
   startRecovery(state, staging, self, context, memory);
   const { held, recovery, rejection, triedAt } = memory.of(self.uid);
   const peers = peersOf(object, spec, context);
@@ -88,6 +90,21 @@ export async function readSecret(
   const options = signal === undefined ? {} : { signal };
   const secret = await kube.get(secretType, { namespace: owner.namespace, name }, options);
   return viewSecret(secret, owner, role);
+}
+
+/** A pair that is found staged is safe, also where the answer to its write was lost. */
+function noteStaged(
+  { attempt }: State,
+  staging: SecretView,
+  self: Self,
+  spec: ApiKeySpec,
+  memory: Memory,
+): void {
+  if (staging.kind !== "Ours" || staging.pair === undefined) return;
+  const { held } = memory.of(self.uid);
+  if (held?.pair.keyId === staging.pair.keyId) memory.update(self.uid, { held: undefined });
+  if (attempt !== undefined && attemptOf(staging) === attempt.id)
+    memory.settle(accountKeyOf(self, spec), attempt.id);
 }
 
 /** From the moment an attempt is first found without its pair, its recovery is under way. */
@@ -174,6 +191,7 @@ async function readAccount(
       },
       liveKeyIds: object.status?.liveKeyIds,
       keysListedAt: parseInstant(object.status?.keysListedAt),
+      callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
       maxExpiresInDays: grant.maxExpiresInDays,
       canDisableKeys: client.extra.disableKey !== undefined,
       canDeleteKeys: client.extra.deleteKey !== undefined,

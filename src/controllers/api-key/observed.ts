@@ -96,6 +96,8 @@ export interface Account {
   readonly liveKeyIds: readonly string[] | undefined;
   /** When that list was made; a younger key cannot be in it. */
   readonly keysListedAt: Instant | undefined;
+  /** How long a call to the console may take. */
+  readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;

@@ -6,7 +6,8 @@
 import type { Moment, Timing } from "./moment.ts";
 import type { Account, Observed } from "./observed.ts";
 import type { Action, Rest } from "./plan.ts";
-import { canRetire, pairIn, recoverAttempt } from "./plan.ts";
+import { canRetire, listedKeyIds, pairIn, recoverAttempt } from "./plan.ts";
+import { expiryOf } from "./schedule.ts";
 
 export type DeletionStep =
   | Action
@@ -30,7 +31,7 @@ export function planDeletion(seen: Observed, at: Moment, timing: Timing): Deleti
 
 /** A pair on its way has a key at the console, which must be named like the others. */
 function listUnlisted({ state, held, staging, target }: Observed): DeletionStep | undefined {
-  const listed = [state.current, ...state.superseded, ...state.orphaned].map((key) => key?.keyId);
+  const listed = listedKeyIds(state);
   const pair = [held?.pair, pairIn(staging), pairIn(target)].find(
     (candidate) => candidate !== undefined && !listed.includes(candidate.keyId),
   );
@@ -40,11 +41,23 @@ function listUnlisted({ state, held, staging, target }: Observed): DeletionStep 
 function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | undefined {
   const { self, spec, account, state } = seen;
   const patience = (self.deletingSince ?? at.now) + timing.deletionPatienceMs;
-  if (at.now >= patience) return undefined;
   const open = recoverAttempt(seen, at, timing);
+  if (at.now >= patience) return open && assumeLost(seen, at);
   if (open !== undefined) return open;
   if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
   return endKey(state, account, at);
+}
+
+/** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
+function assumeLost({ state, spec }: Observed, { now }: Moment): DeletionStep | undefined {
+  if (state.attempt === undefined) return undefined;
+  const expiresAt = expiryOf(now, spec.expiresInDays);
+  return {
+    kind: "CloseAttempt",
+    orphans: [{ keyId: undefined, attemptId: state.attempt.id, observedAt: now, expiresAt }],
+    refund: false,
+    because: "the console did not say in time whether a key was issued, so one must be assumed",
+  };
 }
 
 function endKey(

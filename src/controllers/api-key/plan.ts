@@ -10,13 +10,23 @@
  *
  * Every step may be the last one before a crash: the next pass decides from what is stored then.
  */
+import { Redacted } from "../../util/redacted.ts";
 import type { Instant } from "../../util/time.ts";
 import type { Moment, Timing } from "./moment.ts";
-import type { Account, Observed, OrphanedKey, SupersededKey } from "./observed.ts";
+import type { Account, Observed, OrphanedKey, State, SupersededKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
-import { type Block, firstFinding, mustIssue, mustNotIssue, type Verdict } from "./policies.ts";
+import {
+  type Block,
+  firstFinding,
+  isOutdated,
+  mustIssue,
+  mustNotIssue,
+  secretIsNotOurs,
+  type Verdict,
+} from "./policies.ts";
 import { expiryOf, overlapEnd } from "./schedule.ts";
 import { attemptOf, isAsWanted, type OwnSecret, targetSecret } from "./secret.ts";
+import { usesVariable } from "./template.ts";
 
 export type Action =
   | { readonly kind: "AddFinalizer" }
@@ -53,6 +63,9 @@ export type Action =
 
 type Previous = OwnSecret["previous"];
 
+/** What {@link Timing.recoverySettleMs} reckons with. */
+const DEFAULT_CALL_TIMEOUT_MS = 15_000;
+
 /** Nothing more to do now. */
 export interface Rest {
   readonly kind: "Rest";
@@ -76,8 +89,8 @@ const steps: readonly StepPolicy[] = [
   addFinalizer,
   rebuildStatus,
   deliverPair,
-  recoverAttempt,
   cleanStaging,
+  recoverAttempt,
   carryOutAttempt,
   issue,
 ];
@@ -122,12 +135,11 @@ function addFinalizer({ self }: Observed): Step | undefined {
 /** The Secret knows better than a status that was lost or is older. */
 function rebuildStatus({ state, target }: Observed): Step | undefined {
   const pair = pairIn(target);
-  if (pair === undefined || pair.keyId === state.current?.keyId) return undefined;
+  if (pair === undefined || isOutdated(pair, state)) return undefined;
+  if (pair.keyId === state.current?.keyId) return undefined;
   if (state.attempt !== undefined && state.attempt.revision === pair.revision)
     return { kind: "CommitKey", pair };
-  return state.superseded.some(({ keyId }) => keyId === pair.keyId)
-    ? undefined
-    : { kind: "RebuildStatus", pair };
+  return { kind: "RebuildStatus", pair };
 }
 
 /** A staged pair that consumers do not have yet goes to them, once the console accepts it. */
@@ -136,17 +148,19 @@ function deliverPair(seen: Observed, at: Moment, timing: Timing): Step | undefin
   const pair = pairIn(staging);
   if (pair === undefined || !isNews(pair, seen)) return undefined;
   if (account.kind !== "Ready") return { kind: "Rest", waiting: account };
+  const foreign = secretIsNotOurs(seen);
+  if (foreign !== undefined) return { kind: "Rest", block: foreign };
   if (seen.provenKeyId === pair.keyId)
     return { kind: "SwitchSecret", pair, previous: pairIn(target) };
   if (seen.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
   const refusedForMs = refusedFor(seen, pair.keyId, at);
-  if (refusedForMs >= timing.verifyGiveUpMs && state.attempt !== undefined)
+  if (refusedForMs >= timing.verifyGiveUpMs)
     return {
       kind: "CloseAttempt",
       orphans: [
         {
           keyId: pair.keyId,
-          attemptId: state.attempt.id,
+          attemptId: state.attempt?.id ?? stagedAttempt(staging),
           observedAt: at.now,
           expiresAt: pair.expiresAt,
         },
@@ -165,13 +179,19 @@ function deliverPair(seen: Observed, at: Moment, timing: Timing): Step | undefin
   };
 }
 
+function stagedAttempt(staging: Observed["staging"]): string {
+  return (staging.kind === "Ours" ? attemptOf(staging) : undefined) ?? "unknown";
+}
+
 /** Whether a staged pair is one that the target should get: newer, and neither delivered nor given up. */
 function isNews(pair: IssuedPair, { state, target }: Observed): boolean {
   if (state.orphaned.some(({ keyId }) => keyId === pair.keyId)) return false;
   if (state.superseded.some(({ keyId }) => keyId === pair.keyId)) return false;
   const delivered = pairIn(target);
   if (delivered === undefined) return true;
-  return delivered.keyId !== pair.keyId && delivered.revision < pair.revision;
+  // The Secret's own record of the revision can be edited; the status knows better.
+  const { revision } = delivered.keyId === state.current?.keyId ? state.current : delivered;
+  return delivered.keyId !== pair.keyId && revision < pair.revision;
 }
 
 function refusedFor({ rejection }: Observed, keyId: string, at: Moment): number {
@@ -190,15 +210,20 @@ export function recoverAttempt(seen: Observed, at: Moment, timing: Timing): Step
     message: `Attempt ${attempt.id} to issue a key was interrupted; the account's keys tell whether one was issued.`,
   };
   if (recovery === undefined || recovery.attemptId !== attempt.id)
-    return { kind: "Rest", waiting, afterMs: timing.recoverySettleMs };
+    return { kind: "Rest", waiting, afterMs: settleMs(account, timing) };
   if (seen.secondRead !== undefined) return closeAttempt(seen, at);
   const dueAt =
     recovery.firstRead === undefined
-      ? recovery.since + timing.recoverySettleMs
+      ? recovery.since + settleMs(account, timing)
       : recovery.firstRead.at + timing.recoveryGapMs;
   return at.monotonic >= dueAt
     ? { kind: "ReadLeftovers" }
     : { kind: "Rest", waiting, afterMs: dueAt - at.monotonic };
+}
+
+/** Time-outs beyond the default one are waited out as well. */
+function settleMs({ callTimeoutMs }: Account, { recoverySettleMs }: Timing): number {
+  return recoverySettleMs + Math.max(callTimeoutMs - DEFAULT_CALL_TIMEOUT_MS, 0);
 }
 
 /** The pair that the open attempt led to, wherever it is. */
@@ -206,7 +231,10 @@ function attemptPair({ state, held, staging, target }: Observed): IssuedPair | u
   if (held !== undefined && held.attemptId === state.attempt?.id) return held.pair;
   if (staging.kind === "Ours" && attemptOf(staging) === state.attempt?.id) return staging.pair;
   const delivered = pairIn(target);
-  return delivered?.revision === state.attempt?.revision ? delivered : undefined;
+  return delivered?.revision === state.attempt?.revision &&
+    delivered?.keyId !== state.current?.keyId
+    ? delivered
+    : undefined;
 }
 
 function closeAttempt(
@@ -230,7 +258,7 @@ function closeAttempt(
       refund: false,
       because: "the console does not list keys, so one must be assumed to be lost",
     };
-  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds]);
+  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds, ...listedKeyIds(state)]);
   const orphans = [...new Set([...(first ?? []), ...(second ?? [])])]
     .filter((keyId) => !known.has(keyId))
     .map(orphan);
@@ -252,12 +280,16 @@ function cleanStaging(seen: Observed): Step | undefined {
   const { pair } = staging;
   if (pair === undefined)
     return { kind: "DeleteStaging", because: "it was edited and holds no key pair" };
-  const listed = [state.current, ...state.superseded, ...state.orphaned].some(
-    (key) => key?.keyId === pair.keyId,
-  );
-  return listed
+  return listedKeyIds(state).includes(pair.keyId)
     ? { kind: "DeleteStaging", because: `key ${pair.keyId} is accounted for` }
     : { kind: "ListStray", pair };
+}
+
+/** The keys that the status answers for. */
+export function listedKeyIds({ current, superseded, orphaned }: State): readonly string[] {
+  return [current, ...superseded, ...orphaned]
+    .map((key) => key?.keyId)
+    .filter((keyId) => keyId !== undefined);
 }
 
 function carryOutAttempt({ state, armed }: Observed): Step | undefined {
@@ -268,7 +300,8 @@ function carryOutAttempt({ state, armed }: Observed): Step | undefined {
 
 function issue(seen: Observed, at: Moment, timing: Timing): Step | undefined {
   const needs = firstFinding(mustIssue, seen, at, timing);
-  if (needs === undefined) return undefined;
+  // An open attempt is the only trace of its key: it is never written over (S6).
+  if (needs === undefined || seen.state.attempt !== undefined) return undefined;
   const block = firstFinding(mustNotIssue, seen, at, needs);
   if (block !== undefined) return rest(needs, block, at);
   if (!seen.hasTurn) return { kind: "TakeTurn" };
@@ -305,19 +338,33 @@ function nextRevision({ state, target, staging }: Observed): number {
 function renderSecret(seen: Observed, { now }: Moment): Step | undefined {
   const { self, spec, account, target } = seen;
   if (account.kind !== "Ready" || target.kind !== "Ours" || !isDelivered(seen)) return undefined;
-  const pair = pairIn(target);
+  const pair = asRecorded(seen);
   if (pair === undefined) return undefined;
   const previous = previousInUse(seen, now);
   const wanted = targetSecret(self, spec, account.values, pair, previous);
   return isAsWanted(target, wanted, self) ? undefined : { kind: "RenderSecret", pair, previous };
 }
 
+/** The pair in the Secret. Its times are those of the status: annotations can be edited (S16). */
+function asRecorded({ state: { current }, target }: Observed): IssuedPair | undefined {
+  const pair = pairIn(target);
+  if (pair === undefined || current === undefined) return undefined;
+  const { issuedAt, expiresAt, revision } = current;
+  return { ...pair, issuedAt, expiresAt, revision };
+}
+
 /** The previous pair, as long as the overlap lasts and the Secret still shows it. */
 function previousInUse({ spec, state, target }: Observed, now: number): Previous {
-  if (target.kind !== "Ours" || target.previous === undefined) return undefined;
-  const { previous } = target;
-  const key = state.superseded.find(({ keyId }) => keyId === previous.keyId);
-  return key !== undefined && now < overlapEnd(key, spec.rotation) ? previous : undefined;
+  const inOverlap = state.superseded.filter((key) => now < overlapEnd(key, spec.rotation));
+  const shown = target.kind === "Ours" ? target.previous : undefined;
+  if (shown !== undefined)
+    return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
+  // Where no entry shows the previous secret, its id is still known.
+  const templates = Object.values(spec.secret.data);
+  const latest = inOverlap.toSorted((a, b) => b.supersededAt - a.supersededAt)[0];
+  return latest === undefined || templates.some((text) => usesVariable(text, "previousSecret"))
+    ? undefined
+    : { keyId: latest.keyId, secret: new Redacted("") };
 }
 
 /** A key in the Secret that was never tried, or that the console no longer lists, is tried. */
@@ -331,7 +378,8 @@ function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | 
   const missing = isMissing(pair.keyId, state.current?.verifiedAt, account);
   if (!unproven && !missing) return undefined;
   const retryMs = unproven ? timing.verifyRetryMs : timing.keyCheckMs;
-  const waitMs = triedAt === undefined ? 0 : Math.max(triedAt + retryMs - now, 0);
+  // Never longer than that, also where the clock was set back.
+  const waitMs = clamp((triedAt ?? 0) + retryMs - now, 0, retryMs);
   if (waitMs === 0 && seen.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
   if (!unproven) return undefined;
   return {
@@ -369,6 +417,10 @@ function retire({ spec, state, account, target }: Observed, { now }: Moment): St
     kind: retiring.state === "Live" && account.canDisableKeys ? "DisableKey" : "DeleteKey",
     keyId: retiring.keyId,
   };
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
 }
 
 export function canRetire(

@@ -1,7 +1,8 @@
 /** Small named rules: when a new key must be issued, and when none may be. Pure. */
 import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
 import type { Moment, Timing } from "./moment.ts";
-import type { Observed } from "./observed.ts";
+import type { Observed, State } from "./observed.ts";
+import type { IssuedPair } from "./pair.ts";
 import { liveKeyCap, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf, stagingName } from "./secret.ts";
 
@@ -91,12 +92,17 @@ function secretIsReplaced({ self, spec, target }: Observed): Verdict | undefined
 function secretIsBroken({ self, spec, state, target }: Observed): Verdict | undefined {
   if (target.kind !== "Ours") return undefined;
   const { pair } = target;
-  if (pair !== undefined && !state.superseded.some(({ keyId }) => keyId === pair.keyId))
-    return undefined;
+  if (pair !== undefined && !isOutdated(pair, state)) return undefined;
   return {
     reason: "SecretEdited",
     message: `Secret ${secretNameOf(self.name, spec)} was edited and no longer holds the key pair.`,
   };
+}
+
+/** Whether the pair is an earlier one than the status names: somebody has put an old Secret back. */
+export function isOutdated(pair: IssuedPair, { current, superseded }: State): boolean {
+  if (superseded.some(({ keyId }) => keyId === pair.keyId)) return true;
+  return current !== undefined && current.keyId !== pair.keyId && pair.revision < current.revision;
 }
 
 function keyIsRefused(
@@ -124,7 +130,7 @@ function keyHasExpired({ state }: Observed, { now }: Moment): Verdict | undefine
 function rotationIsDue({ self, spec, state }: Observed, { now }: Moment): Verdict | undefined {
   const { current } = state;
   if (current === undefined) return undefined;
-  const due = renewalTime(current, spec.rotation, self.uid);
+  const due = renewalTime(current, spec.rotation, self.uid, now);
   if (now < due) return undefined;
   return { reason: "RotationDue", message: `Rotation was due at ${toIso8601(due)}.` };
 }
@@ -144,7 +150,8 @@ function accountIsNotReady({ account }: Observed): Block | undefined {
   return { reason: account.reason, message: account.message, state: "Reconciling" };
 }
 
-function secretIsNotOurs({ self, spec, target }: Observed): Block | undefined {
+/** Also asked before a new pair is delivered: the Secret may have changed hands since (S9). */
+export function secretIsNotOurs({ self, spec, target }: Observed): Block | undefined {
   if (target.kind !== "Foreign" || (spec.secret.onExisting === "Adopt" && target.adoptable))
     return undefined;
   const advice = target.adoptable
@@ -194,14 +201,14 @@ function budgetIsUsedUp(seen: Observed, { now }: Moment, because: Verdict): Bloc
 }
 
 function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Block | undefined {
-  const { state, spec } = seen;
+  const { state, spec, self } = seen;
   const { current } = state;
   const ends = [
     ...(current === undefined ? [] : [current.expiresAt]),
     ...state.superseded.filter(({ state: s }) => s === "Live").map((key) => key.expiresAt),
     ...state.orphaned.map((key) => key.expiresAt),
   ].filter((end) => end > now);
-  const cap = liveKeyCap(spec);
+  const cap = liveKeyCap(spec, self.uid);
   if (ends.length < cap || rotationIsRequested(seen) !== undefined) return undefined;
   // Without a usable key in the Secret, or shortly before its end, a consumer matters more than the cap.
   if (current === undefined || now >= safetyLimit(current)) return undefined;

@@ -4,6 +4,7 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
 import type { Context } from "../context.ts";
+import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
 import { removeFinalizer } from "../finalizers.ts";
 import { apiKeyType } from "../resource-types.ts";
@@ -16,13 +17,15 @@ import { defaultTiming, type Timing } from "./moment.ts";
 import { observe } from "./observe.ts";
 import type { Observed } from "./observed.ts";
 import { plan, type Rest } from "./plan.ts";
-import { planDeletion } from "./plan-deletion.ts";
+import { type DeletionStep, planDeletion } from "./plan-deletion.ts";
 import { isUsable, newTrouble, nextLookMs } from "./report.ts";
 import { renewalTime, stableFraction } from "./schedule.ts";
 import { deleteSecret } from "./write-secret.ts";
 
 /** More steps than any way through the plan has: a plan that goes in circles must not spin. */
 const MAX_STEPS = 40;
+
+const DELETION_RETRY_MS = 30_000;
 
 export interface ApiKeyController {
   readonly reconcile: (object: ApiKey, pass: Pass) => Promise<Result>;
@@ -60,16 +63,25 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
 
   return {
     reconcile,
-    onGone: ({ namespace, name }) => context.metrics.forgetObject("ApiKey", namespace, name),
+    onGone: ({ namespace, name }) => {
+      context.metrics.forgetObject("ApiKey", namespace, name);
+      memory.withdrawAll(namespace, name);
+    },
     get unsavedPairs() {
       return memory.holding.length;
     },
     async saveHeldPairs(signal) {
       const objects = context.stores.apiKeys.list();
+      const failures: unknown[] = [];
       for (const uid of memory.holding) {
         const object = objects.find(({ metadata }) => metadata.uid === uid);
-        if (object !== undefined) await reconcile(object, { id: "shutdown", signal });
+        // One that cannot be written must not keep the others from it.
+        if (object !== undefined)
+          await reconcile(object, { id: "shutdown", signal }).catch((error: unknown) =>
+            failures.push(error),
+          );
       }
+      if (failures.length > 0) throw failures[0];
     },
   };
 }
@@ -99,15 +111,28 @@ async function letGo(first: Observed, around: Surroundings): Promise<Result> {
       if (action.kind === "LetGo") return await release(seen, around);
       if (action.kind === "Rest")
         return seen.self.hasFinalizer ? await report(seen, action, around) : {};
-      seen =
-        action.kind === "DeleteTarget"
-          ? await deleteSecret(seen, "target", around)
-          : await apply(action, seen, around);
+      seen = await applyDeletion(action, seen, around);
     }
     throw new Error("the plan for a deleted ApiKey goes in circles");
   } catch (error) {
-    throw await reportFailure(seen, error, around);
+    return retryDeletion(await reportFailure(seen, error, around));
   }
+}
+
+function applyDeletion(
+  action: Exclude<DeletionStep, { kind: "LetGo" | "Rest" }>,
+  seen: Observed,
+  around: Surroundings,
+): Promise<Observed> {
+  return action.kind === "DeleteTarget"
+    ? deleteSecret(seen, "target", around)
+    : apply(action, seen, around);
+}
+
+/** A console that refuses must not hold the object for longer than one that is silent. */
+function retryDeletion(cause: unknown): Result {
+  if (errorPolicy(cause).kind === "Terminal") return { requeueAfterMs: DELETION_RETRY_MS };
+  throw cause;
 }
 
 /** The object may go: says which keys stay alive at the console, then takes the finalizer away. */
@@ -167,7 +192,9 @@ async function reportFailure(
   const seen = error instanceof Interrupted ? error.seen : before;
   const cause = error instanceof Interrupted ? error.cause : error;
   const readiness = failureReadiness(cause);
-  if (readiness === undefined) return cause;
+  // That the operator stops is nothing to tell about the object.
+  const stopped = around.signal.aborted && cause === around.signal.reason;
+  if (readiness === undefined || stopped) return cause;
   try {
     const recorded = await record(seen, { kind: "Failed", readiness }, around);
     announce(seen, recorded, around);
@@ -202,7 +229,10 @@ function publish(seen: Observed, around: Surroundings): void {
   );
   if (state.current === undefined) return;
   metrics.apiKeyExpiration.set(labels, state.current.expiresAt / 1_000);
-  metrics.apiKeyRenewal.set(labels, renewalTime(state.current, spec.rotation, self.uid) / 1_000);
+  metrics.apiKeyRenewal.set(
+    labels,
+    renewalTime(state.current, spec.rotation, self.uid, clock.now()) / 1_000,
+  );
 }
 
 /** A stored object may be older than its schema: it is left as it is, with a word about why. */

@@ -12,7 +12,7 @@ import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
 import type { Moment } from "./moment.ts";
 import { fromState, type Observed, type State } from "./observed.ts";
 import { isDelivered, type Rest } from "./plan.ts";
-import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
+import { type Lifetime, overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf } from "./secret.ts";
 
 /** How a pass ended: at rest, or with a failure that is already put into words. */
@@ -32,7 +32,7 @@ export function statusOf(seen: Observed, ending: Ending, at: Moment): ApiKeyStat
     orphanCount: state.orphaned.length,
     ...(state.current === undefined
       ? {}
-      : { renewalTime: toIso8601(renewalTime(state.current, spec.rotation, self.uid)) }),
+      : { renewalTime: toIso8601(renewalTime(state.current, spec.rotation, self.uid, at.now)) }),
     conditions: [...conditionsOf(seen, ending, at)],
   };
 }
@@ -50,7 +50,7 @@ export function readinessOf(seen: Observed, ending: Ending, { now }: Moment): Re
       }
     );
   const held = `Key ${current.keyId} is in Secret ${secretNameOf(seen.self.name, seen.spec)} and valid until ${toIso8601(current.expiresAt)}.`;
-  if (now >= safetyLimit(current))
+  if (now >= safetyLimit(current) && now >= renewalOf(current, seen, now))
     return {
       state: "Ready",
       reason: "ExpiringSoon",
@@ -59,6 +59,10 @@ export function readinessOf(seen: Observed, ending: Ending, { now }: Moment): Re
   return trouble === undefined
     ? { state: "Ready", reason: "KeyDelivered", message: held }
     : { state: "Ready", reason: trouble.reason, message: `${held} ${trouble.message}` };
+}
+
+function renewalOf(current: Lifetime, { spec, self }: Observed, now: Instant): Instant {
+  return renewalTime(current, spec.rotation, self.uid, now);
 }
 
 /** Whether the Secret holds the current pair, the console has accepted it, and it has not expired. */
@@ -78,7 +82,11 @@ export function nextLookMs({ self, spec, state }: Observed, now: Instant): numbe
   const moments = [
     ...(current === undefined
       ? []
-      : [renewalTime(current, spec.rotation, self.uid), safetyLimit(current), current.expiresAt]),
+      : [
+          renewalTime(current, spec.rotation, self.uid, now),
+          safetyLimit(current),
+          current.expiresAt,
+        ]),
     ...state.superseded.flatMap((key) => [overlapEnd(key, spec.rotation), key.expiresAt]),
     ...state.orphaned.map((key) => key.expiresAt),
   ].filter((moment) => moment > now);

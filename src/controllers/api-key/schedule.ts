@@ -28,17 +28,25 @@ export function stableFraction(uid: string, part = ""): number {
 /**
  * When the key is to be renewed: before its expiry by the configured margin, earlier by a jitter that depends
  * on the object alone, moved into a rotation window where there are any, but never past {@link safetyLimit}.
+ * A window that has passed unused by `now` gives way to the next one.
  */
 export function renewalTime(
   { issuedAt, expiresAt }: Lifetime,
   rotation: ApiKeySpec["rotation"],
   uid: string,
+  now: Instant,
 ): Instant {
-  const lifetime = expiresAt - issuedAt;
-  const latest = expiresAt - renewBefore(rotation, lifetime);
-  const jittered = latest - stableFraction(uid) * JITTER_SHARE * lifetime;
-  const due = Math.max(jittered, issuedAt + (latest - issuedAt) / 2);
-  return Math.round(inWindow(due, rotation, safetyLimit({ issuedAt, expiresAt })));
+  const limit = safetyLimit({ issuedAt, expiresAt });
+  const due = issuedAt + periodOf(rotation, expiresAt - issuedAt, uid);
+  const first = inWindow(due, rotation, limit);
+  const next = now <= first ? first : inWindow(now, rotation, limit);
+  return Math.round(next > now ? next : first);
+}
+
+/** From the issue of a key to the time its renewal is due, windows left aside. */
+function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
+  const longest = lifetime - renewBefore(rotation, lifetime);
+  return Math.max(longest - stableFraction(uid) * JITTER_SHARE * lifetime, longest / 2);
 }
 
 /** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
@@ -59,10 +67,9 @@ export function overlapEnd(
  * The most keys of one object that may be alive at once without a person asking: as many as an undisturbed
  * rotation needs, and one more. Only expiry ends a key.
  */
-export function liveKeyCap(spec: ApiKeySpec): number {
+export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
   const lifetime = spec.expiresInDays * DAY;
-  const period = lifetime - renewBefore(spec.rotation, lifetime);
-  return Math.ceil(lifetime / Math.max(period, DAY / 24)) + 1;
+  return Math.ceil(lifetime / periodOf(spec.rotation, lifetime, uid)) + 1;
 }
 
 function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {

@@ -231,7 +231,11 @@ function recoveryTemplate() {
     tokens: z.array(
       z.discriminatedUnion("kind", [
         z.object({ kind: z.literal("text"), text: z.string() }),
-        z.object({ kind: z.literal("variable"), name: z.string(), json: z.boolean() }),
+        z.object({
+          kind: z.literal("variable"),
+          name: z.enum(["secret", "previousSecret"]),
+          json: z.boolean(),
+        }),
       ]),
     ),
   });
@@ -272,20 +276,30 @@ function recoverPairs(
 ): Pick<OwnSecret, "pair" | "previous"> {
   const notes = metadata.annotations ?? {};
   const templates = parseRecovery(notes[annotations.template]);
-  const secretOf = (variable: "secret" | "previousSecret"): Redacted | undefined => {
-    const { entry, tokens } = templates[variable] ?? {};
-    const stored = entry === undefined ? undefined : data[entry];
-    if (tokens === undefined || stored === undefined) return undefined;
-    const value = matchTemplate(tokens, stored)?.[variable];
-    return value === undefined || value === "" ? undefined : new Redacted(value);
+  const secretOf = (
+    variable: "secret" | "previousSecret",
+    keyId = "",
+    hash = "",
+  ): Redacted | undefined => {
+    const { entry = "", tokens = [] } = templates[variable] ?? {};
+    if (!Object.hasOwn(data, entry)) return undefined;
+    const isProven = ({ [variable]: value = "" }: Readonly<Record<string, string>>) =>
+      value !== "" && pairHash({ keyId, secret: new Redacted(value) }) === hash;
+    const value = matchTemplate(tokens, data[entry] ?? "", isProven)?.[variable];
+    return value === undefined ? undefined : new Redacted(value);
   };
+  const { keyId, pairHash: hash, previousKeyId, previousPairHash } = annotations;
   return {
-    pair: provenPair(notes, secretOf("secret")),
-    previous: provenPrevious(notes, secretOf("previousSecret")),
+    pair: pairOf(notes, secretOf("secret", notes[keyId], notes[hash])),
+    previous: previousOf(
+      notes,
+      secretOf("previousSecret", notes[previousKeyId], notes[previousPairHash]),
+    ),
   };
 }
 
-function provenPair(
+/** The pair around a secret that is proven to belong to its keyId. */
+function pairOf(
   notes: Readonly<Record<string, string>>,
   secret: Redacted | undefined,
 ): IssuedPair | undefined {
@@ -295,19 +309,15 @@ function provenPair(
   const revision = Number(notes[annotations.revision]);
   if (secret === undefined || keyId === undefined || issuedAt === undefined) return undefined;
   if (expiresAt === undefined || !Number.isSafeInteger(revision) || revision < 1) return undefined;
-  if (pairHash({ keyId, secret }) !== notes[annotations.pairHash]) return undefined;
   return { keyId, secret, issuedAt, expiresAt, revision };
 }
 
-function provenPrevious(
+function previousOf(
   notes: Readonly<Record<string, string>>,
   secret: Redacted | undefined,
 ): OwnSecret["previous"] {
   const keyId = notes[annotations.previousKeyId];
-  if (secret === undefined || keyId === undefined) return undefined;
-  return pairHash({ keyId, secret }) === notes[annotations.previousPairHash]
-    ? { keyId, secret }
-    : undefined;
+  return secret === undefined || keyId === undefined ? undefined : { keyId, secret };
 }
 
 /** Annotations can be edited by anybody: what does not read as expected counts as absent. */

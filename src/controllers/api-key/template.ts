@@ -57,41 +57,101 @@ export function usesVariable(template: string, name: string): boolean {
 
 /**
  * The values that turn the tokens into `text`; `undefined` where there are none. Where several would do
- * (two variables side by side), the shortest first: the caller must be able to tell right from wrong.
+ * (two variables side by side), the first that `accept` finds right, the shortest first.
  */
 export function matchTemplate(
   tokens: readonly Token[],
   text: string,
+  accept: (values: Readonly<Record<string, string>>) => boolean = () => true,
 ): Readonly<Record<string, string>> | undefined {
-  const match = new RegExp(`^${matcher(tokens)}$`, "u").exec(text);
-  if (match === null) return undefined;
-  const values: Record<string, string> = {};
-  for (const [group, captured] of Object.entries(match.groups ?? {})) {
-    const [name = "", format] = group.split("_");
-    const value = format === "json" ? unquoted(captured) : captured;
-    if (value === undefined || (values[name] ?? value) !== value) return undefined;
-    values[name] = value;
+  const matching = { tokens, text, accept, triesLeft: MAX_TRIES };
+  return matchFrom(matching, { index: 0, at: 0, values: {} });
+}
+
+/** Tries until a match is given up: the text may have been edited to take for ever. */
+const MAX_TRIES = 2_000;
+
+interface Matching {
+  readonly tokens: readonly Token[];
+  readonly text: string;
+  readonly accept: (values: Readonly<Record<string, string>>) => boolean;
+  triesLeft: number;
+}
+
+/** How far a match has got: the next token, the place in the text, and the values found before. */
+interface Progress {
+  readonly index: number;
+  readonly at: number;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+function matchFrom(matching: Matching, start: Progress): Progress["values"] | undefined {
+  const { tokens, text, accept } = matching;
+  const { values } = start;
+  let { at } = start;
+  for (const [offset, token] of tokens.slice(start.index).entries()) {
+    if (token.kind === "variable" && !Object.hasOwn(values, token.name))
+      return matchVariable(token, matching, { index: start.index + offset, at, values });
+    const expected = token.kind === "text" ? token.text : rendered(token, values[token.name]);
+    if (!text.startsWith(expected, at)) return undefined;
+    at += expected.length;
   }
-  return values;
+  return at === text.length && accept(values) ? values : undefined;
+}
+
+function matchVariable(
+  token: Variable,
+  matching: Matching,
+  { index, at, values }: Progress,
+): Progress["values"] | undefined {
+  for (const { value, end } of candidates(token, matching, index, at)) {
+    matching.triesLeft -= 1;
+    if (matching.triesLeft < 0) return undefined;
+    const found = matchFrom(matching, {
+      index: index + 1,
+      at: end,
+      values: { ...values, [token.name]: value },
+    });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** What may stand for a variable at a place of the text. */
+function* candidates(
+  { json }: Variable,
+  { tokens, text }: Matching,
+  index: number,
+  at: number,
+): Iterable<{ readonly value: string; readonly end: number }> {
+  for (const end of json ? endOfJsonString(text, at) : endsOfText(tokens[index + 1], text, at)) {
+    const stored = text.slice(at, end);
+    const value = json ? unquoted(stored) : stored;
+    if (value !== undefined) yield { value, end };
+  }
+}
+
+/** Where a raw value that begins at a place of the text may end: before what follows it. */
+function* endsOfText(next: Token | undefined, text: string, at: number): Iterable<number> {
+  const landmark = next?.kind === "text" ? next.text : "";
+  let end = next === undefined ? text.length : text.indexOf(landmark, at);
+  while (end >= 0) {
+    yield end;
+    end = end < text.length ? text.indexOf(landmark, end + 1) : -1;
+  }
+}
+
+/** Where the JSON string ends that begins at a place of the text. */
+function endOfJsonString(text: string, at: number): readonly number[] {
+  const string = /"(?:[^"\\]|\\.)*"/y;
+  string.lastIndex = at;
+  return string.test(text) ? [string.lastIndex] : [];
 }
 
 type Variable = Extract<Token, { kind: "variable" }>;
 
 function rendered({ json }: Variable, value = ""): string {
   return json ? JSON.stringify(value) : value;
-}
-
-function matcher(tokens: readonly Token[]): string {
-  const seen = new Set<string>();
-  return tokens
-    .map((token) => {
-      if (token.kind === "text") return RegExp.escape(token.text);
-      const group = `${token.name}_${token.json ? "json" : "raw"}`;
-      if (seen.has(group)) return `\\k<${group}>`;
-      seen.add(group);
-      return `(?<${group}>[^]*?)`;
-    })
-    .join("");
 }
 
 function unquoted(text: string): string | undefined {
