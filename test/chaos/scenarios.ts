@@ -132,7 +132,9 @@ async function killAgainAndAgain(scene: Scene, quick: boolean) {
 
 /** Issued keys that stand in no Secret. */
 async function unkept({ rig, place }: Scene): Promise<number> {
-  const secrets = await rig.kube.list(secretType, { namespace: place.namespace });
+  const { namespace } = place;
+  const list = () => rig.kube.list(secretType, { namespace });
+  const secrets = await list().catch(list);
   const kept = new Set(
     secrets.map(({ data }) => Buffer.from(data?.keyId ?? "", "base64").toString()),
   );

@@ -78,12 +78,15 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
         () => false,
       ),
     async settle(timeoutMs = 240_000) {
-      let stock = await takeStock(rig.kube, place.iam, place.namespace);
+      const take = () => takeStock(rig.kube, place.iam, place.namespace);
+      let stock: Stock | undefined;
       let told = performance.now();
       await until(
         "order",
         async () => {
-          stock = await takeStock(rig.kube, place.iam, place.namespace);
+          // Where everything is busy or down, the books can wait as well.
+          stock = await take().catch(() => stock);
+          if (stock === undefined) return false;
           if (performance.now() - told > 10_000) {
             told = performance.now();
             say(`${stock.objects - stock.stuck.length} of ${stock.objects} in order`);
@@ -93,7 +96,7 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
         timeoutMs,
         POLL_MS,
       ).catch(() => undefined);
-      return stock;
+      return stock ?? take();
     },
     close: () => rig.close(),
   };

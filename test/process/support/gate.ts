@@ -12,6 +12,7 @@ export interface GateRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
+  readonly contentType: string;
   /** `performance.now()` at arrival. */
   readonly at: number;
   readonly isDryRun: boolean;
@@ -61,7 +62,9 @@ export async function openGate(cluster: {
     const path = incoming.url ?? "/";
     const isDryRun = path.includes("dryRun=All");
     const arrived = performance.now();
-    const seen = { method: incoming.method ?? "", path, body, at: arrived, isDryRun };
+    const contentType = incoming.headers["content-type"] ?? "";
+    const method = incoming.method ?? "";
+    const seen = { method, path, body, contentType, at: arrived, isDryRun };
     requests.push(seen);
     const hold = async (when: "before" | "after") => {
       const acting = [...holds].filter((one) => one.when === when && one.matches(seen));

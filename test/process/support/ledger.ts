@@ -36,10 +36,8 @@ export async function takeStock(
   iam: IamServer,
   namespace: string,
 ): Promise<Stock> {
-  const [objects, secrets] = await Promise.all([
-    kube.list(apiKeyType, { namespace }),
-    kube.list(secretType, { namespace }),
-  ]);
+  const objects = await kube.list(apiKeyType, { namespace });
+  const secrets = await kube.list(secretType, { namespace });
   const secretsByName = new Map(secrets.map((secret) => [secret.metadata.name, secret.data ?? {}]));
   const keyIdsOf = new Map(objects.map((object) => [object.metadata.name, keysOf(object)]));
   const uses = [...keyIdsOf.values()];

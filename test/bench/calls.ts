@@ -1,0 +1,103 @@
+/** Which calls the operator makes for what, exactly and in order. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { GateRequest } from "../process/support/gate.ts";
+import { takeStock } from "../process/support/ledger.ts";
+import type { Place, Rig } from "../process/support/rig.ts";
+import { until } from "../process/support/until.ts";
+
+export interface CallsOf {
+  readonly kube: number;
+  /** Of the calls to the API server, those that change what is stored; events apart. */
+  readonly writes: number;
+  readonly events: number;
+  readonly console: number;
+  readonly inOrder: readonly string[];
+}
+
+export interface Recorded {
+  readonly issue: CallsOf;
+  readonly rotation: CallsOf;
+  readonly idlePass: CallsOf;
+  /** The requests of the first issue to the API server, to be sent again by the floor. */
+  readonly requests: readonly GateRequest[];
+  readonly sample: { readonly name: string; readonly namespace: string; readonly uid: string };
+}
+
+/** Longer than anything that follows an issue at once. */
+const QUIET_MS = 2_500;
+
+export async function recordCalls(rig: Rig): Promise<Recorded> {
+  const place = await rig.openPlace();
+  const gate = await place.openGate();
+  const toConsole: { at: number; text: string }[] = [];
+  place.iam.faults.add({
+    when: "beforeCommit",
+    action: { kind: "delay", ms: 0 },
+    times: "always",
+    where: ({ operation, method }) =>
+      toConsole.push({ at: performance.now(), text: `console ${method} ${operation}` }) > 0,
+  });
+  const operator = await place.start({ via: gate, args: ["--leader-elect=false"] });
+  await operator.untilReady();
+  await place.createAccounts(["bench"]);
+  await place.saIdOf("bench");
+  await sleep(QUIET_MS);
+  const concerns = ({ path, body }: GateRequest) =>
+    !path.includes("watch=") && (path.includes("sample-key") || body.includes("sample-key"));
+  const record = async (act: () => Promise<unknown>) => {
+    const since = performance.now();
+    await act();
+    await sleep(QUIET_MS);
+    const requests = gate.requests.filter((request) => request.at >= since && concerns(request));
+    const calls = toConsole.filter(
+      ({ at, text }) => at >= since && at <= (requests.at(-1)?.at ?? 0) && !text.includes("login"),
+    );
+    return { requests, calls: countCalls(requests, calls) };
+  };
+  const issue = await record(async () => {
+    await place.createKeys([{ name: "sample-key", account: "bench" }]);
+    await ready(rig, place);
+  });
+  const annotate = (text: string) =>
+    rig.kubectl(["annotate", "iamkey", "sample-key", `--namespace=${place.namespace}`, text]);
+  const rotation = await record(() => annotate("iam.console.dev/rotate-requested-at=now"));
+  const idlePass = await record(() => annotate("iam.console.dev/reconcile-requested-at=now"));
+  await operator.stop();
+  const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";
+  return {
+    issue: issue.calls,
+    rotation: rotation.calls,
+    idlePass: idlePass.calls,
+    requests: issue.requests,
+    sample: { name: "sample-key", namespace: place.namespace, uid },
+  };
+}
+
+async function ready(rig: Rig, place: Place): Promise<void> {
+  await until("the sample to be ready", async () => {
+    const stock = await takeStock(rig.kube, place.iam, place.namespace);
+    return stock.ready === 1 && stock.stuck.length === 0;
+  });
+}
+
+function countCalls(
+  requests: readonly GateRequest[],
+  toConsole: readonly { at: number; text: string }[],
+): CallsOf {
+  const isEvent = ({ path }: GateRequest) => path.includes("/events");
+  const isWrite = (request: GateRequest) => request.method !== "GET" && !request.isDryRun;
+  const toKube = requests.map((request) => ({ at: request.at, text: describe(request) }));
+  return {
+    kube: requests.length,
+    writes: requests.filter((request) => isWrite(request) && !isEvent(request)).length,
+    events: requests.filter(isEvent).length,
+    console: toConsole.length,
+    inOrder: [...toKube, ...toConsole].sort((a, b) => a.at - b.at).map(({ text }) => text),
+  };
+}
+
+function describe({ method, path, body, isDryRun }: GateRequest): string {
+  const place = /\/namespaces\/[^/]+\/([^?]*)/.exec(path)?.[1] ?? path;
+  const name = method === "POST" ? `/${JSON.parse(body).metadata?.name}` : "";
+  return `${method} ${place}${name}${isDryRun ? " (dry run)" : ""}`;
+}

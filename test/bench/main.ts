@@ -1,0 +1,219 @@
+/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--json FILE]`. */
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import type { ApiKey } from "../../src/api/api-key.ts";
+import { isTrue } from "../../src/api/conditions.ts";
+import { serviceAccountType } from "../../src/controllers/resource-types.ts";
+import { takeStock } from "../process/support/ledger.ts";
+import { preferBundle } from "../process/support/program.ts";
+import { openRig, type Place, type Rig } from "../process/support/rig.ts";
+import { until } from "../process/support/until.ts";
+import { type Recorded, recordCalls } from "./calls.ts";
+import { runFloor } from "./floor.ts";
+import { cpuSeconds, memoryMib } from "./proc.ts";
+import { watchFor } from "./watcher.ts";
+
+const { values } = parseArgs({
+  options: { json: { type: "string" }, objects: { type: "string", default: "1000" } },
+});
+const objects = Number(values.objects);
+const LATENCY_MS = 5;
+const ALONE = "--leader-elect=false";
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+const directory = mkdtempSync(join(tmpdir(), "iam-operator-bench-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+const isBundle = preferBundle(directory);
+
+const figures: Record<string, unknown> = {
+  machine: { cpus: cpus().length, model: cpus()[0]?.model, node: process.version },
+  objects,
+  consoleLatencyMs: LATENCY_MS,
+  ...(isBundle ? { bundleKilobytes: bundleSizes() } : { bundleKilobytes: "no current bundle" }),
+};
+tell("machine and bundle", figures);
+
+let rig = await openRig();
+try {
+  note("startSeconds", await startTimes(rig));
+  const recorded = await recordCalls(rig);
+  note("calls", {
+    issue: recorded.issue,
+    rotation: recorded.rotation,
+    idlePass: recorded.idlePass,
+  });
+  note("createToSecretMs", await latency(rig));
+  for (const workers of [16, 64]) {
+    await rig.close();
+    // A fresh etcd for every run.
+    rig = await openRig();
+    const again = await recordCalls(rig);
+    note(`issue${workers}`, await issueMany(rig, again, workers, workers === 64));
+  }
+} finally {
+  await rig.close();
+}
+if (values.json !== undefined)
+  writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`);
+process.exit(0);
+
+function note(name: string, value: unknown): void {
+  figures[name] = value;
+  tell(name, value);
+}
+
+function tell(name: string, value: unknown): void {
+  console.log(`\n${name}\n${JSON.stringify(value, undefined, 2)}`);
+}
+
+function bundleSizes(): Readonly<Record<string, number>> {
+  const files = readdirSync(directory).filter((file) => file.endsWith(".mjs"));
+  return Object.fromEntries(
+    files.map((file) => [
+      file.replace(/-[A-Z0-9]{8}/, ""),
+      Math.round(statSync(join(directory, file)).size / 1_000),
+    ]),
+  );
+}
+
+/** From the start of the process to a good answer of /readyz, on an empty cluster. */
+async function startTimes({ openPlace }: Rig): Promise<{ median: number; all: readonly number[] }> {
+  const place = await openPlace();
+  const all: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const at = performance.now();
+    const operator = await place.start({ args: [ALONE] });
+    await operator.untilReady();
+    all.push(rounded((performance.now() - at) / 1_000));
+    await operator.stop();
+  }
+  return { median: all.toSorted((a, b) => a - b)[2] ?? 0, all };
+}
+
+/** From sending an ApiKey to its Secret, ten a second, as a watcher of Secrets sees it. */
+async function latency({ openPlace, cluster }: Rig) {
+  const place = await openPlace({ latencyMs: LATENCY_MS });
+  const operator = await place.start({ args: [ALONE] });
+  const names = Array.from({ length: 200 }, (_, index) => `key-${index}`);
+  await place.createAccounts(names);
+  await operator.untilReady();
+  await accountsReady(place, names.length);
+  const path = `/api/v1/namespaces/${place.namespace}/secrets`;
+  const watcher = await watchFor(cluster.kubeconfig, path, () => true);
+  const sentAt = new Map<string, number>();
+  for (const name of names) {
+    sentAt.set(name, performance.now());
+    void place.createKeys([{ name, account: name }]);
+    await sleep(100);
+  }
+  await until("every Secret", () => names.every((name) => watcher.seen.has(name)), 60_000);
+  const all = names
+    .map((name) => (watcher.seen.get(name) ?? 0) - (sentAt.get(name) ?? 0))
+    .sort((a, b) => a - b);
+  await watcher.close();
+  await operator.stop();
+  const at = (share: number) => Math.round(all[Math.ceil(share * all.length) - 1] ?? 0);
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+/** Many ApiKeys that are there when the operator starts, one of each account; and the same without logic. */
+async function issueMany(rig: Rig, recorded: Recorded, workers: number, further: boolean) {
+  const place = await rig.openPlace({ latencyMs: LATENCY_MS, concurrency: workers });
+  const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
+  const args = [ALONE, `--concurrency=${workers}`];
+  await place.createAccounts(names);
+  const first = await place.start({ args });
+  await accountsReady(place, objects);
+  await first.stop();
+  await place.createKeys(names.map((name) => ({ name, account: name })));
+
+  const watcher = await watchFor<ApiKey>(
+    rig.cluster.kubeconfig,
+    `/apis/iam.console.dev/v1alpha1/namespaces/${place.namespace}/apikeys`,
+    ({ status }) => isTrue(status?.conditions, "Ready"),
+  );
+  const operator = await place.start({ args });
+  await operator.untilReady();
+  const at = performance.now();
+  await until("every key", () => watcher.seen.size === objects, 300_000, 100);
+  const seconds = rounded((Math.max(...watcher.seen.values()) - at) / 1_000);
+  await watcher.close();
+  const cpu = rounded(cpuSeconds(operator.pid));
+  const memory = memoryMib(operator.pid);
+  await until("order", async () => (await stock(rig, place)).stuck.length === 0, 60_000, 500);
+  const { issued, surplus } = await stock(rig, place);
+  await operator.stop();
+
+  const floorSeconds = rounded(await floor(rig, recorded, workers));
+  return {
+    seconds,
+    floorSeconds,
+    ratio: rounded(seconds / floorSeconds),
+    cpuSeconds: cpu,
+    peakMib: memory.peak,
+    keysBeyond: issued - objects + surplus,
+    ...(further ? { idle: await idle(place) } : {}),
+  };
+}
+
+async function floor(rig: Rig, recorded: Recorded, writers: number): Promise<number> {
+  // No operator works here.
+  const place = await rig.openPlace({ latencyMs: LATENCY_MS });
+  const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
+  await place.createKeys(names.map((name) => ({ name, account: name })));
+  return runFloor(rig, recorded, { namespace: place.namespace, iam: place.iam, names, writers });
+}
+
+/** A restart with everything in order: how long, and what it costs to have nothing to do. */
+async function idle(place: Place) {
+  const gate = await place.openGate();
+  const before = place.iam.requests.count("issueKey");
+  const at = performance.now();
+  const operator = await place.start({ via: gate, args: [ALONE, "--concurrency=64"] });
+  await operator.untilReady();
+  const syncedSeconds = rounded((performance.now() - at) / 1_000);
+  await until("quiet", async () => isQuiet(gate.requests.at(-1)?.at), 120_000, 250);
+  const quietSeconds = rounded(((gate.requests.at(-1)?.at ?? at) - at) / 1_000);
+  const cpu = cpuSeconds(operator.pid);
+  await sleep(30_000);
+  const millicores = rounded(((cpuSeconds(operator.pid) - cpu) / 30) * 1_000);
+  const result = {
+    syncedSeconds,
+    quietSeconds,
+    kubeCallsAfterRestart: gate.requests.length,
+    mutatingCallsAfterRestart: gate.mutations(),
+    keysIssuedAfterRestart: place.iam.requests.count("issueKey") - before,
+    idleMillicores: millicores,
+    rssMib: memoryMib(operator.pid).now,
+  };
+  await operator.stop();
+  return result;
+}
+
+function isQuiet(lastAt: number | undefined): boolean {
+  return lastAt !== undefined && performance.now() - lastAt > 3_000;
+}
+
+async function accountsReady(place: Place, count: number): Promise<void> {
+  await until(
+    "every ServiceAccount to be ready",
+    async () => {
+      const { namespace } = place;
+      const accounts = await rig.kube.list(serviceAccountType, { namespace });
+      return accounts.filter(({ status }) => isTrue(status?.conditions, "Ready")).length === count;
+    },
+    300_000,
+    500,
+  );
+}
+
+function stock(rig: Rig, place: Place) {
+  return takeStock(rig.kube, place.iam, place.namespace);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
