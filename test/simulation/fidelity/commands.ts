@@ -130,9 +130,12 @@ function apply(random: SeededRandom, target: Target): Command {
   };
 }
 
-/** Applying stringData leaves its owner with fields of another name; the operator never does it. */
+/**
+ * Left out, since the operator does neither: applying stringData, which its owner owns under another name, and
+ * applying nothing, which makes an owner of nothing.
+ */
 function applicable({ stringData: _, ...object }: Tree): Tree {
-  return object;
+  return Object.keys(object).length > 0 ? object : { data: { only: "MQ==" } };
 }
 
 function remove(random: SeededRandom, target: Target): Command {
