@@ -1,5 +1,6 @@
 /** With exactly the chart's rights the operator does all of its work, and uses every one of them. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../iam-server/server.ts";
 import { type Cluster, install, startCluster } from "./support/cluster.ts";
 import { type OlderServer, startOlderServer } from "./support/older-server.ts";
@@ -106,9 +107,21 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
     await operator.stop();
   });
 
-  /** Its Secret goes first, twice, so that it has an event to repeat. */
+  /** Before its end it fails twice, so that it has an event to repeat. */
   async function endConnection(): Promise<void> {
     const kubectl = cluster.asAdmin;
+    const turn = async (password: string, ready: boolean, token: string) => {
+      const data = { password: Buffer.from(password).toString("base64") };
+      const patch = `-p=${JSON.stringify({ data })}`;
+      await kubectl(["patch", "secret", "console-login", `-n=${system}`, "--type=merge", patch]);
+      const request = `iam.console.dev/reconcile-requested-at=${token}`;
+      await kubectl(["annotate", "iamcconn", system, "--overwrite", request]);
+      await kubectl(["wait", `--for=condition=Ready=${ready}`, `iamcconn/${system}`]);
+    };
+    for (const token of ["one", "two"]) {
+      await turn("", false, `${token}-broken`);
+      await turn(DEFAULT_CREDENTIALS.password, true, `${token}-mended`);
+    }
     await kubectl(["delete", "iamcconn", system, "--timeout=30s"]);
   }
 
