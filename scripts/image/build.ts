@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "../../test/cluster/control-plane.ts";
 import { type BuiltImage, buildImage, root } from "./image.ts";
-import { idleMemory, installRights, startUp } from "./measure.ts";
+import { measureMemory, measureStartUp, preparePod } from "./measure.ts";
 import { run } from "./run.ts";
 import { Unable } from "./tools.ts";
 
@@ -59,12 +59,14 @@ async function runningFigures({ buildah, tag }: BuiltImage) {
   say("starting a control plane to measure against");
   const cluster = await startControlPlane({ onProgress: say, controllerManager: false });
   try {
-    await installRights(cluster, root);
     say("measuring start-up and memory");
-    return await buildah.withFiles(tag, async (folder) => ({
-      startUpMs: round(await startUp(folder)),
-      idleMegabytes: round((await idleMemory(folder, cluster)) / 1e6),
-    }));
+    return await buildah.withFiles(tag, async (folder) => {
+      await preparePod(folder, cluster);
+      const start = await measureStartUp(folder);
+      const memory = await measureMemory(folder, cluster);
+      const rounded = Object.entries({ ...start, ...memory }).map(([n, v]) => [n, round(v)]);
+      return Object.fromEntries(rounded) as typeof start & typeof memory;
+    });
   } finally {
     await cluster.stop();
   }

@@ -1,31 +1,105 @@
-/** Runs the program of an image, from the image's own files, and looks at its clock and its memory. */
+/** Runs the program of an image as a Pod would, from the image's own files, and looks at its clock and memory. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane } from "../../test/cluster/control-plane.ts";
 import { run } from "./run.ts";
 
-const starts = 7;
-const settleMs = 15_000;
+const starts = 9;
+const settleMs = 20_000;
+const tickMs = 10;
 
-/** Runs the image's entry point below `folder` as its user would: no root, and a /proc of its own. */
-function startIn(folder: string, args: readonly string[]): ChildProcess {
+export interface StartUp {
+  /** From the start of the process to its first connection to the API server: the median of some starts. */
+  readonly startUpMs: number;
+  /** The processor's share of it, which other programs on the machine do not lengthen. */
+  readonly startUpCpuMs: number;
+}
+
+export interface Memory {
+  /** After a while with nothing to do. */
+  readonly idleMegabytes: number;
+  /** Without what is mapped from files, most of it Node's own program. */
+  readonly idlePrivateMegabytes: number;
+}
+
+/** Makes the image's files in `folder` look like a Pod's: its account's token, and /proc. */
+export async function preparePod(folder: string, cluster: ControlPlane): Promise<void> {
+  const { kubectl, kubeconfig } = cluster;
+  const ask = (...args: readonly string[]) => run(kubectl, ["--kubeconfig", kubeconfig, ...args]);
+  await ask("apply", "--server-side", "-f", join(import.meta.dirname, "../../crds"));
+  await ask("create", "namespace", "iam-operator-system");
+  const account = join(folder, "var/run/secrets/kubernetes.io/serviceaccount");
+  mkdirSync(account, { recursive: true });
+  const token = /^ *token: (.*)$/m.exec(readFileSync(kubeconfig, "utf8"))?.[1] ?? "";
+  writeFileSync(join(account, "token"), token);
+  writeFileSync(join(account, "namespace"), "iam-operator-system");
+  copyFileSync(cluster.caFile, join(account, "ca.crt"));
   mkdirSync(join(folder, "proc"), { recursive: true });
+}
+
+export async function measureStartUp(folder: string): Promise<StartUp> {
+  let onCall: () => void = () => undefined;
+  const server = createServer((socket) => {
+    onCall();
+    socket.destroy();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const times: number[] = [];
+  const cpuTimes: number[] = [];
+  for (let turn = 0; turn < starts; turn += 1) {
+    const called = new Promise<void>((resolve) => {
+      onCall = resolve;
+    });
+    const from = performance.now();
+    const child = startIn(folder, port);
+    try {
+      await Promise.race([called, failsAfter(child, 20_000)]);
+      times.push(performance.now() - from);
+      cpuTimes.push(cpuMsOf(child.pid ?? 0));
+    } finally {
+      await end(child);
+    }
+  }
+  server.close();
+  return { startUpMs: median(times), startUpCpuMs: median(cpuTimes) };
+}
+
+export async function measureMemory(folder: string, cluster: ControlPlane): Promise<Memory> {
+  const child = startIn(folder, Number(new URL(cluster.url).port));
+  try {
+    await Promise.race([sleep(settleMs), failsAfter(child, 2 * settleMs)]);
+    const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+    const megabytes = (name: string) =>
+      (Number(new RegExp(`^${name}:\\s+([0-9]+) kB$`, "m").exec(status)?.[1]) * 1024) / 1e6;
+    return { idleMegabytes: megabytes("VmRSS"), idlePrivateMegabytes: megabytes("RssAnon") };
+  } finally {
+    await end(child);
+  }
+}
+
+/** Runs the image's entry point below `folder` with its user and the environment of image and chart. */
+function startIn(folder: string, port: number): ChildProcess {
   const script = 'mount -t proc proc "$1/proc"; shift; exec "$@"';
   const chroot = ["chroot", "--userspec=65532:65532", folder];
-  const program = ["/usr/local/bin/node", "/app/iam-operator.mjs", ...args];
+  const anyPort = ["--metrics-address=127.0.0.1:0", "--probe-address=127.0.0.1:0"];
+  const program = ["/usr/local/bin/node", "/app/iam-operator.mjs", ...anyPort];
   const command = ["--mount", "sh", "-euc", script, "sh", folder, ...chroot, ...program];
   return spawn("unshare", command, {
     stdio: "ignore",
-    // What the image and the chart set.
     env: {
+      PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
       NODE_ENV: "production",
       NODE_COMPILE_CACHE: "/app/compile-cache",
       NODE_OPTIONS: "--max-old-space-size=192",
+      KUBERNETES_SERVICE_HOST: "127.0.0.1",
+      KUBERNETES_SERVICE_PORT: `${port}`,
     },
   });
 }
@@ -36,63 +110,11 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** Milliseconds from the start of the process to its first call of the API server: the median of some starts. */
-export async function startUp(folder: string): Promise<number> {
-  let onCall: () => void = () => undefined;
-  const server = createServer((_, response) => {
-    onCall();
-    response.writeHead(503).end();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const kubeconfig = join(folder, "tmp/start.kubeconfig");
-  writeFileSync(kubeconfig, kubeconfigOf(`http://127.0.0.1:${port}`), { mode: 0o644 });
-  const times: number[] = [];
-  for (let turn = 0; turn < starts; turn += 1) {
-    const called = new Promise<void>((resolve) => {
-      onCall = resolve;
-    });
-    const from = performance.now();
-    const child = startIn(folder, argsFor("/tmp/start.kubeconfig"));
-    await Promise.race([called, failsAfter(child, 20_000)]);
-    times.push(performance.now() - from);
-    await end(child);
-  }
-  server.close();
-  rmSync(kubeconfig);
-  return times.sort((a, b) => a - b)[Math.floor(starts / 2)] ?? Number.NaN;
-}
-
-/** Bytes that the program holds when it has had nothing to do for a while, beside a real API server. */
-export async function idleMemory(folder: string, cluster: ControlPlane): Promise<number> {
-  const kubeconfig = join(folder, "tmp/idle.kubeconfig");
-  writeFileSync(kubeconfig, readFileSync(cluster.kubeconfig), { mode: 0o644 });
-  const child = startIn(folder, argsFor("/tmp/idle.kubeconfig"));
-  try {
-    await Promise.race([sleep(settleMs), failsAfter(child, 2 * settleMs)]);
-    return residentBytes(child.pid ?? 0);
-  } finally {
-    await end(child);
-    rmSync(kubeconfig);
-  }
-}
-
-export async function installRights(cluster: ControlPlane, folder: string): Promise<void> {
-  const { kubectl, kubeconfig } = cluster;
-  const ask = (...args: readonly string[]) => run(kubectl, ["--kubeconfig", kubeconfig, ...args]);
-  await ask("apply", "--server-side", "-f", join(folder, "crds"));
-  await ask("create", "namespace", "iam-operator-system");
-}
-
-function residentBytes(pid: number): number {
-  const line = /^VmRSS:\s+([0-9]+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1]) * 1024;
-}
-
-function argsFor(kubeconfig: string): readonly string[] {
-  const anyPort = ["--metrics-address=127.0.0.1:0", "--probe-address=127.0.0.1:0"];
-  return [`--kubeconfig=${kubeconfig}`, ...anyPort];
+/** User and system time so far. */
+function cpuMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 async function failsAfter(child: ChildProcess, ms: number): Promise<never> {
@@ -101,13 +123,6 @@ async function failsAfter(child: ChildProcess, ms: number): Promise<never> {
   throw new Error(`the program ${await Promise.race([ended, late])}`);
 }
 
-function kubeconfigOf(server: string): string {
-  return JSON.stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
-    users: [{ name: "u", user: { token: "none" } }],
-    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
-    "current-context": "c",
-  });
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -47,6 +47,12 @@ const overlay = `
 for part in usr etc; do
   mount -t overlay tools -o "ro,lowerdir=$1/$part:/$part" "/$part"
 done
+# What programs leave behind in these is thrown away.
+mount -t tmpfs tmpfs /mnt
+for part in run var/lib; do
+  mkdir -p "/mnt/$part/new" "/mnt/$part/work"
+  mount -t overlay "$part" -o "lowerdir=/$part,upperdir=/mnt/$part/new,workdir=/mnt/$part/work" "/$part"
+done
 shift
 exec "$@"`;
 

@@ -11,7 +11,7 @@ import { buildImage } from "../../scripts/image/image.ts";
 import { Unable } from "../../scripts/image/tools.ts";
 import { startNode } from "../cluster/node/node.ts";
 import { startIamServer } from "../iam-server/server.ts";
-import { type Audit, compareRights, type Rule } from "./audit.ts";
+import { type Audit, compareRights, excuseFor, type Rule, type Window } from "./audit.ts";
 import { createStage, RELEASE, type Stage, SYSTEM } from "./stage.ts";
 import { createSteps } from "./steps.ts";
 import { allCalls, tour } from "./tour.ts";
@@ -32,7 +32,7 @@ const figures: { calls: number; errors: number; operatorMegabytes?: number[]; au
   errors: 0,
 };
 
-async function main(): Promise<boolean> {
+async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "iam-operator-e2e-"));
   closers.push(() => rmSync(directory, { recursive: true, force: true }));
   const image = await steps.run("Build the image", () =>
@@ -54,15 +54,16 @@ async function main(): Promise<boolean> {
   );
   closers.push(() => iam.close());
   const stage = await createStage({ image, node, console: iam, directory });
+  let uninstalled: Window = { from: 0, to: 0 };
   try {
-    await tour(steps, stage);
+    uninstalled = await tour(steps, stage);
   } finally {
-    await conclude(stage).catch((error) => indented(`no conclusion: ${error}`));
+    await conclude(stage, uninstalled).catch((error) => indented(`no conclusion: ${error}`));
   }
-  return judge(stage);
+  await judge(stage);
 }
 
-async function conclude(stage: Stage): Promise<void> {
+async function conclude(stage: Stage, uninstalled: Window): Promise<void> {
   const calls = await allCalls(stage);
   figures.calls = calls.length;
   const failed = calls.filter(isFailed);
@@ -72,12 +73,13 @@ async function conclude(stage: Stage): Promise<void> {
     stage.node.auditLog,
     `system:serviceaccount:${SYSTEM}:${RELEASE}`,
     await rulesOf(stage),
+    uninstalled,
   );
   figures.operatorMegabytes = await operatorMemory(stage);
   if (values.keep) indented(`everything of the node is in ${stage.node.directory}`);
 }
 
-async function judge(stage: Stage): Promise<boolean> {
+async function judge(stage: Stage): Promise<void> {
   await steps.run("No call failed, and every right was enough and was used", async () => {
     const { calls, errors, audit } = figures;
     if (calls === 0 || errors > 0) throw new Error(`${errors} of ${calls} calls failed`);
@@ -85,10 +87,11 @@ async function judge(stage: Stage): Promise<boolean> {
       throw new Error(`missing rights: ${audit?.denied.join(", ")}`);
     const unknown = stage.console.requests.unknownCalls.length;
     if (unknown > 0) throw new Error(`${unknown} calls that the console does not document`);
-    const unused = audit.unused.length === 0 ? "" : `\nnot used: ${audit.unused.join(", ")}`;
-    return `${calls} calls, ${audit.used.length} rights used${unused}`;
+    const idle = audit.unused.filter((right) => excuseFor(right) === undefined);
+    if (idle.length > 0) throw new Error(`rights that nothing needs: ${idle.join(", ")}`);
+    const excused = audit.unused.map((right) => `${right} (${excuseFor(right)})`).join("\n");
+    return `${calls} calls, ${audit.used.length} rights used; not used:\n${excused}`;
   });
-  return true;
 }
 
 /** Rules of every role that is bound to the operator. */

@@ -1,9 +1,10 @@
 /** The life of the operator on a node, in the order of its steps. */
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse, stringify } from "yaml";
 import { CHART } from "../../scripts/chart/helm.ts";
+import type { Window } from "./audit.ts";
 import {
   allReady,
   applyExamples,
@@ -19,7 +20,8 @@ import { type Call, isFailed, parseCalls, workloadManifests } from "./workloads.
 
 const operatorPods = `app.kubernetes.io/name=${RELEASE}`;
 
-export async function tour(steps: Steps, stage: Stage): Promise<void> {
+/** Answers when the operator was not installed. */
+export async function tour(steps: Steps, stage: Stage): Promise<Window> {
   const { kubectl, helm } = stage;
   const previous = previousChart(stage.directory);
   const settings = [
@@ -70,6 +72,7 @@ export async function tour(steps: Steps, stage: Stage): Promise<void> {
   await steps.run("The Pod with files was never restarted", () => neverRestarted(stage));
 
   await steps.run("Kill the Pod of the leader: the other one takes over", () => killLeader(stage));
+  await steps.run("Kill the process of the leader: its lease runs out", () => crashLeader(stage));
   await steps.run("Drain the node: one Pod of the operator is there at every moment", () =>
     drain(stage),
   );
@@ -82,6 +85,7 @@ export async function tour(steps: Steps, stage: Stage): Promise<void> {
     await kubectl(["rollout", "status", `deployment/${RELEASE}`, `-n=${SYSTEM}`, "--timeout=90s"]);
   });
   const before = await holdings(stage);
+  const uninstalledFrom = Date.now();
   await steps.run("helm uninstall: objects, Secrets and keys stay", async () => {
     await helm("uninstall", RELEASE, `--namespace=${SYSTEM}`, "--wait", "--timeout=120s");
     await noPods(stage);
@@ -89,15 +93,9 @@ export async function tour(steps: Steps, stage: Stage): Promise<void> {
     same(before, await holdings(stage));
   });
   stage.console.requests.clear();
+  const uninstalled = { from: uninstalledFrom, to: Date.now() };
   await steps.run("helm install again: all is taken over and nothing is made anew", async () => {
     await helm("install", RELEASE, CHART, ...settings);
-    await until("reconciled by the new Pods", 60_000, async () =>
-      stage.console.requests.count("getServiceAccount") +
-        stage.console.requests.count("listKeys" as never) >
-      0
-        ? true
-        : undefined,
-    ).catch(() => undefined);
     await allReady(stage);
     await sleep(10_000);
     same(before, await holdings(stage));
@@ -109,6 +107,7 @@ export async function tour(steps: Steps, stage: Stage): Promise<void> {
     return `${stage.console.requests.all.length} calls since, no POST but logins`;
   });
   await steps.run("Rotation by the new installation", () => rotate(stage));
+  return uninstalled;
 }
 
 /** All calls of both workloads so far. */
@@ -187,6 +186,36 @@ async function killLeader(stage: Stage): Promise<string> {
   const taken = seconds(performance.now() - startedAt);
   await kubectl(["rollout", "status", `deployment/${RELEASE}`, `-n=${SYSTEM}`, "--timeout=90s"]);
   return `taken over after ${taken}`;
+}
+
+/** Without a farewell the lease stays taken until it has run out. */
+async function crashLeader(stage: Stage): Promise<string> {
+  const { kubectl } = stage;
+  const lease = ["get", "lease", "iam-operator", `-n=${SYSTEM}`];
+  const transitions = () => kubectl([...lease, "-o=jsonpath={.spec.leaseTransitions}"]);
+  const old = await transitions();
+  const startedAt = performance.now();
+  killProcessOf(await leader(stage));
+  await until("a new term", 60_000, async () => ((await transitions()) === old ? undefined : true));
+  const taken = seconds(performance.now() - startedAt);
+  await kubectl(["rollout", "status", `deployment/${RELEASE}`, `-n=${SYSTEM}`, "--timeout=90s"]);
+  return `taken over after ${taken}`;
+}
+
+/** Process 1 of a Pod, as the machine numbers it, knows the name of the Pod. */
+function killProcessOf(pod: string): void {
+  const found = readdirSync("/proc").filter((pid) => {
+    try {
+      return (
+        readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`POD_NAME=${pod}`) &&
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/app/iam-operator.mjs")
+      );
+    } catch {
+      return false;
+    }
+  });
+  if (found.length !== 1) throw new Error(`${found.length} processes of ${pod}`);
+  process.kill(Number(found[0]), "SIGKILL");
 }
 
 /**

@@ -60,7 +60,7 @@ start kube-apiserver "$programs/kube-apiserver" --etcd-servers http://127.0.0.1:
   --service-account-key-file pki/sa.pub --service-account-signing-key-file pki/sa.key \
   --service-account-issuer https://kubernetes.default.svc.cluster.local \
   --token-auth-file tokens.csv --authorization-mode Node,RBAC \
-  --enable-admission-plugins NodeRestriction --allow-privileged \
+  --enable-admission-plugins NodeRestriction,OwnerReferencesPermissionEnforcement --allow-privileged \
   --audit-policy-file audit-policy.yaml --audit-log-path audit.log \
   --shutdown-delay-duration 0s --profiling=false
 
