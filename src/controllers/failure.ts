@@ -32,11 +32,10 @@ function describe(error: unknown): { reason: string; message: string } {
   };
 }
 
+/** The error's own words name the call and the status. */
 function iamMessage(error: IamError): string {
   const parts = [
-    `The console call ${error.operation} failed`,
-    error.status === undefined ? "" : ` with status ${error.status}`,
-    `: ${ended(error.message)}`,
+    `A call to the console failed: ${ended(error.message)}`,
     advice[error.code] === undefined ? "" : ` ${advice[error.code]}`,
     error.requestId === undefined || error.message.includes(error.requestId)
       ? ""

@@ -7,16 +7,16 @@ import { KubeError } from "../../src/kube/errors.ts";
 test.each([
   {
     name: "a refusal by the console is for a person, with its request id",
-    error: new IamError("PermissionDenied", "Policy denied", {
-      operation: "createServiceAccount",
-      status: 403,
-      requestId: "r-1",
-    }),
+    error: new IamError(
+      "PermissionDenied",
+      "createServiceAccount was answered with status 403: Policy denied (request r-1)",
+      { operation: "createServiceAccount", status: 403, requestId: "r-1" },
+    ),
     readiness: {
       state: "Stalled",
       reason: "PermissionDenied",
       message:
-        "The console call createServiceAccount failed with status 403: Policy denied. Ask the console's administrator to allow this to the connection's user. (requestId r-1)",
+        "A call to the console failed: createServiceAccount was answered with status 403: Policy denied (request r-1). Ask the console's administrator to allow this to the connection's user.",
     },
   },
   {
@@ -25,7 +25,7 @@ test.each([
     readiness: {
       state: "Reconciling",
       reason: "Unavailable",
-      message: "The console call login failed: connection refused.",
+      message: "A call to the console failed: connection refused.",
     },
   },
   {

@@ -45,7 +45,7 @@ export function authentication(seen: Observed, login: Login | undefined): Authen
     return {
       status: reason === "ConsoleUnavailable" ? "Unknown" : "False",
       reason,
-      message: `${ended(error.message)} ${loginAdvice[reason]}${requestNote(error.message, error.requestId)}`,
+      message: `${sentence(error.message)} ${loginAdvice[reason]}${requestNote(error.message, error.requestId)}`,
     };
   }
   if (login === undefined && session?.refusal !== undefined && !session.usable) {
@@ -157,8 +157,12 @@ function steady(old: number | undefined, seen: number | undefined): number | und
   return old !== undefined && Math.abs(old - rounded) < SKEW_NOISE_S ? old : rounded;
 }
 
-function ended(sentence: string): string {
-  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+function sentence(words: string): string {
+  return ended(`${words.slice(0, 1).toUpperCase()}${words.slice(1)}`);
+}
+
+function ended(words: string): string {
+  return /[.!?]$/.test(words) ? words : `${words}.`;
 }
 
 function requestNote(message: string, requestId: string | undefined): string {
