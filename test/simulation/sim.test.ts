@@ -13,6 +13,7 @@ function scenario(name: string): Scenario {
 
 test.each(scenarios.map(({ name }) => name))(
   "%s: without faults every promise holds",
+  { timeout: 120_000 },
   async (name) => {
     const run = await runPlan(scenario(name), NO_FAULTS, { seed: 1 });
     expect(run.violations).toEqual([]);
