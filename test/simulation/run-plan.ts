@@ -1,6 +1,7 @@
 /** One scenario under one plan, from the first event to the last check. */
 import { MINUTE } from "../../src/util/time.ts";
 import type { Fault, Plan } from "./faults.ts";
+import { pictureOf } from "./invariants/at-rest.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -37,9 +38,10 @@ export async function runPlan(
   world.faults.cease();
   await world.kernel.advance(RECOVERY_MS);
   const quietSince = world.kernel.elapsed;
+  const picture = pictureOf(world);
   await world.kernel.advance(QUIET_MS);
   const { epochs } = scenario;
-  invariants.checkEnd({ epochs, allowance: allowanceOf(world), quietSince });
+  invariants.checkEnd({ epochs, allowance: allowanceOf(world), quietSince, picture });
   const { kernel, journal, faults } = world;
   return {
     scenario: scenario.name,

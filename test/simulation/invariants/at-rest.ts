@@ -12,6 +12,8 @@ export interface End {
   readonly allowance: number;
   /** The first call after the world should have been quiet. */
   readonly quietSince: number;
+  /** What was stored then. */
+  readonly picture: string;
 }
 
 export type EndCheck = (end: End) => string | undefined;
@@ -82,18 +84,31 @@ const accountsAreBounded: EndCheck = ({ world, allowance }) => {
   return accounts <= 1 + allowance ? undefined : `${accounts} service accounts`;
 };
 
-const isQuiet: EndCheck = ({ world, quietSince }) => {
+const isQuiet: EndCheck = ({ world, quietSince, picture }) => {
   const noise = world.journal.calls.filter(
     ({ sentAt, mutating, operation }) =>
       sentAt > quietSince && mutating && !operation.endsWith(" leases"),
   );
   const [first] = noise;
+  const targets = new Set(noise.map(({ operation, target }) => `${operation} ${target}`));
   // Once an hour a scheduled check notes when the bindings were last seen to be right.
-  const isHourlyNote = noise.length === 1 && first?.operation === "apply serviceaccounts/status";
+  const isHourlyNote = targets.size === noise.length && pictureOf(world) === picture;
   return isHourlyNote
     ? undefined
     : first && `${first.operation} ${first.target} with nothing to do`;
 };
+
+/** Everything of ours that is stored, but for versions and for when bindings were last looked at. */
+export function pictureOf(world: SimWorld): string {
+  const objects = world.kube.storage.all.filter(
+    ({ kind }) => kind.custom || kind.type.kind === "Secret",
+  );
+  return JSON.stringify(
+    objects.map(({ object }) => object),
+    (name, value: unknown) =>
+      name === "syncedAt" || name === "resourceVersion" ? undefined : value,
+  );
+}
 
 const secretsAreTidy: EndCheck = ({ world }) => {
   const staging = world.kube.storage.all.find(({ kind, object }) => {
