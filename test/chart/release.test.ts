@@ -1,8 +1,10 @@
 /** A release on a real API server: installed, upgraded, taken away, installed again. */
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
 import { CHART, NAMESPACE } from "../../scripts/chart/helm.ts";
+import { GROUP } from "../../src/api/meta.ts";
 import { type Cluster, install, startCluster } from "./support/cluster.ts";
 import { manifest } from "./support/tenant.ts";
 
@@ -20,37 +22,65 @@ const kubectl = (args: readonly string[], input?: string) => cluster.asAdmin(arg
 const get = async (...args: readonly string[]) =>
   JSON.parse(await kubectl(["get", ...args, "-o", "json"]));
 
+/** The chart as it might have been: one field and one column less. */
+function olderChart(): string {
+  const chart = join(cluster.directory, "older");
+  cpSync(CHART, chart, { recursive: true });
+  const edit = (name: string, change: (text: string) => string) =>
+    writeFileSync(join(chart, name), change(readFileSync(join(chart, name), "utf8")));
+  edit("Chart.yaml", (text) => text.replaceAll(": 0.1.0", ": 0.0.9"));
+  edit(`files/crds/${GROUP}_serviceaccounts.yaml`, (text) => {
+    const crd = parse(text);
+    crd.spec.versions[0].additionalPrinterColumns.pop();
+    delete crd.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.suspendAccess;
+    return stringify(crd);
+  });
+  return chart;
+}
+
+const accountFields = async () => {
+  const { spec } = await get("crd", `serviceaccounts.${GROUP}`);
+  const [{ schema, additionalPrinterColumns }] = spec.versions;
+  return {
+    columns: additionalPrinterColumns.length,
+    suspendAccess: "suspendAccess" in schema.openAPIV3Schema.properties.spec.properties,
+  };
+};
+
 test("installs with a ClusterConnection in one go, and says what comes next", async () => {
-  const output = await cluster.helmDo(...RELEASE, "--create-namespace", `--values=${values}`);
+  const older = RELEASE.map((part) => (part === CHART ? olderChart() : part));
+  const output = await cluster.helmDo(...older, "--create-namespace", `--values=${values}`);
   expect(output).toContain(`kubectl create secret generic console-token -n ${NAMESPACE}`);
   expect(output).toContain("kubectl wait --for=condition=Ready iamcconn/default");
   expect((await get("iamcconn", "default")).spec.domainName).toBe("acme");
   expect((await get("crd")).items).toHaveLength(6);
 });
 
-test("upgrades, and takes the ClusterConnection along", async () => {
-  const { uid } = (await get("iamcconn", "default")).metadata;
+test("brings older definitions and the ClusterConnection up to date without replacing objects", async () => {
+  await kubectl(["apply", "-f", "-"], manifest("ServiceAccount", "bot", "team-a", {}));
+  const uids = async () => [
+    (await get("iamsa", "bot", "-n=team-a")).metadata.uid,
+    (await get("iamcconn", "default")).metadata.uid,
+  ];
+  const before = { uids: await uids(), fields: await accountFields() };
   const set = "--set=clusterConnection.spec.domainName=other";
   await cluster.helmDo(...RELEASE, `--values=${values}`, set);
-  const after = await get("iamcconn", "default");
-  expect(after.metadata.uid).toBe(uid);
-  expect(after.spec.domainName).toBe("other");
+  expect(before.fields.suspendAccess).toBe(false);
+  expect(await accountFields()).toEqual({
+    columns: before.fields.columns + 1,
+    suspendAccess: true,
+  });
+  expect(await uids()).toEqual(before.uids);
+  expect((await get("iamcconn", "default")).spec.domainName).toBe("other");
 });
 
-test("brings an older definition up to date without touching objects", async () => {
-  await kubectl(["apply", "-f", "-"], manifest("ServiceAccount", "bot", "team-a", {}));
-  const crd = "serviceaccounts.iam.console.dev";
-  const column = "/spec/versions/0/additionalPrinterColumns";
-  await kubectl(["patch", "crd", crd, "--type=json", `-p=[{"op":"remove","path":"${column}"}]`]);
-  const { uid } = (await get("iamsa", "bot", "-n=team-a")).metadata;
-  await cluster.helmDo(
-    ...RELEASE,
-    `--values=${values}`,
-    "--set=log.level=debug",
-    "--force-conflicts",
-  );
-  expect((await get("crd", crd)).spec.versions[0].additionalPrinterColumns).not.toEqual([]);
-  expect((await get("iamsa", "bot", "-n=team-a")).metadata.uid).toBe(uid);
+test("goes back to the version before", async () => {
+  await cluster.helmDo("rollback", "iam-operator", "1", `--namespace=${NAMESPACE}`);
+  expect((await accountFields()).suspendAccess).toBe(false);
+  expect((await get("iamsa", "bot", "-n=team-a")).metadata.name).toBe("bot");
+  expect((await get("iamcconn", "default")).metadata.name).toBe("default");
+  await cluster.helmDo(...RELEASE, `--values=${values}`);
+  expect((await accountFields()).suspendAccess).toBe(true);
 });
 
 describe("people", () => {

@@ -105,7 +105,7 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
     }
     if (shared) await endConnection();
     await operator.stop();
-  });
+  }, 300_000);
 
   /** Before its end it fails twice, so that it has an event to repeat. */
   async function endConnection(): Promise<void> {
@@ -116,7 +116,12 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
       await kubectl(["patch", "secret", "console-login", `-n=${system}`, "--type=merge", patch]);
       const request = `iam.console.dev/reconcile-requested-at=${token}`;
       await kubectl(["annotate", "iamcconn", system, "--overwrite", request]);
-      await kubectl(["wait", `--for=condition=Ready=${ready}`, `iamcconn/${system}`]);
+      await kubectl([
+        "wait",
+        `--for=condition=Ready=${ready}`,
+        `iamcconn/${system}`,
+        "--timeout=60s",
+      ]);
     };
     for (const token of ["one", "two"]) {
       await turn("", false, `${token}-broken`);
@@ -132,7 +137,13 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
       ["apply", "-f", "-"],
       manifest("Connection", "own", namespace, connectionSpec(iam)),
     );
-    await kubectl(["wait", "--for=condition=Ready", "iamconn/own", `-n=${namespace}`]);
+    await kubectl([
+      "wait",
+      "--for=condition=Ready",
+      "iamconn/own",
+      `-n=${namespace}`,
+      "--timeout=60s",
+    ]);
     const connection: Tenant["connection"] = shared
       ? { kind: "ClusterConnection", name: system }
       : { kind: "Connection", name: "own" };

@@ -60,7 +60,7 @@ function variables({ env }: Container): Readonly<Record<string, string>> {
 }
 
 async function untilReady(child: ChildProcess, port: number, log: () => string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while (performance.now() < deadline && child.exitCode === null) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     if (answer?.ok) return;

@@ -65,7 +65,7 @@ export async function order(kubectl: Kubectl, { namespace, connection }: Tenant)
   ];
   for (const object of objects) await kubectl(["apply", "-f", "-"], object);
   for (const kind of ["iamsa/bot", "iampb/bot", "iamkey/key", "iamrq/quotas"])
-    await kubectl(["wait", "--for=condition=Ready", kind, `-n=${namespace}`, "--timeout=45s"]);
+    await kubectl(["wait", "--for=condition=Ready", kind, `-n=${namespace}`, "--timeout=90s"]);
 }
 
 export async function keyIdOf(kubectl: Kubectl, namespace: string): Promise<string> {
@@ -97,13 +97,13 @@ export async function spoil(kubectl: Kubectl, namespace: string): Promise<void> 
 
 export async function cancel(kubectl: Kubectl, namespace: string): Promise<void> {
   const kinds = "iamrq,iamkey,iampb,iamsa,iamconn";
-  await kubectl(["delete", kinds, "--all", `-n=${namespace}`, "--timeout=60s"]);
+  await kubectl(["delete", kinds, "--all", `-n=${namespace}`, "--timeout=90s"]);
 }
 
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited 30 s for ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited 60 s for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
