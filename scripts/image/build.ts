@@ -2,24 +2,13 @@
  * Builds the image and says what it weighs: `npm run image -- [--json FILE] [--save FILE]`. On a machine that
  * cannot, it says why, and that is no failure.
  */
-import { createHash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startControlPlane } from "../../test/cluster/control-plane.ts";
-import { type BuiltImage, buildImage, root } from "./image.ts";
+import { buildBundle, hashOf } from "./bundle.ts";
+import { type BuiltImage, buildImage } from "./image.ts";
 import { measureMemory, measureStartUp, preparePod } from "./measure.ts";
-import { run } from "./run.ts";
 import { Unable } from "./tools.ts";
 
 const targets = { megabytesOverBase: 8, startUpMs: 200, idleMegabytes: 80 };
@@ -75,27 +64,17 @@ async function runningFigures({ buildah, tag }: BuiltImage) {
 /** The code in the image, and built twice from copies of the sources in other places. */
 async function bundleHashes({ buildah, tag, sources }: BuiltImage): Promise<readonly string[]> {
   const inImage = await buildah.withFiles(tag, async (folder) => hashOf(join(folder, "app")));
-  const again = [await buildInCopy(sources), await buildInCopy(sources)];
+  const again = [await hashOfCopy(sources), await hashOfCopy(sources)];
   return [inImage, ...again];
 }
 
-async function buildInCopy(sources: string): Promise<string> {
-  const copy = mkdtempSync(join(tmpdir(), "iam-operator-bundle-"));
+async function hashOfCopy(sources: string): Promise<string> {
+  const copy = await buildBundle(sources);
   try {
-    cpSync(sources, copy, { recursive: true });
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-    await run(process.execPath, ["scripts/build.ts"], { cwd: copy });
     return hashOf(join(copy, "dist"));
   } finally {
     rmSync(copy, { recursive: true });
   }
-}
-
-function hashOf(folder: string): string {
-  const hash = createHash("sha256");
-  for (const name of readdirSync(folder).sort())
-    if (name.endsWith(".mjs")) hash.update(name).update(readFileSync(join(folder, name)));
-  return hash.digest("hex");
 }
 
 function componentCount({ buildah, tag }: BuiltImage): Promise<number> {

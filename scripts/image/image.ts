@@ -1,9 +1,9 @@
 /** Builds the operator's image from the sources of this project. */
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Bases, provideBases } from "./base.ts";
 import { type Buildah, createBuildah } from "./buildah.ts";
+import { copySources } from "./bundle.ts";
 import { run } from "./run.ts";
 import { type Progress, provideTools, type Tools } from "./tools.ts";
 
@@ -28,6 +28,7 @@ export async function buildImage(
   const bases = await provideBases(buildah, onProgress);
   const tag = "localhost/iam-operator:test";
   const sources = copySources();
+  process.once("exit", () => rmSync(sources, { recursive: true, force: true }));
   if (reuse && (await buildah.has(tag))) return { tag, bases, buildah, tools, sources };
   onProgress("building the image");
   await buildah.build({
@@ -45,16 +46,6 @@ export async function buildImage(
   });
   await buildah.prune();
   return { tag, bases, buildah, tools, sources };
-}
-
-/** Somebody may be at work on the sources meanwhile. */
-function copySources(): string {
-  const folder = mkdtempSync(join(tmpdir(), "iam-operator-sources-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const wanted = ["package.json", "package-lock.json", "LICENSE", "src", "scripts"];
-  for (const name of [...wanted, "Dockerfile", ".dockerignore"])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  return folder;
 }
 
 /** Authorities that this machine trusts beyond the usual. */

@@ -19,7 +19,7 @@ export function createSteps(print: (line: string) => void): Steps {
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
     const detail = typeof answer === "string" && answer !== "" ? { detail: answer } : {};
     all.push({ title, seconds, passed, ...detail });
-    const mark = passed ? "ok    " : "FAILED";
+    const mark = passed ? "ok    " : "no    ";
     print(`${mark} ${seconds.toFixed(1).padStart(6)} s  ${title}`);
     for (const line of (detail.detail ?? "").split("\n").filter(Boolean))
       print(`                  ${line}`);

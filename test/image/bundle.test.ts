@@ -1,25 +1,14 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { buildBundle, copySources } from "../../scripts/image/bundle.ts";
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const folders: string[] = [];
-
-/** Builds copies of the sources, so that nobody's dist/ is touched. */
-async function build(sources: string): Promise<string> {
-  const copy = mkdtempSync(join(tmpdir(), "iam-operator-bundle-"));
-  folders.push(copy);
-  cpSync(sources, copy, { recursive: true });
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  await run(process.execPath, ["scripts/build.ts"], { cwd: copy });
-  await run(process.execPath, ["scripts/image/sbom.ts", "dist/sbom.cdx.json"], { cwd: copy });
-  return join(copy, "dist");
-}
 
 function hashes(dist: string): Readonly<Record<string, string>> {
   const files = readdirSync(dist).filter((name) => !name.endsWith(".map"));
@@ -34,11 +23,10 @@ let first = "";
 let second = "";
 
 beforeAll(async () => {
-  const sources = mkdtempSync(join(tmpdir(), "iam-operator-sources-"));
+  const sources = copySources();
   folders.push(sources);
-  for (const name of ["package.json", "package-lock.json", "src", "scripts"])
-    cpSync(join(root, name), join(sources, name), { recursive: true });
-  [first, second] = [await build(sources), await build(sources)];
+  for (const _ of [1, 2]) folders.push(await buildBundle(sources));
+  [first, second] = folders.slice(1).map((folder) => join(folder, "dist")) as [string, string];
 }, 180_000);
 
 afterAll(() => {
