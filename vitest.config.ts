@@ -10,13 +10,13 @@ const withOwnServer = [
 ];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
-/** The program as a process of its own, killed and cut off; in `npm run e2e` and `npm run test:all` only. */
+/** The program as a process of its own, killed and cut off. */
 const withProcesses = ["test/process/**/*.test.ts"];
 /** Part of `npm run test:all` only. */
 const long = ["test/**/*.long.test.ts"];
-const elsewhere = ["test/e2e/**", "test/bench/**"];
-const suite = process.env.TEST_SUITE;
-const all = suite === "all";
+/** Has a configuration of its own; see `npm run chart:test`. */
+const elsewhere = ["test/chart/**"];
+const all = process.env.TEST_SUITE === "all";
 const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses];
 const minute = 60_000;
 
@@ -57,18 +57,14 @@ export default defineConfig({
           hookTimeout: 30 * minute,
         },
       },
-      ...(all || suite === "e2e"
-        ? [
-            {
-              extends: true as const,
-              test: {
-                ...project("process", withProcesses),
-                testTimeout: 10 * minute,
-                hookTimeout: 30 * minute,
-              },
-            },
-          ]
-        : []),
+      {
+        extends: true,
+        test: {
+          ...project("process", withProcesses),
+          testTimeout: 10 * minute,
+          hookTimeout: 30 * minute,
+        },
+      },
       {
         extends: true,
         test: {

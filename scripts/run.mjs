@@ -24,18 +24,17 @@ const vitest = ["node_modules/vitest/vitest.mjs"];
 
 /** @type {Record<string, { command: string[], cluster?: boolean, build?: boolean, env?: Record<string, string> }>} */
 const tasks = {
-  test: { command: [...vitest, "run"], cluster: true },
+  test: { command: [...vitest, "run"], cluster: true, build: true },
   "test:all": {
     command: [...vitest, "run"],
     cluster: true,
     build: true,
     env: { TEST_SUITE: "all" },
   },
-  e2e: {
+  "test:process": {
     command: [...vitest, "run", "--project", "process"],
     cluster: true,
     build: true,
-    env: { TEST_SUITE: "e2e" },
   },
   "test:watch": { command: [...vitest, "watch"], cluster: true },
   check: { command: ["scripts/check.ts"] },
@@ -46,6 +45,13 @@ const tasks = {
   start: { command: ["src/main.ts"] },
   "iam-server": { command: ["test/iam-server/main.ts"] },
   cluster: { command: ["test/cluster/cli.ts"], cluster: true },
+  sim: { command: ["test/simulation/sim.ts"] },
+  fidelity: { command: ["test/simulation/fidelity.ts"], cluster: true },
+  chaos: { command: ["test/chaos/main.ts"], cluster: true, build: true },
+  bench: { command: ["test/bench/main.ts"], cluster: true, build: true },
+  "chart:test": { command: ["scripts/chart-test.ts"], cluster: true },
+  image: { command: ["scripts/image/run.ts"] },
+  e2e: { command: ["test/e2e/main.ts"], cluster: true },
 };
 
 const [name = "", ...args] = process.argv.slice(2);

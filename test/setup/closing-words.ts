@@ -5,8 +5,12 @@ import type { Reporter } from "vitest/node";
 
 const suites: Readonly<Record<string, string>> = {
   "test:all": "all of them, the long ones too",
-  e2e: "the bundled program, killed, frozen and cut off",
-  bench: "load and memory",
+  "chart:test": "the helm chart on real API servers",
+  e2e: "image, chart and workloads on a real node",
+  sim: "the operator in a simulated world, under faults",
+  chaos: "real processes, killed, frozen and cut off under load",
+  mutants: "whether the tests notice seeded bugs",
+  bench: "start-up, memory, and time for 1,000 keys",
   check: "types, lint, import rules, generated files",
 };
 
@@ -18,7 +22,7 @@ export class ClosingWords implements Reporter {
   }
 
   onTestRunEnd(): void {
-    const lines = this.#others().map(([name, what]) => `  npm run ${name.padEnd(9)} ${what}`);
+    const lines = this.#others().map(([name, what]) => `  npm run ${name.padEnd(10)} ${what}`);
     // Behind the summary, which the default reporter prints on the same occasion.
     setImmediate(() => console.log(`\nThere is more:\n${lines.join("\n")}`));
   }
