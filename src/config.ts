@@ -12,6 +12,7 @@ const duration = z
 const toggle = z
   .enum(["true", "false", ""], "must be true or false")
   .transform((text) => text !== "false");
+const MAX_PORT = 65_535;
 const address = z
   .string()
   .regex(/^([^\s]*):[0-9]{1,5}$|^0$/, "must be host:port, :port, or 0 to switch it off")
@@ -20,7 +21,12 @@ const address = z
     const colon = text.lastIndexOf(":");
     const host = text.slice(0, colon).replace(/^\[(.*)\]$/, "$1");
     return { ...(host === "" ? {} : { host }), port: Number(text.slice(colon + 1)) };
-  });
+  })
+  .refine((parsed) => (parsed?.port ?? 0) <= MAX_PORT, `must have a port up to ${MAX_PORT}`);
+function wholeNumber(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z.coerce.number(message).int(message).min(least, message).max(most, message);
+}
 const names = z.string().transform((text) =>
   text
     .split(",")
@@ -68,7 +74,7 @@ const flags = {
     help: "Namespace of the Lease and of the credentials Secrets of ClusterConnections.",
   },
   concurrency: {
-    schema: z.coerce.number().int().min(1).max(256),
+    schema: wholeNumber(1, 256),
     fallback: "16",
     help: "ApiKeys that are worked on at once; other kinds take a quarter of it.",
   },
@@ -158,7 +164,11 @@ function readArguments(
   );
   try {
     return parseArgs({
-      args: args.map((arg) => (arg === "--leader-elect" ? "--leader-elect=true" : arg)),
+      args: args.map((arg, index) =>
+        arg === "--leader-elect" && !/^(true|false)$/.test(args[index + 1] ?? "")
+          ? "--leader-elect=true"
+          : arg,
+      ),
       options: { ...options, help: { type: "boolean", short: "h" }, version: { type: "boolean" } },
       allowPositionals: false,
     }).values;

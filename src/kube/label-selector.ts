@@ -25,7 +25,7 @@ function toRequirement(
 ): MatchesLabels | undefined {
   if (operator === undefined) {
     const wanted = not === undefined;
-    return (labels) => (labels?.[key] !== undefined) === wanted;
+    return (labels) => Object.hasOwn(labels ?? {}, key) === wanted;
   }
   if (not !== undefined) return undefined;
   return operator === "!="

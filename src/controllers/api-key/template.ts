@@ -64,18 +64,19 @@ export function matchTemplate(
   text: string,
   accept: (values: Readonly<Record<string, string>>) => boolean = () => true,
 ): Readonly<Record<string, string>> | undefined {
-  const matching = { tokens, text, accept, triesLeft: MAX_TRIES };
+  const matching = { tokens, text, accept, effortLeft: MAX_EFFORT };
   return matchFrom(matching, { index: 0, at: 0, values: {} });
 }
 
-/** Tries until a match is given up: the text may have been edited to take for ever. */
-const MAX_TRIES = 2_000;
+/** Characters to try until a match is given up: the text may have been edited to take for ever. */
+const MAX_EFFORT = 2_000_000;
+const EFFORT_OF_A_TRY = 16;
 
 interface Matching {
   readonly tokens: readonly Token[];
   readonly text: string;
   readonly accept: (values: Readonly<Record<string, string>>) => boolean;
-  triesLeft: number;
+  effortLeft: number;
 }
 
 /** How far a match has got: the next token, the place in the text, and the values found before. */
@@ -105,8 +106,8 @@ function matchVariable(
   { index, at, values }: Progress,
 ): Progress["values"] | undefined {
   for (const { value, end } of candidates(token, matching, index, at)) {
-    matching.triesLeft -= 1;
-    if (matching.triesLeft < 0) return undefined;
+    matching.effortLeft -= EFFORT_OF_A_TRY + value.length;
+    if (matching.effortLeft < 0) return undefined;
     const found = matchFrom(matching, {
       index: index + 1,
       at: end,

@@ -54,7 +54,7 @@ describe("reading back", () => {
           const template = `${before.join("")}<${"${secret}"}>${after.join("")}`;
           const known = { keyId: "sak_1", saId: "sa-1", baseUrl: "https://c$" };
           const text = renderTemplate(template, { ...known, secret });
-          expect(matchTemplate(fillTemplate(template, known), text)?.["secret"]).toBe(secret);
+          expect(matchTemplate(fillTemplate(template, known), text)?.secret).toBe(secret);
         },
       ),
       { numRuns: 500 },

@@ -1,0 +1,161 @@
+/** Situations as sentences: `seen(withKey(), rotationAsked())`. */
+import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../../src/api/api-key.ts";
+import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
+import { parseSpec } from "../../../src/api/parse-spec.ts";
+import { defaultTiming, type Moment } from "../../../src/controllers/api-key/moment.ts";
+import type {
+  Account,
+  CurrentKey,
+  Observed,
+  State,
+  SupersededKey,
+} from "../../../src/controllers/api-key/observed.ts";
+import type { IssuedPair } from "../../../src/controllers/api-key/pair.ts";
+import {
+  type SecretView,
+  stagingSecret,
+  targetSecret,
+  viewSecret,
+} from "../../../src/controllers/api-key/secret.ts";
+import type { Secret } from "../../../src/controllers/resource-types.ts";
+import { Redacted } from "../../../src/util/redacted.ts";
+import { DAY, type Instant } from "../../../src/util/time.ts";
+
+export const NOW: Instant = Date.UTC(2026, 0, 10);
+export const timing = defaultTiming;
+export const owner = { namespace: "team-a", name: "ci", uid: "ci-uid" };
+export const values = {
+  saId: "sa-1",
+  tpn: "tpn:sa-1",
+  orgId: "org-1",
+  projectId: "prj-1",
+  baseUrl: "https://console",
+  domainId: "org-1",
+  domainName: "acme",
+  partitionId: "p1",
+};
+
+export const at = (ms = 0): Moment => ({ now: NOW + ms, monotonic: 1_000_000 + ms });
+
+export function keySpec(changes: object = {}): ApiKeySpec {
+  const spec = { serviceAccountRef: { name: "bot" }, ...changes };
+  const parsed = parseSpec(apiKeyKind, { metadata: { name: "ci" }, spec });
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.spec;
+}
+
+export const account: Account = {
+  kind: "Ready",
+  saId: "sa-1",
+  values,
+  liveKeyIds: undefined,
+  keysListedAt: undefined,
+  callTimeoutMs: 15_000,
+  maxExpiresInDays: 365,
+  canDisableKeys: false,
+  canDeleteKeys: false,
+};
+
+/** Key number `revision`, issued so long before now. */
+export function pair(revision: number, ageMs = DAY): IssuedPair {
+  const issuedAt = NOW - ageMs;
+  const expiresAt = issuedAt + 90 * DAY;
+  const secret = new Redacted(`${revision}`.repeat(43).slice(0, 43));
+  return { keyId: `sak_${revision}`, secret, issuedAt, expiresAt, revision };
+}
+
+export function current(revision: number, changes: Partial<CurrentKey> = {}): CurrentKey {
+  const { secret: _, ...key } = pair(revision);
+  return { ...key, verifiedAt: NOW - DAY, ...changes };
+}
+
+export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
+  const { keyId, issuedAt, expiresAt } = pair(revision, 40 * DAY);
+  return { keyId, issuedAt, expiresAt, supersededAt: NOW, state: "Live", ...changes };
+}
+
+export const stored = (secret: Secret): Secret => ({
+  ...secret,
+  metadata: { ...secret.metadata, uid: "secret-uid", resourceVersion: "7" },
+});
+
+export const holding = (
+  held: IssuedPair,
+  spec = keySpec(),
+  previous?: { keyId: string; secret: Redacted },
+): SecretView =>
+  viewSecret(stored(targetSecret(owner, spec, values, held, previous)), owner, "target");
+
+export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
+  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, "staging");
+
+export const foreign = (adoptable = true): SecretView => ({
+  kind: "Foreign",
+  why: "it lacks the label iam.console.dev/api-key: ci",
+  adoptable,
+  uid: "x",
+  resourceVersion: "1",
+  secret: { apiVersion: "v1", kind: "Secret", metadata: { name: "ci" } },
+});
+
+export const noState: State = {
+  current: undefined,
+  attempt: undefined,
+  superseded: [],
+  orphaned: [],
+  issues: undefined,
+  handledRotateToken: undefined,
+  rotationPending: false,
+};
+
+export const openAttempt = (revision: number) => ({
+  id: "a1",
+  revision,
+  reason: "NoKeyYet",
+  startedAt: NOW,
+  knownKeyIds: ["sak_old"],
+});
+
+export function object(status: ApiKey["status"] = undefined): ApiKey {
+  return {
+    apiVersion: API_VERSION,
+    kind: "ApiKey",
+    metadata: { ...owner, resourceVersion: "5", generation: 1, finalizers: [FINALIZER] },
+    spec: keySpec(),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** A fresh ApiKey with nothing at all; then what differs. */
+export function seen(
+  changes: Partial<Omit<Observed, "state">> & { state?: Partial<State> } = {},
+): Observed {
+  return {
+    object: object(),
+    self: { ...owner, deletingSince: undefined, hasFinalizer: true, rotateToken: undefined },
+    spec: keySpec(),
+    account,
+    target: { kind: "Absent" },
+    staging: { kind: "Absent" },
+    held: undefined,
+    recovery: undefined,
+    rejection: undefined,
+    triedAt: undefined,
+    unsettledPeer: undefined,
+    peerKeyIds: new Set(),
+    hasTurn: false,
+    ...changes,
+    state: { ...noState, ...changes.state },
+  };
+}
+
+/** Key 1 is delivered and verified. */
+export function delivered(
+  changes: Partial<Omit<Observed, "state">> & { state?: Partial<State> } = {},
+): Observed {
+  return seen({
+    target: holding(pair(1)),
+    ...changes,
+    state: { current: current(1), ...changes.state },
+  });
+}
