@@ -1,5 +1,7 @@
 /** Says what happens and how long it took. */
 
+import { Unable } from "../../scripts/image/tools.ts";
+
 export interface Step {
   readonly title: string;
   readonly seconds: number;
@@ -19,7 +21,7 @@ export function createSteps(print: (line: string) => void): Steps {
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
     const detail = typeof answer === "string" && answer !== "" ? { detail: answer } : {};
     all.push({ title, seconds, passed, ...detail });
-    const mark = passed ? "ok    " : "no    ";
+    const mark = passed ? "ok    " : "FAILED";
     print(`${mark} ${seconds.toFixed(1).padStart(6)} s  ${title}`);
     for (const line of (detail.detail ?? "").split("\n").filter(Boolean))
       print(`                  ${line}`);
@@ -33,6 +35,8 @@ export function createSteps(print: (line: string) => void): Steps {
         add(title, startedAt, true, answer);
         return answer;
       } catch (error) {
+        // That this machine cannot do it is for the caller to say.
+        if (error instanceof Unable) throw error;
         add(title, startedAt, false, error instanceof Error ? error.message : String(error));
         throw error;
       }
