@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Buildah } from "./buildah.ts";
 import { busybox } from "./busybox.ts";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 import { type Progress, unpackPackages } from "./tools.ts";
 
 const npm = "npm@11.21.2";

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder } from "./cache.ts";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 import type { Tools } from "./tools.ts";
 
 export interface Build {

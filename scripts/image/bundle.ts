@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Bases, provideBases } from "./base.ts";
 import { type Buildah, createBuildah } from "./buildah.ts";
 import { copySources } from "./bundle.ts";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 import { type Progress, provideTools, type Tools } from "./tools.ts";
 
 export const root = join(import.meta.dirname, "../..");

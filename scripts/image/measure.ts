@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane } from "../../test/cluster/control-plane.ts";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 
 const starts = 9;
 const settleMs = 20_000;

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { delimiter, join } from "node:path";
 import { cacheFolder } from "./cache.ts";
-import { run } from "./run.ts";
+import { run } from "./execute.ts";
 
 export type Progress = (line: string) => void;
 

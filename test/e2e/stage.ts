@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findHelm, runHelm } from "../../scripts/chart/helm.ts";
+import { run } from "../../scripts/image/execute.ts";
 import type { BuiltImage } from "../../scripts/image/image.ts";
 import { root } from "../../scripts/image/image.ts";
-import { run } from "../../scripts/image/run.ts";
 import type { Node } from "../cluster/node/node.ts";
 import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
 import type { IamServer } from "../iam-server/server.ts";

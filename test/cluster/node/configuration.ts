@@ -1,7 +1,7 @@
 /** Writes everything that the programs of a node read: certificates, tokens, kubeconfigs, settings. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../../../scripts/image/run.ts";
+import { run } from "../../../scripts/image/execute.ts";
 import type { Tools } from "../../../scripts/image/tools.ts";
 import {
   type Account,

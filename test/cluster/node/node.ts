@@ -18,7 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { run } from "../../../scripts/image/run.ts";
+import { run } from "../../../scripts/image/execute.ts";
 import { type Progress, provideTools, type Tools, Unable } from "../../../scripts/image/tools.ts";
 import { buildPrograms } from "../build.ts";
 import { lastLines } from "../program.ts";

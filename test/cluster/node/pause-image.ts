@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { busybox } from "../../../scripts/image/busybox.ts";
-import { run } from "../../../scripts/image/run.ts";
+import { run } from "../../../scripts/image/execute.ts";
 
 /** The image of the container that holds the namespaces of a Pod and does nothing. Answers an archive. */
 export async function pauseImage(folder: string): Promise<string> {
