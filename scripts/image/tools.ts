@@ -61,13 +61,17 @@ export async function provideTools(onProgress: Progress): Promise<Tools> {
   requireRoot();
   const missing = Object.keys(packages).filter((name) => !isPresent(name));
   const folder = missing.length === 0 ? emptyTools() : await unpacked(missing, onProgress);
-  return {
+  const tools: Tools = {
     folder,
     command: (file, args) => [
       "unshare",
       ["--mount", "sh", "-eu", "-c", overlay, "sh", folder, file, ...args],
     ],
   };
+  await run(...tools.command("true", [])).catch((cause: unknown) => {
+    throw new Unable(`mounts are not allowed here: ${lastLine(cause)}`, { cause });
+  });
+  return tools;
 }
 
 /** Downloads the named packages, whether they are installed or not, and unpacks them into a new folder. */
@@ -83,7 +87,7 @@ export async function unpackPackages(names: readonly string[], into: string): Pr
 function requireRoot(): void {
   if (process.platform !== "linux") throw new Unable("this is not Linux");
   if (process.getuid?.() !== 0) throw new Unable("root is needed, for namespaces and mounts");
-  for (const name of ["unshare", "nsenter", "mount"])
+  for (const name of ["unshare", "nsenter", "setpriv", "mount"])
     if (!isPresent(name)) throw new Unable(`there is no ${name} (package util-linux or mount)`);
 }
 
