@@ -35,11 +35,12 @@ export interface Scenario {
 
 const few = {
   full: { accounts: 100, keysPerAccount: 5 },
-  quick: { accounts: 20, keysPerAccount: 3 },
+  quick: { accounts: 20, keysPerAccount: 4 },
 };
 const ARGS = ["--concurrency=64"];
-/** This many calls 5 at once count as the middle of the work. */
+/** This many calls 5 at once, or one for every fourth account, count as the middle of the work. */
 const BUSY = 16;
+const IDLE = "there was no work left to disturb";
 const HEAL_MS = 90_000;
 
 export const scenarios: readonly Scenario[] = [
@@ -104,6 +105,10 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+function inTheMiddle(scene: Scene): Promise<boolean> {
+  return scene.busy(Math.min(BUSY, Math.ceil(scene.size.accounts / 4)));
+}
+
 async function killAgainAndAgain(scene: Scene, quick: boolean) {
   const { place, say } = scene;
   const rounds = quick ? 4 : 20;
@@ -113,7 +118,7 @@ async function killAgainAndAgain(scene: Scene, quick: boolean) {
   await scene.createAccounts();
   await scene.createKeys();
   let [kills, postsOpenAtKills, lossesAtKills] = [0, 0, 0];
-  while (kills < rounds && (await scene.busy(BUSY))) {
+  while (kills < rounds && (await inTheMiddle(scene))) {
     await sleep(Math.random() * 500);
     postsOpenAtKills += scene.openPosts();
     await operator.kill();
@@ -147,7 +152,7 @@ async function terminate(scene: Scene) {
   let operator = await place.start({ args: ARGS });
   await scene.createAccounts();
   await scene.createKeys();
-  for (let round = 1; round <= 5 && (await scene.busy(BUSY)); round += 1) {
+  for (let round = 1; round <= 5 && (await inTheMiddle(scene)); round += 1) {
     const open = scene.openPosts();
     const at = performance.now();
     const { code, signal } = await operator.stop();
@@ -170,7 +175,7 @@ async function freeze(scene: Scene) {
   await standby.untilReady();
   await scene.createAccounts();
   await scene.createKeys();
-  await scene.busy(BUSY);
+  if (!(await inTheMiddle(scene))) problems.push(IDLE);
   const postsOpenAtKills = scene.openPosts();
   leader.signal("SIGSTOP");
   const frozenAt = performance.now();
@@ -189,14 +194,15 @@ async function killApiServer(scene: Scene) {
   const operator = await supervise(() => place.start({ args: ARGS }));
   await scene.createAccounts();
   await scene.createKeys();
+  const problems: string[] = [];
   for (const outageMs of [3_000, 20_000]) {
-    await scene.busy(BUSY);
+    if (!(await inTheMiddle(scene))) problems.push(IDLE);
     await rig.cluster.killApiServer();
     await sleep(outageMs);
     await rig.cluster.startApiServer();
     say(`the API server is back after ${outageMs / 1_000} s; ${operator.exits.length} restarts`);
   }
-  return { notes: [`${operator.exits.length} restarts`], end: () => operator.stop() };
+  return { problems, notes: [`${operator.exits.length} restarts`], end: () => operator.stop() };
 }
 
 async function blackHole(scene: Scene) {
@@ -210,7 +216,7 @@ async function blackHole(scene: Scene) {
   const operator = await supervise(() => place.start({ kubeconfig, args }));
   await scene.createAccounts();
   await scene.createKeys();
-  await scene.busy(BUSY);
+  const wasBusy = await inTheMiddle(scene);
   proxy.swallow();
   say("nothing passes any more");
   await sleep(60_000);
@@ -223,6 +229,7 @@ async function blackHole(scene: Scene) {
       ? [`healed after ${healedSeconds} s; ${stock.stuck.length} objects were not in order`]
       : [];
   if (operator.exits.length > 0) problems.push("the process ended");
+  if (!wasBusy) problems.push(IDLE);
   const end = async () => {
     await operator.stop();
     await proxy.close();
@@ -235,7 +242,7 @@ async function takeRights(scene: Scene) {
   const operator = await supervise(() => place.start({ args: ARGS }));
   await scene.createAccounts();
   await scene.createKeys();
-  await scene.busy(BUSY);
+  const problems = (await inTheMiddle(scene)) ? [] : [IDLE];
   await rig.kubectl(["delete", "clusterrolebinding", "op"]);
   say("the rights are gone");
   await sleep(15_000);
@@ -251,6 +258,7 @@ async function takeRights(scene: Scene) {
   const healedSeconds = Number(seconds(backAt));
   return {
     healedSeconds,
+    problems,
     notes: [`${operator.exits.length} restarts`],
     end: () => operator.stop(),
   };
@@ -291,7 +299,7 @@ async function setBackEtcd(scene: Scene) {
   await scene.settle();
   // The last round is caught by the snapshot in the middle of its work.
   await scene.createKeys(keysPerAccount - 1);
-  await scene.busy(Math.min(BUSY, scene.size.accounts / 2));
+  const problems = (await inTheMiddle(scene)) ? [] : [IDLE];
   await backUp(rig.cluster);
   const before = place.iam.world.keys.size;
   await scene.settle();
@@ -302,7 +310,7 @@ async function setBackEtcd(scene: Scene) {
     await operator.stop();
     await stopServers();
   };
-  return { notes: [`${operator.exits.length} restarts`], end };
+  return { problems, notes: [`${operator.exits.length} restarts`], end };
 }
 
 function seconds(since: number): string {
