@@ -48,12 +48,13 @@ interface Report {
 }
 
 function runTests({ tests, project = "unit" }: Pick<Mutant, "tests" | "project">, copy: string) {
-  const file = join(copy, "report.json");
+  // Where vitest.config.ts has the reporter write.
+  const file = join(copy, "reports/tests.json");
   rmSync(file, { force: true });
   const args = ["run", "--project", project, "--bail", "1", "--reporter", "json"];
   const run = spawnSync(
     process.execPath,
-    [join(root, "node_modules/vitest/vitest.mjs"), ...args, "--outputFile", file, ...tests],
+    [join(root, "node_modules/vitest/vitest.mjs"), ...args, ...tests],
     { cwd: copy, encoding: "utf8", timeout: PATIENCE_MS },
   );
   if (run.status === 0) return { kind: "Survived" } as const;

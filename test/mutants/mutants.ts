@@ -49,13 +49,6 @@ export const mutants: readonly Mutant[] = [
     tests: plan,
   },
   {
-    name: "a pass carries out an intent that it did not write",
-    file: key("plan.ts"),
-    find: "  return state.attempt !== undefined && state.attempt.id === armed\n",
-    replace: '  return state.attempt !== undefined && armed !== ""\n',
-    tests: [...plan, ...world],
-  },
-  {
     name: "an unanswered issue counts as refused",
     file: key("issue.ts"),
     find: `  if (outcome === "Unknown") return`,
