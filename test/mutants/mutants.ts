@@ -49,6 +49,13 @@ export const mutants: readonly Mutant[] = [
     tests: plan,
   },
   {
+    name: "no dry run before the issue",
+    file: key("issue.ts"),
+    find: "    rehearseSecrets(seen, around),\n",
+    replace: "    Promise.resolve(rehearseSecrets.length),\n",
+    tests: world,
+  },
+  {
     name: "an unanswered issue counts as refused",
     file: key("issue.ts"),
     find: `  if (outcome === "Unknown") return`,

@@ -141,6 +141,15 @@ describe("Secrets in other hands", () => {
     expect(world.secret()).toEqual(before);
   });
 
+  test("a Secret that could not be written is found out before any call", async () => {
+    const world = new KeyWorld();
+    world.forbidsSecrets = true;
+    world.apiKey();
+    expect(await world.pass()).toBeInstanceOf(Error);
+    expect(world.posts()).toBe(0);
+    expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "Forbidden" });
+  });
+
   test("a Secret that becomes another's while a key is verified is not touched", async () => {
     const world = new KeyWorld();
     world.apiKey();

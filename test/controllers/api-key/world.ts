@@ -50,6 +50,8 @@ export class KeyWorld {
   /** Whether the console accepts a key. */
   accepts: (key: ConsoleKey) => boolean = ({ state }) => state === "Live";
   consoleIsDown = false;
+  /** Whether the API server forbids new Secrets, as without rights or quota. */
+  forbidsSecrets = false;
   extra: { disableKey?: boolean; deleteKey?: boolean } = {};
   crashes = 0;
   lost = 0;
@@ -276,6 +278,7 @@ export class KeyWorld {
         this.#call(
           `create ${type.plural}`,
           () => {
+            if (this.forbidsSecrets) throw refusal;
             if (this.#objects.has(`${type.plural} ${object.metadata.name}`))
               throw new KubeError("AlreadyExists", "exists");
             const metadata = { uid: `uid-${this.#version}`, ...object.metadata };
