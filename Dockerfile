@@ -8,8 +8,7 @@ FROM ${BUILD_BASE} AS build
 ARG NODE_EXTRA_CA_CERTS
 WORKDIR /src
 COPY package.json package-lock.json ./
-# The versions of the lock file. Unlike ci, install does not mind a lock file without the tools of other platforms.
-RUN npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY . .
 RUN node scripts/build.ts && node scripts/image/sbom.ts dist/sbom.cdx.json
 RUN mkdir /app && cp LICENSE dist/*.mjs dist/*.txt dist/sbom.cdx.json /app/
