@@ -38,6 +38,7 @@ const tasks = {
   },
   "test:watch": { command: [...vitest, "watch"], cluster: true },
   check: { command: ["scripts/check.ts"] },
+  mutants: { command: ["test/mutants/main.ts"] },
   fix: { command: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"] },
   generate: { command: ["scripts/generate.ts"] },
   build: { command: ["scripts/build.ts"] },

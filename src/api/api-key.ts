@@ -221,6 +221,11 @@ const status = z.object({
       revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
       reason: z.string().max(64).meta({ description: "Why a key was needed." }),
       startedAt: timestamp.meta({ description: "When the attempt was announced." }),
+      expiresInDays: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: "The lifetime in days that is asked for." }),
       knownKeyIds: z.array(keyId).max(10_000).optional().meta({
         description: "The account's keys before the attempt; absent where the console lists none.",
       }),

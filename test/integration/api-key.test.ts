@@ -221,6 +221,21 @@ describe("deletion", () => {
     expect(world.iam.world.keys.has(keyId ?? "")).toBe(false);
   });
 
+  test("ends the keys also where the account goes with it", async () => {
+    await opened({ extraCalls: true });
+    await world.apiKey("key");
+    await world.ready("ApiKey", "key");
+    const { keyId } = await world.entries("key");
+    await world.delete("ServiceAccount", "ci");
+    await world.condition("ServiceAccount", "ci", "Ready", "False");
+    await world.delete("ApiKey", "key");
+    await world.until(
+      "the account's object to go",
+      async () => (await world.find("ServiceAccount", "ci")) === undefined,
+    );
+    expect(world.iam.world.keys.has(keyId ?? "")).toBe(false);
+  });
+
   test("of the namespace in the middle of an issue ends", async () => {
     await opened();
     const hang = world.iam.faults.add({

@@ -7,8 +7,8 @@ import type { Observed, SupersededKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
 import type { Action } from "./plan.ts";
 
-/** Any answer but 401 proves that the pair is authentic, whatever it may do. */
-const PROOF = new Set(["PermissionDenied", "InvalidArgument", "NotFound"]);
+/** Answers that a console gives only to an authentic pair. A 404 may come from a proxy that knows no pairs. */
+const PROOF = new Set(["PermissionDenied", "InvalidArgument"]);
 
 /** Tries the pair with call 13. Refused pairs are remembered with the time of the first refusal. */
 export async function verifyPair(

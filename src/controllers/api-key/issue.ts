@@ -86,7 +86,14 @@ export async function recordAttempt(
   const id = around.context.random.id();
   const state: State = {
     ...seen.state,
-    attempt: { id, revision, reason: because.reason, startedAt: now, knownKeyIds },
+    attempt: {
+      id,
+      revision,
+      reason: because.reason,
+      startedAt: now,
+      expiresInDays: seen.spec.expiresInDays,
+      knownKeyIds,
+    },
     issues: spend(seen.state.issues, now),
     handledRotateToken: seen.self.rotateToken ?? seen.state.handledRotateToken,
   };

@@ -40,7 +40,7 @@ export async function observe(
   const [target, staging, { account, client }] = await Promise.all([
     readSecret(context, self, secretNameOf(self.name, spec), "target", signal),
     readSecret(context, self, stagingName(secretNameOf(self.name, spec)), "staging", signal),
-    readAccount(context, self.namespace, spec.serviceAccountRef.name),
+    readAccount(context, self, spec.serviceAccountRef.name),
   ]);
   noteStaged(state, staging, self, spec, memory);
   startRecovery(state, staging, self, context, memory);
@@ -151,7 +151,7 @@ function keyIdsOf({ status }: ApiKey): readonly string[] {
 
 async function readAccount(
   context: Context,
-  namespace: string,
+  { namespace, deletingSince }: Self,
   name: string,
 ): Promise<{ account: AccountView; client: IamClient | undefined }> {
   const waiting = (reason: string, message: string) => ({
@@ -165,7 +165,9 @@ async function readAccount(
       `There is no ServiceAccount ${name} in this namespace; create it.`,
     );
   const spec = parseSpec(serviceAccountKind, object);
-  if (!spec.ok || !isUsable(object))
+  // Keys of a deleted ApiKey are ended also while the account is on its way out.
+  const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
+  if (!spec.ok || !usable)
     return waiting(
       "ServiceAccountNotReady",
       `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
@@ -200,11 +202,11 @@ async function readAccount(
 }
 
 /** Keys may be issued only for an account that is known, active and not on its way out. */
-function isUsable({ status }: ServiceAccount): boolean {
-  return (
-    isTrue(status?.conditions, "Ready") &&
-    status?.saId !== undefined &&
-    status.tpn !== undefined &&
-    status.state === "active"
-  );
+function isUsable(account: ServiceAccount): boolean {
+  const { conditions, state } = account.status ?? {};
+  return isTrue(conditions, "Ready") && isKnown(account) && state === "active";
+}
+
+function isKnown({ status }: ServiceAccount): boolean {
+  return status?.saId !== undefined && status.tpn !== undefined;
 }

@@ -69,6 +69,8 @@ export interface Attempt {
   readonly revision: number;
   readonly reason: string;
   readonly startedAt: Instant;
+  /** As asked for; absent in attempts of earlier versions. */
+  readonly expiresInDays: number | undefined;
   readonly knownKeyIds: readonly string[] | undefined;
 }
 
@@ -119,6 +121,7 @@ export function toState(status: ApiKeyStatus | undefined): State {
     attempt: attempt && {
       ...attempt,
       startedAt: instant(attempt.startedAt),
+      expiresInDays: attempt.expiresInDays,
       knownKeyIds: attempt.knownKeyIds,
     },
     superseded: superseded.map((key) => ({
@@ -166,6 +169,9 @@ export function fromState(state: State): ApiKeyStatus {
             revision: attempt.revision,
             reason: attempt.reason,
             startedAt: toIso8601(attempt.startedAt),
+            ...(attempt.expiresInDays === undefined
+              ? {}
+              : { expiresInDays: attempt.expiresInDays }),
             ...(attempt.knownKeyIds === undefined ? {} : { knownKeyIds: [...attempt.knownKeyIds] }),
           },
         }),

@@ -51,7 +51,7 @@ function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | 
 /** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
 function assumeLost({ state, spec }: Observed, { now }: Moment): DeletionStep | undefined {
   if (state.attempt === undefined) return undefined;
-  const expiresAt = expiryOf(now, spec.expiresInDays);
+  const expiresAt = expiryOf(now, state.attempt.expiresInDays ?? spec.expiresInDays);
   return {
     kind: "CloseAttempt",
     orphans: [{ keyId: undefined, attemptId: state.attempt.id, observedAt: now, expiresAt }],

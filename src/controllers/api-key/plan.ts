@@ -247,7 +247,10 @@ function closeAttempt(
     keyId,
     attemptId: attempt.id,
     observedAt: now,
-    expiresAt: expiryOf(Math.max(attempt.startedAt, now), spec.expiresInDays),
+    expiresAt: expiryOf(
+      Math.max(attempt.startedAt, now),
+      attempt.expiresInDays ?? spec.expiresInDays,
+    ),
   });
   const first = recovery?.firstRead?.keyIds;
   const second = secondRead?.keyIds;

@@ -113,6 +113,7 @@ export const openAttempt = (revision: number) => ({
   revision,
   reason: "NoKeyYet",
   startedAt: NOW,
+  expiresInDays: 90,
   knownKeyIds: ["sak_old"],
 });
 

@@ -281,6 +281,7 @@ test("a state comes back from its status as it was", () => {
         revision: fc.nat(),
         reason: id,
         startedAt: instant,
+        expiresInDays: maybe(fc.integer({ min: 1, max: 3_650 })),
         knownKeyIds: maybe(fc.array(id)),
       }),
     ),
