@@ -176,12 +176,13 @@ async function freeze(scene: Scene) {
   await scene.createAccounts();
   await scene.createKeys();
   if (!(await inTheMiddle(scene))) problems.push(IDLE);
-  const postsOpenAtKills = scene.openPosts();
   leader.signal("SIGSTOP");
+  // What it has sent is lost, and so is what it was told and has not written yet.
+  const postsOpenAtKills = scene.openPosts();
+  const lossesAtKills = postsOpenAtKills + (await unkept(scene));
   const frozenAt = performance.now();
   await until("the standby to lead", () => standby.leads(), 40_000);
   say(`the standby leads ${seconds(frozenAt)} s after the freeze`);
-  const lossesAtKills = await unkept(scene);
   scene.forgetOpenPosts();
   leader.signal("SIGCONT");
   const exit = await Promise.race([leader.exit, sleep(15_000)]);
