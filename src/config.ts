@@ -116,6 +116,8 @@ export type Config = {
 } & {
   /** Name of the Pod, or of the host. */
   readonly instance: string;
+  /** The API server as a Pod's environment names it. */
+  readonly podServer: { readonly host: string; readonly port: string } | undefined;
 };
 type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -153,7 +155,22 @@ export function readCommand(
   });
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
   const instance = environment.POD_NAME ?? hostname();
-  return { kind: "Run", config: { ...Object.fromEntries(entries), instance } as Config };
+  return {
+    kind: "Run",
+    config: {
+      ...Object.fromEntries(entries),
+      instance,
+      podServer: podServerOf(environment),
+    } as Config,
+  };
+}
+
+function podServerOf(
+  environment: Readonly<Record<string, string | undefined>>,
+): Config["podServer"] {
+  const host = environment["KUBERNETES_SERVICE_HOST"];
+  const port = environment["KUBERNETES_SERVICE_PORT"];
+  return host === undefined || port === undefined ? undefined : { host, port };
 }
 
 function readArguments(

@@ -24,7 +24,11 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     flush();
   });
   log.info({ version, pid: process.pid }, "starting");
-  const endpoint = await loadKubeEndpoint({ kubeconfig: config.kubeconfig || undefined, clock });
+  const endpoint = await loadKubeEndpoint({
+    kubeconfig: config.kubeconfig || undefined,
+    podServer: config.podServer,
+    clock,
+  });
   collectDefaultMetrics({ register: registry });
   let count: (method: string, code: string) => void = () => undefined;
   const transport = createKubeTransport({

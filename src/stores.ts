@@ -118,7 +118,7 @@ function follow(
         scope,
         store,
         random,
-        log: log.child({ kind }),
+        log,
         signal,
         observer: {
           onRestart: (reason) => metrics.watchRestarts.inc({ kind, reason }),

@@ -3,26 +3,11 @@
  * dynamic one: loading it costs a third of a second and 60 MB. Its request path stays unused, since it opens a
  * connection per request.
  */
-import { access } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { type Clock, SECOND } from "../util/time.ts";
-
-export interface TlsMaterial {
-  readonly ca?: readonly string[];
-  readonly cert?: string;
-  readonly key?: string;
-  readonly passphrase?: string;
-  readonly serverName?: string;
-  readonly insecure: boolean;
-}
-
-/** What a connection and its requests are made with, as files and plugins had it a moment ago. */
-export interface Credentials {
-  readonly tls: TlsMaterial;
-  /** `authorization` and, rarely, impersonation. Secret. */
-  readonly headers: Readonly<Record<string, string>>;
-}
+import type { Clock } from "../util/time.ts";
+import { CredentialSource, type Credentials } from "./credentials.ts";
+import { loadPodAccount } from "./pod-account.ts";
 
 export interface KubeEndpoint {
   /** Without a trailing slash. */
@@ -42,25 +27,38 @@ export interface KubeEndpointOptions {
   /** Path of a kubeconfig. Without it: the Pod's own account, else the default kubeconfig. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
+  /** Host and port of the API server, where the environment is that of a Pod. */
+  readonly podServer?: { readonly host: string; readonly port: string } | undefined;
   readonly clock: Clock;
   /** Where the Pod's files are mounted, below this folder. For tests. */
   readonly rootDirectory?: string;
 }
 
-const TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-const KEEP_MS = 60 * SECOND;
-
 /** Rejects where there is no usable configuration, saying why. */
 export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<KubeEndpoint> {
+  const { kubeconfig, podServer, clock, rootDirectory = "" } = options;
+  const pod =
+    kubeconfig === undefined && podServer !== undefined
+      ? await loadPodAccount({ server: podServer, clock, rootDirectory })
+      : undefined;
+  return pod ?? loadKubeconfig(options);
+}
+
+async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoint> {
   const load = await loaderOf(options);
-  const config = load();
+  let config = load();
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error("the kubeconfig names no cluster for its current context");
   const { proxyUrl } = cluster;
   if (proxyUrl !== undefined && !/^https?:/.test(proxyUrl)) {
     throw new Error("the kubeconfig's proxy-url is no HTTP proxy");
   }
-  const source = new CredentialSource(load, config, options.clock);
+  const source = new CredentialSource((isRejected) => {
+    // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's
+    // token has an expiry of its own, so it is asked again only when the token was refused.
+    if (isRejected || !hasPlugin(config)) config = load();
+    return readCredentials(config);
+  }, options.clock);
   // Broken files are found now rather than at the first call.
   await source.get();
   const context = config.getContextObject(config.getCurrentContext());
@@ -73,15 +71,12 @@ export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<Ku
 }
 
 async function loaderOf(options: KubeEndpointOptions): Promise<() => KubeConfig> {
-  const { kubeconfig, context, rootDirectory = "" } = options;
+  const { kubeconfig, context } = options;
   const { KubeConfig } = await import("@kubernetes/client-node");
-  const isInCluster = kubeconfig === undefined && (await exists(`${rootDirectory}${TOKEN_FILE}`));
   return () => {
     const config = new KubeConfig();
     try {
       if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
-      // loadFromDefault would prefer a stray ~/.kube/config, and end at http://localhost:8080.
-      else if (isInCluster) config.loadFromCluster(rootDirectory);
       else config.loadFromDefault();
     } catch (error) {
       throw unreadable(error);
@@ -96,47 +91,6 @@ function unreadable(error: unknown): Error {
   if (!(error instanceof Error)) return new Error("the kubeconfig cannot be read");
   if ("code" in error) return error;
   return new Error(`the kubeconfig cannot be read (${error.name})`);
-}
-
-/** Reads files and runs plugins seldom, and for all callers together. */
-class CredentialSource {
-  readonly #load: () => KubeConfig;
-  readonly #clock: Clock;
-  #config: KubeConfig;
-  #known: Credentials | undefined;
-  #readAt = 0;
-  #reading: Promise<Credentials> | undefined;
-
-  constructor(load: () => KubeConfig, config: KubeConfig, clock: Clock) {
-    this.#load = load;
-    this.#config = config;
-    this.#clock = clock;
-  }
-
-  get(rejected?: Credentials): Promise<Credentials> {
-    const known = this.#known;
-    const isFresh = known !== undefined && this.#clock.monotonic() - this.#readAt < KEEP_MS;
-    // Many requests are refused at once when a token expires; one of them reads.
-    if (isFresh && known !== rejected) return Promise.resolve(known);
-    this.#reading ??= this.#read(rejected !== undefined).finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
-  async #read(isRejected: boolean): Promise<Credentials> {
-    try {
-      // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's
-      // token has an expiry of its own, so it is asked again only when the token was refused.
-      if (isRejected || !hasPlugin(this.#config)) this.#config = this.#load();
-      this.#known = await readCredentials(this.#config);
-    } catch (error) {
-      // A file that is being replaced is there again in a minute, and the old token may still do.
-      if (this.#known === undefined || isRejected) throw error;
-    }
-    this.#readAt = this.#clock.monotonic();
-    return this.#known;
-  }
 }
 
 function hasPlugin(config: KubeConfig): boolean {
@@ -184,11 +138,4 @@ function cleanHeaders(
   const clean = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]);
   const basic = auth === undefined ? [] : [["authorization", `Basic ${btoa(auth)}`]];
   return Object.fromEntries([...basic, ...clean]);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -243,11 +243,13 @@ class ReflectorLoop<T extends KubeObject> {
   }
 
   #fail(error: unknown, silence?: Silence): NextStep | undefined {
-    const { signal, log, api } = this.#options;
+    const { signal, log, api, type } = this.#options;
     if (signal.aborted) return undefined;
+    const { kind } = type;
     const reason = silence ?? restartReasonOf(error);
-    if (reason === "Unexpected") log.error({ err: asError(error) }, "watching failed unexpectedly");
-    else log.debug({ err: asError(error), reason }, "a watch was interrupted");
+    if (reason === "Unexpected")
+      log.error({ kind, err: asError(error) }, "watching failed unexpectedly");
+    else log.debug({ kind, err: asError(error), reason }, "a watch was interrupted");
     const retryAt = isKubeError(error) ? error.retryAt : undefined;
     const waitAtLeastMs = retryAt === undefined ? 0 : Math.max(0, retryAt - api.clock.now());
     return this.#feed({ kind: "Failed", reason, waitAtLeastMs, ...this.#moment() });

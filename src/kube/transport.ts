@@ -15,7 +15,8 @@ import {
   type StreamResponse,
 } from "../util/http.ts";
 import { type Clock, SECOND } from "../util/time.ts";
-import type { Credentials, KubeEndpoint, TlsMaterial } from "./config.ts";
+import type { KubeEndpoint } from "./config.ts";
+import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { startDeadline } from "./deadline.ts";
 import { boundedBody, flatHeaders, rethrowing, toHttpError } from "./wire.ts";
 

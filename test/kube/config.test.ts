@@ -113,11 +113,14 @@ test("a kubeconfig that is no YAML is refused without being quoted", async () =>
 describe("the Pod's own account", () => {
   beforeEach(() => {
     mountAccount("first\n");
-    vi.stubEnv("KUBERNETES_SERVICE_HOST", "fd00::1");
-    vi.stubEnv("KUBERNETES_SERVICE_PORT", "443");
     vi.stubEnv("KUBECONFIG", "/nowhere");
   });
-  const load = () => loadKubeEndpoint({ rootDirectory: directory, clock });
+  const load = () =>
+    loadKubeEndpoint({
+      rootDirectory: directory,
+      podServer: { host: "fd00::1", port: "443" },
+      clock,
+    });
 
   test("comes before any default kubeconfig", async () => {
     const endpoint = await load();

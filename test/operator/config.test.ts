@@ -33,6 +33,7 @@ test("the defaults are those that are documented", () => {
     logLevel: "info",
     logFormat: "json",
     instance: "pod-1",
+    podServer: undefined,
   });
 });
 
@@ -109,7 +110,9 @@ describe("what is wrong is said with the name of its source and what would be ri
 test("help names every flag, and the version is that of the package", () => {
   const help = readCommand(["-h"], {});
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  for (const name of Object.keys(read([])).filter((each) => each !== "instance"))
+  for (const name of Object.keys(read([])).filter(
+    (each) => !["instance", "podServer"].includes(each),
+  ))
     expect(help.kind === "Help" && help.text).toContain(`--${kebab(name)} `);
   expect(readCommand(["--version"], {})).toEqual({ kind: "Version" });
   expect(version).toBe(JSON.parse(readFileSync("package.json", "utf8")).version);
