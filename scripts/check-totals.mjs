@@ -2,23 +2,37 @@
  * Adds up what reports/ says about a run, for `.ci/run`. A suite that ended with an error, or without a report, though
  * no single test of it failed, counts as one failure.
  *
- *   node scripts/check-totals.mjs <exit code of npm test> <exit code of npm run check>
+ *   node scripts/check-totals.mjs <exit codes of npm test, npm run check, npm run chart:test, npm run e2e>
  */
 import { readFileSync } from "node:fs";
 
-const [testCode, checkCode] = process.argv.slice(2).map(Number);
-const totals = [
-  withExitCode(testCode, testTotals(read("reports/tests.json"))),
-  withExitCode(checkCode, { skipped: 0, ...(read("reports/checks.json") ?? nothing()) }),
+const suites = [
+  ["tests", vitestTotals],
+  ["checks", (report) => ({ ...nothing(), ...report })],
+  ["chart", vitestTotals],
+  ["e2e", stepTotals],
 ];
-const [passed, failed, skipped] = ["passed", "failed", "skipped"].map((key) =>
-  totals.reduce((sum, each) => sum + each[key], 0),
-);
-console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
-process.exitCode = failed === 0 ? 0 : 1;
+const codes = process.argv.slice(2).map(Number);
+const totals = suites.map(([name, count], index) => {
+  const report = read(`reports/${name}.json`);
+  const counted = report === undefined ? { ...nothing(), failed: 1 } : count(report);
+  const total = withExitCode(codes[index], counted);
+  console.log(`${name.padEnd(7)} ${line(total)}`);
+  return total;
+});
+const sum = totals.reduce((all, each) => ({
+  passed: all.passed + each.passed,
+  failed: all.failed + each.failed,
+  skipped: all.skipped + each.skipped,
+}));
+console.log(line(sum));
+process.exitCode = sum.failed === 0 ? 0 : 1;
 
-function testTotals(report) {
-  if (report === undefined) return nothing();
+function line({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+function vitestTotals(report) {
   // A file that could not be loaded has failed without a failed test.
   const broken = report.testResults.filter(
     ({ status, assertionResults }) =>
@@ -29,6 +43,13 @@ function testTotals(report) {
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
   };
+}
+
+/** The end-to-end run is one of steps; where the machine cannot do it, the whole counts as one skipped test. */
+function stepTotals({ skipped, steps = [] }) {
+  if (skipped) return { ...nothing(), skipped: 1 };
+  const passed = steps.filter((step) => step.passed).length;
+  return { ...nothing(), passed, failed: steps.length - passed };
 }
 
 function withExitCode(code, counted) {
