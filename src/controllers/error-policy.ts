@@ -21,8 +21,9 @@ const iamOutcomes: Readonly<Record<IamErrorCode, OutcomeKind>> = {
 };
 
 const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
-  Unauthenticated: "SlowRetry",
-  Forbidden: "SlowRetry",
+  Unauthenticated: "Retry",
+  // An API server that has just started refuses what it will allow a moment later.
+  Forbidden: "Retry",
   NotFound: "Retry",
   AlreadyExists: "Retry",
   Conflict: "Conflict",

@@ -194,6 +194,8 @@ async function exchange(
       headers: { ...call.headers, ...credentials.headers },
       body: call.body ?? null,
       signal,
+      // undici closes the connection after a DELETE otherwise.
+      reset: false,
     });
     const response = {
       status: statusCode,

@@ -10,6 +10,7 @@ export function isMoreThanStatus({ old, new: object }: StoreChange<KubeObject>):
   return (
     old === undefined ||
     object === undefined ||
+    finalizersVanished(old, object) ||
     !isDeepStrictEqual(whatMatters(old), whatMatters(object))
   );
 }
@@ -21,7 +22,12 @@ function whatMatters({ metadata }: KubeObject): readonly unknown[] {
     metadata.deletionTimestamp,
     metadata.labels ?? {},
     metadata.annotations ?? {},
-    metadata.finalizers ?? [],
     metadata.ownerReferences ?? [],
   ];
+}
+
+/** A finalizer that was added holds nobody up; one that was taken away may have been ours. */
+function finalizersVanished(old: KubeObject, object: KubeObject): boolean {
+  const left = new Set(object.metadata.finalizers);
+  return (old.metadata.finalizers ?? []).some((finalizer) => !left.has(finalizer));
 }

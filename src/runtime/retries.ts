@@ -31,7 +31,7 @@ export class Retries {
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
     this.#random = random;
-    this.#bucket = new TokenBucket(clock, { perSecond: 10, burst: 100 });
+    this.#bucket = new TokenBucket(clock, { perSecond: 50, burst: 200 });
   }
 
   /** Notes a failure. */

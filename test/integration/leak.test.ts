@@ -19,7 +19,7 @@ test.each(spellings)("a secret that stands %s in a log fails the run", async (_,
 test("a secret in a status fails the run", async () => {
   const world = await withKey();
   const { secret } = await world.entries("key");
-  await world.operator?.kill();
+  await world.operator?.stop();
   await world.annotate("ApiKey", "key", { note: secret ?? "" });
   await expect(world.close()).rejects.toThrow("secrets were leaked");
 });

@@ -12,6 +12,11 @@ export class AccountTurn {
     this.#wake = wake;
   }
 
+  /** Who has the account's turn now. */
+  holderOf(account: string): string | undefined {
+    return this.#holders.get(account);
+  }
+
   /** Takes the account's turn for `key`; else answers who has it, and `key` will be woken. */
   take(account: string, key: string): string | undefined {
     const holder = this.#holders.get(account);

@@ -1,7 +1,7 @@
 /** The irreversible part: from the last checks to the pair in the staging Secret. */
 import { commitOutcome, isIamError } from "../../iam/errors.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
-import { keyOf } from "../../kube/resource.ts";
+import { keyOf, parseKey } from "../../kube/resource.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { DAY, type Instant } from "../../util/time.ts";
 import { apiKeyType, secretType } from "../resource-types.ts";
@@ -23,12 +23,11 @@ const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
 /** Waits for its turn: keys of one account are issued one after the other. */
 export function takeTurn(seen: Observed, around: Surroundings): Observed {
-  const { account } = readyAccount(seen, around);
   const { namespace, name } = seen.self;
-  const holder = around.turn.take(account.saId, `${namespace}/${name}`);
+  const holder = around.turn.take(accountKeyOf(seen.self, seen.spec), `${namespace}/${name}`);
   return holder === undefined
     ? { ...seen, hasTurn: true }
-    : { ...seen, unsettledPeer: holder.slice(holder.indexOf("/") + 1) };
+    : { ...seen, unsettledPeer: parseKey(holder).name };
 }
 
 /**

@@ -78,9 +78,9 @@ export class Memory {
           if (announcer === name) this.withdraw(account, attemptId);
   }
 
-  /** Another object that has announced an attempt for the account which is not settled. */
-  announcedBy(account: string, exceptName: string): string | undefined {
-    return [...(this.#open.get(account)?.values() ?? [])].find((name) => name !== exceptName);
+  /** Other objects that have announced attempts for the account which are not settled. */
+  announcers(account: string, exceptName: string): readonly string[] {
+    return [...(this.#open.get(account)?.values() ?? [])].filter((name) => name !== exceptName);
   }
 
   /** Notes that the attempt's keys are known: it no longer blurs the account's key list. */

@@ -4,10 +4,11 @@ import { annotations, FINALIZER } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client.ts";
-import { keyText } from "../../kube/resource.ts";
+import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
 import { type Context, indexes } from "../context.ts";
 import { secretType } from "../resource-types.ts";
+import type { AccountTurn } from "./account-turn.ts";
 import type { Memory } from "./memory.ts";
 import { type AccountView, type Observed, type Self, type State, toState } from "./observed.ts";
 import {
@@ -32,7 +33,7 @@ export async function observe(
   object: ApiKey,
   spec: ApiKeySpec,
   context: Context,
-  memory: Memory,
+  { memory, turn }: { readonly memory: Memory; readonly turn: AccountTurn },
   signal: AbortSignal,
 ): Promise<Observation> {
   const self = selfOf(object);
@@ -46,6 +47,16 @@ export async function observe(
   startRecovery(state, staging, self, context, memory);
   const { held, recovery, rejection, triedAt } = memory.of(self.uid);
   const peers = peersOf(object, spec, context);
+  const accountKey = accountKeyOf(self, spec);
+  // A peer in the middle of an issue has the turn, and passes it on.
+  const holder = turn.holderOf(accountKey);
+  const issuing = holder === undefined ? undefined : parseKey(holder).name;
+  const unsettled = [
+    ...memory.announcers(accountKey, self.name),
+    ...peers
+      .filter((peer) => isUnsettled(peer, memory, context.clock.now()))
+      .map(({ metadata }) => metadata.name),
+  ];
   return {
     client,
     seen: {
@@ -60,9 +71,7 @@ export async function observe(
       recovery,
       rejection,
       triedAt,
-      unsettledPeer:
-        memory.announcedBy(accountKeyOf(self, spec), self.name) ??
-        peers.find((peer) => isUnsettled(peer, memory, context.clock.now()))?.metadata.name,
+      unsettledPeer: unsettled.find((name) => name !== issuing),
       peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
       hasTurn: false,
     },

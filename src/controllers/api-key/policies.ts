@@ -6,8 +6,8 @@ import type { IssuedPair } from "./pair.ts";
 import { liveKeyCap, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf, stagingName } from "./secret.ts";
 
-/** How soon to ask again whether an ApiKey of the same account is done. */
-const PEER_CHECK_MS = 2_000;
+/** How soon to ask again whether an ApiKey of the same account is done; mostly its turn is passed on sooner. */
+const PEER_CHECK_MS = 15_000;
 
 /** Why a key is needed. */
 export interface Verdict {
@@ -225,7 +225,8 @@ function peerIsUnsettled({ unsettledPeer }: Observed, { now }: Moment): Block | 
   if (unsettledPeer === undefined) return undefined;
   return {
     reason: "WaitingForPeer",
-    message: `ApiKey ${unsettledPeer} of the same service account is issuing; keys of one account are issued one after the other.`,
+    message:
+      "Another ApiKey of the same service account is issuing; keys of one account are issued one after the other.",
     state: "Reconciling",
     until: now + PEER_CHECK_MS,
   };

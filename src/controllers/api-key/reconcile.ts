@@ -14,7 +14,7 @@ import { apply } from "./apply.ts";
 import { Interrupted, momentOf, record, type Surroundings, tell } from "./effects.ts";
 import { Memory } from "./memory.ts";
 import { defaultTiming, type Timing } from "./moment.ts";
-import { observe } from "./observe.ts";
+import { accountKeyOf, observe } from "./observe.ts";
 import type { Observed } from "./observed.ts";
 import { plan, type Rest } from "./plan.ts";
 import { type DeletionStep, planDeletion } from "./plan-deletion.ts";
@@ -50,14 +50,20 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
   const reconcile = async (object: ApiKey, pass: Pass): Promise<Result> => {
     const parsed = parseSpec(apiKeyKind, object);
     if (!parsed.ok) return rejectSpec(object, parsed.message, context);
-    const { seen, client } = await observe(object, parsed.spec, context, memory, pass.signal);
+    const { seen, client } = await observe(
+      object,
+      parsed.spec,
+      context,
+      { memory, turn },
+      pass.signal,
+    );
     const around = { context, client, memory, turn, timing, signal: pass.signal };
     try {
       return seen.self.deletingSince === undefined
         ? await keep(seen, around)
         : await letGo(seen, around);
     } finally {
-      if (seen.account.kind === "Ready") turn.release(seen.account.saId, keyText({ ...seen.self }));
+      turn.release(accountKeyOf(seen.self, seen.spec), keyText(seen.self));
     }
   };
 

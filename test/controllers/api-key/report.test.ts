@@ -346,18 +346,16 @@ describe("memory", () => {
       () => memory.withdrawAll("ns", "ci"),
     ]) {
       memory.announce("ns/sa", "a1", "ci");
-      expect([memory.announcedBy("ns/sa", "ci"), memory.announcedBy("ns/sa", "b")]).toEqual([
-        undefined,
-        "ci",
-      ]);
-      expect(memory.announcedBy("ns/other", "b")).toBeUndefined();
+      expect(memory.announcers("ns/sa", "ci")).toEqual([]);
+      expect(memory.announcers("ns/sa", "b")).toEqual(["ci"]);
+      expect(memory.announcers("ns/other", "b")).toEqual([]);
       end();
-      expect(memory.announcedBy("ns/sa", "b")).toBeUndefined();
+      expect(memory.announcers("ns/sa", "b")).toEqual([]);
     }
     memory.announce("ns/sa", "a2", "other");
     memory.withdrawAll("ns", "ci");
     memory.withdrawAll("n", "other");
-    expect(memory.announcedBy("ns/sa", "b")).toBe("other");
+    expect(memory.announcers("ns/sa", "b")).toEqual(["other"]);
     expect([memory.isSettled("a1"), memory.isSettled("a2")]).toEqual([true, false]);
   });
 });

@@ -247,6 +247,8 @@ export class World {
       },
       kill: async () => {
         process.kill();
+        // A dead process cannot be stopped any more.
+        this.operator = undefined;
         await keepMetrics();
         // What is left of it can no longer do anything; without its connections it comes to its end.
         stopping.abort();
