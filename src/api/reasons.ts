@@ -30,10 +30,19 @@ const everywhere: readonly ConditionHelp[] = [
 function conditions(...more: readonly ConditionHelp[]): readonly ConditionHelp[] {
   const merged = everywhere.map((help) => ({
     ...help,
+    meaning: more.find(({ type }) => type === help.type)?.meaning || help.meaning,
     reasons: { ...help.reasons, ...more.find(({ type }) => type === help.type)?.reasons },
   }));
   return [...merged, ...more.filter(({ type }) => everywhere.every((help) => help.type !== type))];
 }
+
+/** What an object of a namespace waits for before anything else. */
+const waitsForConnection = {
+  ConnectionNotFound: "Create the connection, or name another one in spec.connectionRef.",
+  ConnectionNotReady: "See what the connection itself says; its users are woken when it is ready.",
+  NotGranted: "Ask the administrator of the ClusterConnection for a grant to this namespace.",
+  PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
+};
 
 const connection = conditions(
   {
@@ -47,6 +56,11 @@ const connection = conditions(
     type: "Authenticated",
     meaning: "The console accepts the credentials.",
     reasons: {
+      SecretNotFound: "Create the Secret that the message names.",
+      SecretIncomplete: "Add the keys that the message names to the Secret.",
+      LoginFailed:
+        "Correct the credentials in the Secret; three failures in a row pause the login.",
+      LoginPaused: "Correct the credentials in the Secret: that ends the pause at once.",
       MfaRequired: "Use a login without multi-factor authentication, then change the Secret.",
     },
   },
@@ -61,27 +75,88 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Ready",
       meaning: "",
       reasons: {
+        ...waitsForConnection,
         InUse: "Delete the ApiKeys and PolicyBindings that the message names.",
         ServiceAccountNotActive:
           "Activate the account at the console; until then no key is issued.",
+        CreateOutcomeUnknown:
+          "Wait: the operator finds out whether the interrupted creation has taken effect.",
+        TpnUnknown: "The console does not name the account's TPN; ask its administrator.",
       },
     },
     {
       type: "Stalled",
       meaning: "",
       reasons: {
+        AccountExists:
+          "An account of that name exists: import it by spec.saId in a new object, or choose another spec.name.",
         AmbiguousServiceAccount:
           "Several accounts at the console might be this one: create the object again with the saId of the right one.",
         AlreadyClaimed: "Another, older object has this account: delete one of the two.",
+        ServiceAccountNotFound: "Correct spec.saId: the console does not know that account.",
+        ServiceAccountGone:
+          "The account was deleted at the console: delete this object, and create another one if it is still needed.",
+        OrganizationMismatch: "Use a connection of the account's organization.",
+        ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
+        ProjectMissing: "Set spec.projectId, or projectId of the connection.",
+        DeleteNotPossible:
+          "Set extraCalls.deleteServiceAccount of the connection, or another spec.deletionPolicy.",
       },
     },
   ),
-  PolicyBinding: conditions(),
+  PolicyBinding: conditions(
+    {
+      type: "Ready",
+      meaning: "",
+      reasons: {
+        WaitingForServiceAccount: "See what the ServiceAccount itself says.",
+        AccessSuspended: "The ServiceAccount's spec.suspendAccess keeps every policy unbound.",
+        Contended:
+          "Somebody else keeps changing the account's policies: find out who, or set foreignPolicies: Keep.",
+      },
+    },
+    {
+      type: "Stalled",
+      meaning: "",
+      reasons: {
+        PolicyNotGranted: "Ask for a grant of the policies that the message names.",
+        PolicyRefused:
+          "The console refuses a policy, such as one of kind scp: take it out of spec.policyIds.",
+        BindingsUnreadable:
+          "The console's answer about bound policies cannot be read: set foreignPolicies: Remove if no others bind policies to this account.",
+        TooManyPolicies: "Bind fewer policies to one account.",
+      },
+    },
+  ),
   ApiKey: conditions(
+    {
+      type: "Ready",
+      meaning: "The Secret holds a key pair that the console accepts and that has not expired.",
+      reasons: {
+        ServiceAccountNotFound: "Create the ServiceAccount that the message names.",
+        ServiceAccountNotReady: "See what the ServiceAccount itself says.",
+        ExpiringSoon: "The key was not renewed in time: the message says what stands in the way.",
+        Recovering: "Wait: an interrupted issue is being explained, which takes about 20 seconds.",
+        Verifying: "Wait: a new key may take a while until the console accepts it.",
+        WaitingForPeer: "Wait: keys of one service account are issued one after the other.",
+      },
+    },
+    {
+      type: "Stalled",
+      meaning: "",
+      reasons: {
+        SecretNotOurs:
+          "A Secret of that name exists: delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+        LifetimeNotGranted: "Ask for a shorter expiresInDays, or for a grant of more.",
+      },
+    },
     {
       type: "Verified",
       meaning: "The console has accepted a call with the key pair.",
-      reasons: {},
+      reasons: {
+        VerificationFailed: "The console does not accept the new key: the old one stays in use.",
+        KeyRefused: "The console accepts the key no longer; another one is issued.",
+      },
     },
     {
       type: "IssuanceAllowed",
@@ -89,8 +164,27 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         BudgetExceeded:
           "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam.console.dev/rotate-requested-at.",
+        TooManyLiveKeys:
+          "Earlier keys are still alive and only expiry ends them: wait, or ask for a key by the same annotation.",
       },
     },
   ),
-  ResourceQuotaExport: conditions(),
+  ResourceQuotaExport: conditions(
+    {
+      type: "Ready",
+      meaning: "The last listing was taken, and taken whole.",
+      reasons: {
+        ...waitsForConnection,
+        WaitingForApiKey: "See what the ApiKey in spec.apiKeyRef itself says.",
+        KeyRejected: "The console does not accept the key; the ApiKey says more.",
+      },
+    },
+    {
+      type: "Stalled",
+      meaning: "",
+      reasons: {
+        ConnectionMismatch: "Use the connection of the ApiKey's own ServiceAccount.",
+      },
+    },
+  ),
 };
