@@ -20,7 +20,10 @@ describe("a new ApiKey", () => {
     await world.ready("ApiKey", "key");
     expect(await world.holdsLivePair("key")).toBe(true);
     expect(world.iam.requests.count("issueKey")).toBe(1);
-    expect(await world.secret("key-next")).toBeUndefined();
+    await world.until(
+      "the staging Secret to go",
+      async () => (await world.secret("key-next")) === undefined,
+    );
     const { status } = await world.get("ApiKey", "key");
     expect(status?.current?.keyId).toBe((await world.entries("key")).keyId);
     expect(status?.attempt).toBeUndefined();
