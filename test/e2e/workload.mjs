@@ -37,5 +37,6 @@ async function call() {
   console.log(JSON.stringify(line));
 }
 
-const timer = setInterval(call, everyMs);
+// A call catches its own failures.
+const timer = setInterval(() => void call(), everyMs);
 process.once("SIGTERM", () => clearInterval(timer));

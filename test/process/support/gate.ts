@@ -82,12 +82,15 @@ export async function openGate(cluster: {
     });
     outgoing.once("close", () => upstream.destroy());
     upstream.once("error", () => outgoing.destroy());
-    upstream.once("response", async (answer) => {
+    const passBack = async (answer: IncomingMessage) => {
       await hold("after");
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.on("data", (chunk: Buffer) => dark || outgoing.write(chunk));
       answer.on("end", () => dark || outgoing.end());
       answer.on("error", () => outgoing.destroy());
+    };
+    upstream.once("response", (answer) => {
+      passBack(answer).catch(() => outgoing.destroy());
     });
     upstream.end(body);
   };
