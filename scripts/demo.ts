@@ -10,13 +10,13 @@ import { fileURLToPath } from "node:url";
 import { type ControlPlane, startControlPlane } from "../test/cluster/control-plane.ts";
 import { DEFAULT_CREDENTIALS } from "../test/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../test/iam-server/server.ts";
+import { installOperator, SYSTEM } from "./demo/install.ts";
 import { createKubectl, type Kubectl } from "./demo/kubectl.ts";
 import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
 import { createSteps, type Steps } from "./demo/steps.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NAMESPACE = "team-a";
-const SYSTEM = "iam-operator-system";
 
 interface Stage {
   readonly cluster: ControlPlane;
@@ -59,7 +59,9 @@ async function setUp(
   const console_ = await steps.run("Start the reference IAM console", () => startIamServer());
   closers.push(() => console_.close());
   const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
-  await steps.run("Install the CRDs and the operator's rights", () => install(kubectl));
+  await steps.run("Install the CRDs and the operator's rights", () =>
+    installOperator(kubectl, ROOT),
+  );
   const operator = await steps.run("Start the operator", async () =>
     startOperator({
       kubeconfig: cluster.kubeconfigFor("operator"),
@@ -70,28 +72,6 @@ async function setUp(
   );
   closers.push(() => operator.stop());
   return { cluster, console: console_, operator, kubectl };
-}
-
-async function install(kubectl: Kubectl): Promise<void> {
-  await kubectl(["apply", "--server-side", "-f", join(ROOT, "crds")]);
-  await kubectl(["create", "namespace", SYSTEM]);
-  await kubectl(["apply", "-f", join(ROOT, "deploy/rbac")]);
-  await kubectl([
-    "create",
-    "clusterrolebinding",
-    "op",
-    "--clusterrole=iam-operator",
-    "--user=operator",
-  ]);
-  await kubectl([
-    "create",
-    "rolebinding",
-    "op",
-    `-n=${SYSTEM}`,
-    "--role=iam-operator",
-    "--user=operator",
-  ]);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
 }
 
 async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): Promise<void> {

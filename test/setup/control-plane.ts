@@ -1,6 +1,7 @@
 /** One real control plane for all tests that only need a namespace of their own. */
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { installOperator } from "../../scripts/demo/install.ts";
 import { createKubectl } from "../../scripts/demo/kubectl.ts";
 import { startControlPlane } from "../cluster/control-plane.ts";
 
@@ -26,20 +27,7 @@ const ROOT = join(import.meta.dirname, "../..");
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const cluster = await startControlPlane({ onProgress: (line) => console.log(line) });
   const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
-  await kubectl(["apply", "--server-side", "-f", join(ROOT, "crds")]);
-  await kubectl(["create", "namespace", "iam-operator-system"]);
-  await kubectl(["apply", "-f", join(ROOT, "deploy/rbac")]);
-  const binding = ["create", "clusterrolebinding", "op", "--clusterrole=iam-operator"];
-  await kubectl([...binding, "--user=operator"]);
-  await kubectl([
-    "create",
-    "rolebinding",
-    "op",
-    "--namespace=iam-operator-system",
-    "--role=iam-operator",
-    "--user=operator",
-  ]);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
+  await installOperator(kubectl, ROOT);
   await cluster.restartControllerManager();
   project.provide("controlPlane", {
     url: cluster.url,
