@@ -47,16 +47,6 @@ export async function observe(
   startRecovery(state, staging, self, context, memory);
   const { held, recovery, rejection, triedAt } = memory.of(self.uid);
   const peers = peersOf(object, spec, context);
-  const accountKey = accountKeyOf(self, spec);
-  // A peer in the middle of an issue has the turn, and passes it on.
-  const holder = turn.holderOf(accountKey);
-  const issuing = holder === undefined ? undefined : parseKey(holder).name;
-  const unsettled = [
-    ...memory.announcers(accountKey, self.name),
-    ...peers
-      .filter((peer) => isUnsettled(peer, memory, context.clock.now()))
-      .map(({ metadata }) => metadata.name),
-  ];
   return {
     client,
     seen: {
@@ -71,11 +61,29 @@ export async function observe(
       recovery,
       rejection,
       triedAt,
-      unsettledPeer: unsettled.find((name) => name !== issuing),
+      unsettledPeer: unsettledPeerOf(self, spec, peers, { memory, turn }, context),
       peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
       hasTurn: false,
     },
   };
+}
+
+/** A peer whose attempt nobody can explain yet. One in the middle of an issue has the turn, and passes it on. */
+function unsettledPeerOf(
+  self: Self,
+  spec: ApiKeySpec,
+  peers: readonly ApiKey[],
+  { memory, turn }: { readonly memory: Memory; readonly turn: AccountTurn },
+  { clock }: Pick<Context, "clock">,
+): string | undefined {
+  const account = accountKeyOf(self, spec);
+  const holder = turn.holderOf(account);
+  const issuing = holder === undefined ? undefined : parseKey(holder).name;
+  const recorded = peers.filter((peer) => isUnsettled(peer, memory, clock.now()));
+  return [
+    ...memory.announcers(account, self.name),
+    ...recorded.map(({ metadata }) => metadata.name),
+  ].find((name) => name !== issuing);
 }
 
 function selfOf({ metadata }: ApiKey): Self {
