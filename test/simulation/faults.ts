@@ -31,6 +31,8 @@ export type CallFault =
     }
   /** [F13] Done, and the answer is larger than anybody should read. */
   | { readonly kind: "Huge" }
+  /** [F3] The process is stopped for a while: with the call decided on but not sent; while the answer is on its way. */
+  | { readonly kind: "Pause"; readonly when: "BeforeSend" | "AfterCommit"; readonly ms: number }
   /** [F11] Slow both ways. */
   | { readonly kind: "Slow"; readonly ms: number };
 

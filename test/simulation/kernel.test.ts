@@ -55,7 +55,9 @@ describe("kernel", () => {
   test("a dead process's timers do not fire", async () => {
     const kernel = new Kernel(1);
     let alive = true;
-    const clock = new ProcessClock(kernel, () => alive);
+    const clock = new ProcessClock(kernel, (run) => {
+      if (alive) run();
+    });
     let fired = false;
     clock.setTimer(5, () => {
       fired = true;
@@ -67,7 +69,7 @@ describe("kernel", () => {
 
   test("a jump moves the wall clock alone", () => {
     const kernel = new Kernel(1);
-    const clock = new ProcessClock(kernel, () => true);
+    const clock = new ProcessClock(kernel, (run) => run());
     clock.jump(1_000);
     expect([clock.now() - kernel.now, clock.monotonic()]).toEqual([1_000, 0]);
   });

@@ -43,10 +43,28 @@ export function createSend(
 ): SendHttp {
   return (request) =>
     new Promise((resolve, reject) => {
+      const send = () => {
+        const call = { server: endpoint.name, ...endpoint.describe(request) };
+        const fault = context.faults.strike(call);
+        if (fault?.kind === "Pause" && fault.when === "BeforeSend") process.pauseFor(fault.ms);
+        const depart = () => {
+          const record = openRecord(context, process, call, fault);
+          new Flight(context, process, endpoint, request, { resolve, reject }, record).start();
+        };
+        process.deliver(depart, "code");
+      };
       // A dead process waits for ever.
-      if (process.alive)
-        new Flight(context, process, endpoint, request, { resolve, reject }).start();
+      process.deliver(send, "code");
     });
+}
+
+function openRecord(
+  { kernel, journal }: NetworkContext,
+  { name }: SimProcess,
+  call: Pick<CallRecord, "server" | "operation" | "target" | "mutating">,
+  fault: CallFault | undefined,
+): CallRecord {
+  return journal.open({ ...call, sentAt: kernel.elapsed, process: name, fault });
 }
 
 interface Caller {
@@ -70,19 +88,14 @@ class Flight {
     endpoint: Endpoint,
     request: HttpRequest,
     caller: Caller,
+    record: CallRecord,
   ) {
     this.#context = context;
     this.#process = process;
     this.#endpoint = endpoint;
     this.#request = request;
     this.#caller = caller;
-    const call = { server: endpoint.name, ...endpoint.describe(request) };
-    this.#record = context.journal.open({
-      ...call,
-      sentAt: context.kernel.elapsed,
-      process: process.name,
-      fault: context.faults.strike(call),
-    });
+    this.#record = record;
   }
 
   start(): void {
@@ -118,7 +131,7 @@ class Flight {
         break;
       case "Reset":
         if (fault.when === "AfterCommit") this.#commit();
-        this.#after(() => this.#fail("network"));
+        this.#back(() => this.#fail("network"));
         break;
       case "Silence":
         if (fault.when === "AfterCommit") this.#commit();
@@ -135,11 +148,15 @@ class Flight {
         else this.#answer(answer);
         break;
       case "Huge":
-        this.#after(() => this.#fail("tooLarge"));
+        this.#back(() => this.#fail("tooLarge"));
         break;
       case "Garble":
-        if (fault.how === "Truncated") this.#after(() => this.#fail("network"));
+        if (fault.how === "Truncated") this.#back(() => this.#fail("network"));
         else this.#answer({ ...answer, body: GARBLED[fault.how] });
+        break;
+      case "Pause":
+        if (fault.when === "AfterCommit") this.#process.pauseFor(fault.ms);
+        this.#answer(answer);
         break;
       default:
         this.#answer(answer);
@@ -153,7 +170,7 @@ class Flight {
   }
 
   #answer(answer: Answer): void {
-    this.#after(() => {
+    this.#back(() => {
       const { fault } = this.#record;
       this.#succeed(answer);
       if (fault?.kind !== "Crash") return;
@@ -189,6 +206,11 @@ class Flight {
     const headers: Record<string, string> =
       retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
     return { status, headers, body: this.#isIam ? IAM_REFUSAL : kubeRefusal(status) };
+  }
+
+  /** To the process, which may be paused. */
+  #back(run: () => void): void {
+    this.#after(() => this.#process.deliver(run));
   }
 
   #after(run: () => void): void {

@@ -4,12 +4,13 @@ import type { Kernel } from "./kernel.ts";
 /** A process's own clock: its wall clock can be wrong and can jump, its timers end with the process. */
 export class ProcessClock implements Clock {
   readonly #kernel: Kernel;
-  readonly #isAlive: () => boolean;
+  readonly #deliver: (run: () => void) => void;
   #skew: number;
 
-  constructor(kernel: Kernel, isAlive: () => boolean, skewMs = 0) {
+  /** `deliver`: has a timer fire in the process, if and when that is possible. */
+  constructor(kernel: Kernel, deliver: (run: () => void) => void, skewMs = 0) {
     this.#kernel = kernel;
-    this.#isAlive = isAlive;
+    this.#deliver = deliver;
     this.#skew = skewMs;
   }
 
@@ -27,9 +28,16 @@ export class ProcessClock implements Clock {
   }
 
   setTimer(ms: number, callback: () => void): () => void {
-    return this.#kernel.schedule(ms, () => {
-      if (this.#isAlive()) callback();
-    });
+    let isCancelled = false;
+    const fire = () => {
+      if (!isCancelled) callback();
+    };
+    const cancel = this.#kernel.schedule(ms, () => this.#deliver(fire));
+    return () => {
+      // It may be overdue in a process that is paused.
+      isCancelled = true;
+      cancel();
+    };
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@
 import { Registry } from "prom-client";
 import { type Config, readCommand } from "../../src/config.ts";
 import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
+import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createOperator, type Operator } from "../../src/operator.ts";
@@ -12,7 +13,7 @@ import type { WorldSettings } from "../iam-server/world.ts";
 import { keepHouse } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
 import type { Change } from "./api-server/storage.ts";
-import type { Tree } from "./api-server/tree.ts";
+import { type Tree, treeAt } from "./api-server/tree.ts";
 import { Console } from "./console.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
 import { type Fault, FaultPlan, type Plan } from "./faults.ts";
@@ -21,7 +22,8 @@ import { Kernel } from "./kernel.ts";
 import { createSend } from "./network.ts";
 import { NAMESPACE, OPERATOR_NAMESPACE } from "./places.ts";
 import { recordingLog, toText } from "./recording-log.ts";
-import { SimProcess } from "./sim-process.ts";
+import { Replica } from "./replica.ts";
+import type { SimProcess } from "./sim-process.ts";
 import { createOpenStream } from "./watch-network.ts";
 import { happen } from "./world-events.ts";
 
@@ -36,7 +38,6 @@ export interface SimOptions {
 }
 
 const BASE_URL = "https://console.example.com";
-const RESTART_MS = 2 * SECOND;
 const HOUSEKEEPING_MS = SECOND;
 
 export class SimWorld {
@@ -49,13 +50,11 @@ export class SimWorld {
   readonly logs: string[] = [];
   /** Bugs that nothing caught. */
   readonly escaped: string[] = [];
-  readonly #config: Config;
-  #process: SimProcess | undefined;
-  #operator: Operator | undefined;
-  #stop = new AbortController();
-  #starts = 0;
+  /** Whether replicas elect a leader. */
+  readonly isElected: boolean;
+  readonly #flags: readonly string[];
+  readonly #replicas = new Map<string, Replica>();
   #crashes = 0;
-  #wantsOperator = false;
   #isMeddling = false;
   #hasMeddled = false;
 
@@ -65,7 +64,8 @@ export class SimWorld {
     this.kube = new ApiServer({ now, random: this.kernel.random.fork("kube") });
     this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
     this.faults = new FaultPlan(plan);
-    this.#config = readConfig(flags);
+    this.#flags = flags;
+    this.isElected = readConfig(flags, "any").leaderElect;
     this.#keepHouse();
     for (const name of [OPERATOR_NAMESPACE, NAMESPACE, "default"]) {
       this.create(namespaceType, { metadata: { name } });
@@ -87,26 +87,41 @@ export class SimWorld {
     if (kind.type.kind === "Secret" || kind.custom) this.#hasMeddled = true;
   }
 
-  get isElected(): boolean {
-    return this.#config.leaderElect;
-  }
-
   get crashes(): number {
     return this.#crashes;
   }
 
-  get operator(): Operator | undefined {
-    return this.#operator;
+  get replicas(): ReadonlyMap<string, Replica> {
+    return this.#replicas;
+  }
+
+  /** The replica that holds the lease; without election, or before it, the first one. */
+  get leader(): Replica | undefined {
+    const lease = this.get(leaseType, "iam-operator", OPERATOR_NAMESPACE);
+    const holder = String(treeAt(lease ?? {}, "spec").holderIdentity ?? "");
+    const replicas = [...this.#replicas.values()];
+    return replicas.find(({ name }) => holder.startsWith(`${name}_`)) ?? replicas[0];
   }
 
   get process(): SimProcess | undefined {
-    return this.#process;
+    return this.leader?.process;
   }
 
-  /** Has an operator run from now on, and a new one soon after the end of each. */
-  startOperator(): void {
-    this.#wantsOperator = true;
-    this.#start();
+  /** Has a replica of the operator run from now on. */
+  startOperator(name = "operator", skewMs = 0): Replica {
+    const config = readConfig(this.#flags, name);
+    const replica = new Replica({
+      kernel: this.kernel,
+      name,
+      skewMs,
+      create: (process) => this.#createOperator(process, config),
+      onCrash: () => {
+        this.#crashes += 1;
+      },
+      onEscape: (error) => void this.escaped.push(String(error)),
+    });
+    this.#replicas.set(name, replica);
+    return replica;
   }
 
   /** Lets the world events of the plan come, counted from now. */
@@ -116,9 +131,9 @@ export class SimWorld {
     }
   }
 
-  /** SIGTERM. */
+  /** SIGTERM, to the leader. */
   stopOperator(): void {
-    this.#stop.abort(new Error("simulated SIGTERM"));
+    this.leader?.stop();
   }
 
   create(type: ResourceType, object: Tree): Tree {
@@ -179,13 +194,7 @@ export class SimWorld {
     });
   }
 
-  #start(): void {
-    this.#starts += 1;
-    const process = new SimProcess(this.kernel, `operator-${this.#starts}`, (why) =>
-      this.#onEnd(why),
-    );
-    this.#process = process;
-    this.#stop = new AbortController();
+  #createOperator(process: SimProcess, config: Config): Operator {
     const context = { kernel: this.kernel, journal: this.journal, faults: this.faults };
     const log = recordingLog((line) => {
       const text = `${process.name} ${toText(line)}`;
@@ -193,8 +202,8 @@ export class SimWorld {
       this.kernel.note(text);
     });
     const send = createSend(context, process, kubeEndpoint(this.kube));
-    const operator = createOperator({
-      config: this.#config,
+    return createOperator({
+      config,
       registry: new Registry(),
       clock: process.clock,
       random: process.random,
@@ -207,20 +216,6 @@ export class SimWorld {
       },
       sendIam: createSend(context, process, iamEndpoint(this.console)),
     });
-    this.#operator = operator;
-    operator.run(this.#stop.signal).then(
-      () => process.ended(),
-      (error: unknown) => {
-        this.escaped.push(String(error));
-        process.crash();
-      },
-    );
-  }
-
-  #onEnd(why: "crashed" | "ended"): void {
-    if (why === "crashed") this.#crashes += 1;
-    this.kernel.note(`${this.#process?.name} ${why}`);
-    if (this.#wantsOperator) this.kernel.schedule(RESTART_MS, () => this.#start());
   }
 
   #keepHouse(): void {
@@ -231,9 +226,9 @@ export class SimWorld {
   }
 }
 
-function readConfig(flags: readonly string[]): Config {
+function readConfig(flags: readonly string[], podName: string): Config {
   const command = readCommand(["--operator-namespace", OPERATOR_NAMESPACE, ...flags], {
-    POD_NAME: "pod",
+    POD_NAME: podName,
   });
   if (command.kind !== "Run") throw new Error("the flags ask for something else");
   return command.config;

@@ -22,9 +22,12 @@ export function createOpenStream(
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
       context.kernel.schedule(latency(context), () => {
-        signal.removeEventListener("abort", onAbort);
         if (!process.alive || signal.aborted) return;
-        resolve(open(context, process, server, { method: "GET", url, headers }, signal));
+        const opened = open(context, process, server, { method: "GET", url, headers }, signal);
+        process.deliver(() => {
+          signal.removeEventListener("abort", onAbort);
+          if (!signal.aborted) resolve(opened);
+        });
       });
     });
 }
@@ -135,7 +138,7 @@ class OpenWatch {
       const next = this.#underWay.shift();
       if (!this.#process.alive) this.#close();
       // A frozen stream stays open and says nothing, bookmarks neither.
-      else if (this.#fault?.kind !== "Frozen") next?.();
+      else if (this.#fault?.kind !== "Frozen" && next !== undefined) this.#process.deliver(next);
     });
   }
 

@@ -1,0 +1,80 @@
+/** One Pod of the operator: a process, and another one soon after the end of each. */
+import type { Operator } from "../../src/operator.ts";
+import { SECOND } from "../../src/util/time.ts";
+import type { Kernel } from "./kernel.ts";
+import { SimProcess } from "./sim-process.ts";
+
+const RESTART_MS = 2 * SECOND;
+
+export interface ReplicaOptions {
+  readonly kernel: Kernel;
+  /** The Pod's name; what it holds a lease as begins with it. */
+  readonly name: string;
+  /** How far its wall clock is off. */
+  readonly skewMs: number;
+  readonly create: (process: SimProcess) => Operator;
+  readonly onCrash: () => void;
+  /** A bug that nothing caught. */
+  readonly onEscape: (error: unknown) => void;
+}
+
+export class Replica {
+  readonly #options: ReplicaOptions;
+  #process: SimProcess;
+  #operator: Operator;
+  #stop = new AbortController();
+  #starts = 0;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    [this.#process, this.#operator] = this.#start();
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get process(): SimProcess {
+    return this.#process;
+  }
+
+  get operator(): Operator {
+    return this.#operator;
+  }
+
+  /** SIGTERM. */
+  stop(): void {
+    const signal = this.#stop;
+    this.#process.deliver(() => signal.abort(new Error("simulated SIGTERM")));
+  }
+
+  #start(): [SimProcess, Operator] {
+    const { kernel, name, skewMs, create, onEscape } = this.#options;
+    this.#starts += 1;
+    const process = new SimProcess(
+      kernel,
+      `${name}-${this.#starts}`,
+      (why) => this.#onEnd(why),
+      skewMs,
+    );
+    const operator = create(process);
+    this.#stop = new AbortController();
+    operator.run(this.#stop.signal).then(
+      () => process.ended(),
+      (error: unknown) => {
+        onEscape(error);
+        process.crash();
+      },
+    );
+    return [process, operator];
+  }
+
+  #onEnd(why: "crashed" | "ended"): void {
+    const { kernel, onCrash } = this.#options;
+    if (why === "crashed") onCrash();
+    kernel.note(`${this.#process.name} ${why}`);
+    kernel.schedule(RESTART_MS, () => {
+      [this.#process, this.#operator] = this.#start();
+    });
+  }
+}
