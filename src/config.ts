@@ -118,7 +118,15 @@ export type Config = {
   readonly instance: string;
   /** The API server as a Pod's environment names it. */
   readonly podServer: { readonly host: string; readonly port: string } | undefined;
+  /** What OpenTelemetry's standard variables ask for; `undefined`: no traces. */
+  readonly traces: TracesConfig | undefined;
 };
+export interface TracesConfig {
+  readonly sampler: { readonly name: Sampler; readonly ratio: number };
+}
+/** Every trace begins here, so that a parent has no say in it. */
+const samplers = ["always_on", "always_off", "traceidratio"] as const;
+type Sampler = (typeof samplers)[number];
 type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
@@ -136,7 +144,7 @@ export type Command =
 /** Reads `--flag value` and `IAM_OPERATOR_FLAG`; flags win. Throws ConfigError. */
 export function readCommand(
   args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
 ): Command {
   const given = readArguments(args);
   if (given.help === true) return { kind: "Help", text: helpText() };
@@ -153,6 +161,7 @@ export function readCommand(
     }
     return [toCamelCase(name), parsed.data];
   });
+  const traces = tracesOf(environment, problems);
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
   const instance = environment.POD_NAME ?? hostname();
   return {
@@ -161,13 +170,37 @@ export function readCommand(
       ...Object.fromEntries(entries),
       instance,
       podServer: podServerOf(environment),
+      traces,
     } as Config,
   };
 }
 
-function podServerOf(
-  environment: Readonly<Record<string, string | undefined>>,
-): Config["podServer"] {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The exporter reads its own settings; whether there is one at all, and what it gets, is decided here. */
+function tracesOf(environment: Environment, problems: string[]): Config["traces"] {
+  const variable = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].find(
+    (name) => (environment[name] ?? "") !== "",
+  );
+  const isOff =
+    environment.OTEL_SDK_DISABLED === "true" || environment.OTEL_TRACES_EXPORTER === "none";
+  if (variable === undefined || isOff) return undefined;
+  if (!/^https?:\/\/[^/]/.test(environment[variable] ?? ""))
+    problems.push(`${variable}: must be a URL such as http://collector:4318`);
+  const ratio = Number(environment.OTEL_TRACES_SAMPLER_ARG || 1);
+  if (!(ratio >= 0 && ratio <= 1)) problems.push("OTEL_TRACES_SAMPLER_ARG: must be from 0 to 1");
+  return { sampler: { name: samplerOf(environment, problems), ratio } };
+}
+
+function samplerOf(environment: Environment, problems: string[]): Sampler {
+  const name = environment.OTEL_TRACES_SAMPLER || "always_on";
+  const known = samplers.find((sampler) => name.replace(/^parentbased_/, "") === sampler);
+  if (known === undefined)
+    problems.push(`OTEL_TRACES_SAMPLER: must be ${samplers.join(", ")}, or one after parentbased_`);
+  return known ?? "always_on";
+}
+
+function podServerOf(environment: Environment): Config["podServer"] {
   const host = environment["KUBERNETES_SERVICE_HOST"];
   const port = environment["KUBERNETES_SERVICE_PORT"];
   return host === undefined || port === undefined ? undefined : { host, port };
@@ -204,6 +237,7 @@ function helpText(): string {
     "iam-operator: service accounts, API keys and policy bindings of an IAM console.",
     "",
     "Every flag can also be set as a variable, such as IAM_OPERATOR_LOG_LEVEL.",
+    "Traces go where OTEL_EXPORTER_OTLP_ENDPOINT says; there are none without it.",
     "",
     ...lines,
     `  ${"--version".padEnd(26)} Print the version.`,

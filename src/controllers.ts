@@ -22,6 +22,7 @@ import { type KubeObject, parseKey } from "./kube/resource.ts";
 import { createRelations } from "./relations.ts";
 import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
 import type { Reconcile } from "./runtime/result.ts";
+import type { Tracer } from "./util/trace.ts";
 
 export interface ControllerSet {
   readonly controllers: readonly Controller[];
@@ -34,6 +35,7 @@ export function createControllers(
   registry: ConnectionRegistry,
   config: Config,
   timing: ApiKeyOptions["timing"],
+  tracer: Tracer,
 ): ControllerSet {
   const { stores, metrics, clock, random, log } = context;
   const relations = createRelations(stores, registry.sessions);
@@ -51,6 +53,7 @@ export function createControllers(
       random,
       log,
       metrics,
+      tracer,
       ...part,
     });
   /** Objects of other operators' shares are left alone. */

@@ -1,5 +1,4 @@
 /** The composition root: the one file that knows every part. */
-import type { Registry } from "prom-client";
 import { FIELD_MANAGER } from "./api/meta.ts";
 import type { Config } from "./config.ts";
 import type { ApiKeyController, ApiKeyOptions } from "./controllers/api-key/reconcile.ts";
@@ -16,18 +15,21 @@ import {
   type LeaseTimings,
   noElection,
 } from "./kube/leader-election.ts";
-import { createMetrics, type Metrics } from "./observability/metrics.ts";
+import type { Metrics } from "./observability/metrics.ts";
 import { createViews } from "./stores.ts";
 import type { OpenStream, SendHttp } from "./util/http.ts";
 import type { Log } from "./util/log.ts";
 import type { Random } from "./util/random.ts";
 import { type Clock, MINUTE, SECOND } from "./util/time.ts";
+import { noTracer, type Tracer } from "./util/trace.ts";
 import { version } from "./version.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
 export interface OperatorOptions {
   readonly config: Config;
-  readonly registry: Registry;
+  readonly metrics: Metrics;
+  /** None by default. */
+  readonly tracer?: Tracer;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -45,7 +47,6 @@ export interface OperatorOptions {
 }
 
 export interface Operator {
-  readonly metrics: Metrics;
   /** A reason not to be ready, or `undefined`: whether the caches are synced. */
   notReady(): string | undefined;
   /** A reason to be restarted, or `undefined`: whether passes end while work is queued. */
@@ -61,11 +62,10 @@ export interface Operator {
 const MAX_SILENCE_MS = 5 * MINUTE;
 
 export function createOperator(options: OperatorOptions): Operator {
-  const { config, clock, random, log, kube } = options;
-  const metrics = createMetrics(options.registry);
+  const { config, clock, random, log, kube, metrics, tracer = noTracer } = options;
   const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
-  const api = { ...kube, clock, userAgent };
-  const election = createElection(options, metrics, userAgent);
+  const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
+  const election = createElection(options, userAgent);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
   const views = createViews({
@@ -96,6 +96,7 @@ export function createOperator(options: OperatorOptions): Operator {
         random,
         beforeMutation,
         observer: observeConsole(metrics),
+        tracer,
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });
@@ -109,9 +110,8 @@ export function createOperator(options: OperatorOptions): Operator {
     clock,
     random,
   };
-  const set = createControllers(context, connections, config, options.timing);
+  const set = createControllers(context, connections, config, options.timing, tracer);
   return {
-    metrics,
     notReady: () => (views.synced ? undefined : "caches are not synced"),
     notAlive: () => {
       const hanging = set.controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
@@ -169,14 +169,28 @@ function observeConsole(metrics: Metrics): IamObserver {
   };
 }
 
+/** A span for every call to Kubernetes that a pass makes. */
+function tracedSend(send: SendHttp, tracer: Tracer): SendHttp {
+  if (tracer === noTracer) return send;
+  return (request) => {
+    const { method, url } = request;
+    const fields = { "http.request.method": method, "url.path": new URL(url).pathname };
+    return tracer.childSpan(`kubernetes ${method}`, fields, async (span) => {
+      const response = await send(request);
+      span.set({ "http.response.status_code": response.status });
+      if (response.status >= 400) span.fail(String(response.status));
+      return response;
+    });
+  };
+}
+
 /** Cluster-scoped kinds need rights in the whole cluster. */
 function watchesCluster({ clusterConnections, namespaces }: Config): boolean {
   return clusterConnections === "auto" ? namespaces.length === 0 : clusterConnections === "true";
 }
 
 function createElection(
-  { config, clock, random, log, kube, leaseTimings }: OperatorOptions,
-  metrics: Metrics,
+  { config, clock, random, log, kube, metrics, leaseTimings }: OperatorOptions,
   userAgent: string,
 ): LeaderElection {
   const onStatus = (leading: boolean) =>

@@ -5,7 +5,9 @@ import { loadKubeEndpoint } from "./kube/config.ts";
 import { createKubeTransport } from "./kube/transport.ts";
 import { metricsPages, probePages, serve } from "./observability/http-server.ts";
 import { createLogger } from "./observability/logger.ts";
+import { createMetrics, type Metrics } from "./observability/metrics.ts";
 import { createOperator, type Operator } from "./operator.ts";
+import type { Log } from "./util/log.ts";
 import { systemRandom } from "./util/random.ts";
 import { systemClock } from "./util/time.ts";
 import { version } from "./version.ts";
@@ -30,40 +32,45 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     clock,
   });
   collectDefaultMetrics({ register: registry });
-  let count: (method: string, code: string) => void = () => undefined;
+  const metrics = createMetrics(registry);
   const transport = createKubeTransport({
     endpoint,
     clock,
-    onRequest: (method, code) => count(method, code),
+    onRequest: (method, code) => metrics.restClientRequests.inc({ method, code }),
   });
+  const tracing = await startTracing(config, log);
   const operator = createOperator({
     config,
-    registry,
+    metrics,
+    ...(tracing && { tracer: tracing.tracer }),
     clock,
     random: systemRandom,
     log,
     kube: { baseUrl: endpoint.server, ...transport },
   });
-  count = (method, code) => operator.metrics.restClientRequests.inc({ method, code });
-  const servers = await startServers(config, registry, operator);
+  const servers = await startServers(config, metrics, operator);
   try {
     const end = await operator.run(stopping);
     log.info({ end }, "stopped");
     return end === "Stopped" ? 0 : 1;
   } finally {
-    await Promise.all([transport.close(), ...servers.map((server) => server.close())]);
+    await Promise.all([
+      transport.close(),
+      tracing?.close(),
+      ...servers.map((server) => server.close()),
+    ]);
     flush();
   }
 }
 
 function startServers(
   { metricsAddress, probeAddress }: Config,
-  registry: Registry,
+  metrics: Metrics,
   operator: Operator,
 ) {
   const clock = systemClock;
   const pages = {
-    metrics: metricsPages(() => operator.metrics.render(), registry.contentType),
+    metrics: metricsPages(() => metrics.render(), metrics.registry.contentType),
     probes: probePages({
       live: { passes: () => operator.notAlive() },
       ready: { caches: () => operator.notReady() },
@@ -75,6 +82,13 @@ function startServers(
       : [serve({ ...metricsAddress, pages: pages.metrics, clock })]),
     ...(probeAddress === undefined ? [] : [serve({ ...probeAddress, pages: pages.probes, clock })]),
   ]);
+}
+
+/** OpenTelemetry is loaded only where it is asked for. */
+async function startTracing({ traces, instance }: Config, log: Log) {
+  if (traces === undefined) return undefined;
+  const tracing = await import("./observability/tracing.ts");
+  return tracing.startTracing({ ...traces, version, instance, log });
 }
 
 function stopOnSignals(): AbortSignal {

@@ -2,6 +2,7 @@ import type { SendHttp } from "../util/http.ts";
 import type { Random } from "../util/random.ts";
 import type { Redacted } from "../util/redacted.ts";
 import type { Clock } from "../util/time.ts";
+import { noTracer, type Tracer } from "../util/trace.ts";
 import { readAllPages } from "./all-pages.ts";
 import type { Call } from "./call.ts";
 import { Caller } from "./caller.ts";
@@ -59,6 +60,8 @@ export interface IamClientOptions extends Organization {
   /** The fence: throws where a call that lasts `timeoutMs` could outlive the lease. */
   readonly beforeMutation?: (timeoutMs: number) => void;
   readonly observer?: IamObserver;
+  /** Gets a span for every call. */
+  readonly tracer?: Tracer;
 }
 
 const MUTATION_TIMEOUT_MS = 5_000;
@@ -103,6 +106,7 @@ function createExchange(options: IamClientOptions, send: SendHttp): Exchange {
     send,
     beforeMutation: options.beforeMutation ?? (() => undefined),
     onRequest: (...seen) => options.observer?.onRequest(...seen),
+    tracer: options.tracer ?? noTracer,
   });
 }
 

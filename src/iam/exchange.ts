@@ -1,11 +1,13 @@
 import type { HttpRequest, HttpResponse, SendHttp } from "../util/http.ts";
 import type { Clock } from "../util/time.ts";
+import type { Span, Tracer } from "../util/trace.ts";
 import type { Call } from "./call.ts";
 import { measureSkew } from "./clock-skew.ts";
 import { isIamError } from "./errors.ts";
 import {
   codeOfStatus,
   type Exchanged,
+  requestIdOf,
   shapeFailure,
   statusFailure,
   transportFailure,
@@ -35,6 +37,7 @@ export interface ExchangeOptions {
   readonly send: SendHttp;
   readonly beforeMutation: (timeoutMs: number) => void;
   readonly onRequest: (operation: Operation, code: string, seconds: number) => void;
+  readonly tracer: Tracer;
 }
 
 const ONE_MIB = 1_024 * 1_024;
@@ -49,6 +52,7 @@ const MAX_LIST_BYTES = 8 * ONE_MIB;
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
+  readonly #host: string;
   readonly #slots: Slots;
   readonly #bucket: TokenBucket;
   #skew: ClockSkew | undefined;
@@ -56,6 +60,7 @@ export class Exchange {
   constructor(options: ExchangeOptions) {
     const { requestsPerSecond, burst, concurrency } = options.limits;
     this.#options = options;
+    this.#host = new URL(options.baseUrl).host;
     this.#slots = new Slots(concurrency);
     this.#bucket = new TokenBucket({ perSecond: requestsPerSecond, burst, clock: options.clock });
   }
@@ -65,7 +70,28 @@ export class Exchange {
   }
 
   /** The answer, whatever its status. */
-  async send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+  send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const { operation, method } = call;
+    const fields = {
+      operation,
+      "http.request.method": method,
+      "server.address": this.#host,
+    };
+    return this.#options.tracer.span(`console ${operation}`, fields, async (span) => {
+      const exchanged = await this.#sendInTurn(call, identity, signal, span);
+      noteAnswer(span, exchanged);
+      return exchanged;
+    });
+  }
+
+  async #sendInTurn(
+    call: Call,
+    identity: Identity,
+    signal: AbortSignal,
+    span: Span,
+  ): Promise<Exchanged> {
+    const { clock } = this.#options;
+    const since = clock.monotonic();
     let isSending = false;
     try {
       return await this.#slots.run(async () => {
@@ -73,6 +99,7 @@ export class Exchange {
         signal.throwIfAborted();
         if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
         isSending = true;
+        span.set({ waitedMs: Math.round(clock.monotonic() - since) });
         return await this.#transmit(call, identity, signal);
       }, signal);
     } catch (error) {
@@ -133,10 +160,20 @@ export class Exchange {
   }
 }
 
+function noteAnswer(span: Span, exchanged: Exchanged): void {
+  if (!span.isRecording) return;
+  const { status } = exchanged.response;
+  span.set({ "http.response.status_code": status, requestId: requestIdOf(exchanged) });
+  if (!isSuccess(status)) span.fail(codeOfStatus(status));
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** Rejects an answer that is no success. */
 export function requireSuccess(exchanged: Exchanged): void {
-  const { status } = exchanged.response;
-  if (status < 200 || status >= 300) throw statusFailure(exchanged);
+  if (!isSuccess(exchanged.response.status)) throw statusFailure(exchanged);
 }
 
 /** What a successful answer says; MalformedResponse where it is no JSON or `read` cannot use it. */
@@ -154,7 +191,7 @@ export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T 
 
 /** Whether an answer shows that the console took the credentials. */
 export function provesCredentials({ response: { status } }: Exchanged): boolean {
-  if (status >= 200 && status < 300) return true;
+  if (isSuccess(status)) return true;
   const code = codeOfStatus(status);
   return code === "PermissionDenied" || code === "NotFound" || code === "InvalidArgument";
 }

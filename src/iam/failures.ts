@@ -110,6 +110,11 @@ export function unsentFailure(operation: Operation, why: string, cause?: unknown
   });
 }
 
+/** The console's name for the request, which its people can look up; from the answer or its headers. */
+export function requestIdOf(exchanged: Exchanged): string | undefined {
+  return saidBy(exchanged).requestId;
+}
+
 function saidBy({ response, secrets }: Exchanged) {
   const said = readServerText(response.body);
   const hidden = [...secrets, ...said.secrets].flatMap(spellings);

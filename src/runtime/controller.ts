@@ -4,6 +4,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
+import { noTracer, type Tracer } from "../util/trace.ts";
 import { countQueue } from "./count-queue.ts";
 import { createPasses, type Passes } from "./pass.ts";
 import { isMoreThanStatus } from "./predicate.ts";
@@ -55,6 +56,8 @@ export interface ControllerOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** None by default. */
+  readonly tracer?: Tracer;
 }
 
 export interface Controller {
@@ -116,6 +119,7 @@ class RunningController<T extends KubeObject> implements Controller {
     this.#queue = new WorkQueue(clock, countQueue(name, metrics));
     this.#retries = new Retries(clock, random);
     this.#passes = createPasses({
+      tracer: noTracer,
       ...options,
       retries: this.#retries,
       resyncMs: options.resyncMs ?? 10 * HOUR,

@@ -4,6 +4,7 @@ import { assertNever } from "../util/assert-never.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND } from "../util/time.ts";
+import { errorType, type Span, type Tracer } from "../util/trace.ts";
 import type { ErrorPolicy, Outcome, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
 import type { Addition } from "./work-queue.ts";
@@ -19,6 +20,7 @@ export interface PassOptions<T> {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
 }
 
 export interface Passes<T> {
@@ -28,39 +30,53 @@ export interface Passes<T> {
   abort(): void;
 }
 
-/** Runs single passes: time limit, log, metrics, and what becomes of an error. */
+/** Runs single passes: time limit, log, metrics, trace, and what becomes of an error. */
 export function createPasses<T extends KubeObject>(options: PassOptions<T>): Passes<T> {
-  const { name, clock, metrics, random } = options;
+  const { name, clock, metrics, random, tracer } = options;
   const shutdown = new AbortController();
 
+  const runPass = async (
+    key: string,
+    object: T,
+    fields: PassFields,
+    span: Span,
+  ): Promise<Addition> => {
+    const startedAt = clock.monotonic();
+    const log = options.log.child(fields);
+    const limit = new AbortController();
+    const cancel = clock.setTimer(options.timeoutMs, () => {
+      log.warn({ durationMs: options.timeoutMs }, "pass took too long");
+      limit.abort(new Error("the pass took too long"));
+    });
+    const signal = AbortSignal.any([limit.signal, shutdown.signal]);
+    const durationMs = () => Math.round(clock.monotonic() - startedAt);
+    try {
+      const result = await options.reconcile(object, { id: fields.reconcileId, signal });
+      log.debug({ durationMs: durationMs(), ...result }, "pass ended");
+      span.set({ outcome: "Success", ...result });
+      return succeeded(options, key, result);
+    } catch (error) {
+      const outcome = shutdown.signal.aborted ? undefined : options.errorPolicy(error);
+      logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
+      noteFailure(span, outcome, error);
+      return failed(options, key, outcome ?? { kind: "Retry" });
+    } finally {
+      cancel();
+      metrics.reconcileTime.observe({ controller: name }, durationMs() / SECOND);
+    }
+  };
+
   return {
-    async run(key, object) {
-      const startedAt = clock.monotonic();
+    run(key, object) {
       const id = random.id();
-      const log = options.log.child(passFields(name, object, id));
-      const limit = new AbortController();
-      const cancel = clock.setTimer(options.timeoutMs, () => {
-        log.warn({ durationMs: options.timeoutMs }, "pass took too long");
-        limit.abort(new Error("the pass took too long"));
-      });
-      const signal = AbortSignal.any([limit.signal, shutdown.signal]);
-      const durationMs = () => Math.round(clock.monotonic() - startedAt);
-      try {
-        const result = await options.reconcile(object, { id, signal });
-        log.debug({ durationMs: durationMs(), ...result }, "pass ended");
-        return succeeded(options, key, result);
-      } catch (error) {
-        const outcome = shutdown.signal.aborted ? undefined : options.errorPolicy(error);
-        logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
-        return failed(options, key, outcome ?? { kind: "Retry" });
-      } finally {
-        cancel();
-        metrics.reconcileTime.observe({ controller: name }, durationMs() / SECOND);
-      }
+      const fields = passFields(name, object, id);
+      return tracer.span(`reconcile ${name}`, fields, (span) => runPass(key, object, fields, span));
     },
     abort: () => shutdown.abort(new Error("the operator is shutting down")),
   };
 }
+
+type PassFields = ReturnType<typeof passFields>;
 
 function passFields(controller: string, { metadata }: KubeObject, reconcileId: string) {
   const { namespace, name, uid, generation } = metadata;
@@ -132,6 +148,12 @@ function logFailure(
     default:
       assertNever(outcome);
   }
+}
+
+/** A conflict and a shutdown are nobody's fault. */
+function noteFailure(span: Span, outcome: Outcome | undefined, error: unknown): void {
+  span.set({ outcome: outcome?.kind ?? "CutOff" });
+  if (outcome !== undefined && outcome.kind !== "Conflict") span.fail(errorType(error));
 }
 
 function toError(error: unknown): Error {

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { startTracing } from "../../src/observability/tracing.ts";
 import type { HttpRequest, HttpResponse } from "../../src/util/http.ts";
+import { silentLog } from "../../src/util/log.ts";
+import { collectSpans, type SeenSpan } from "../support/spans.ts";
 import { ACCOUNT, clientOf, failureOf } from "./clients.ts";
 import { ManualClock } from "./manual-clock.ts";
 
@@ -98,4 +101,49 @@ test("a call that is refused late finds the token that others have got meanwhile
   late.resolve();
   expect(await refusedLate).toMatchObject({ saId: "sa-1" });
   expect(logins).toBe(2);
+});
+
+test("every call is a span with what its people can look up, and without what it carries", async () => {
+  const spans: SeenSpan[] = [];
+  const tracing = startTracing({
+    version: "0",
+    instance: "i",
+    sampler: { name: "always_on", ratio: 1 },
+    log: silentLog,
+    exporter: collectSpans(spans),
+  });
+  const send = async ({ url }: HttpRequest) => {
+    if (url.endsWith("/login")) return json({ accessToken: "the-token" });
+    if (url.includes("/actions/")) return json({ requestId: "req-2", message: "no" }, 403);
+    return json({ keyId: "k-1", secret: "the-secret" }, 201, {
+      "x-request-id": "req-1 the-secret",
+    });
+  };
+  const client = clientOf({ url: URL_ }, { send, tracer: tracing.tracer });
+  const { secret } = await client.issueKey("sa-1", KEY);
+  const key = { keyId: "k-1", secret };
+  await failureOf(client.searchActions({ q: "the-word" }, key));
+  await tracing.close();
+  expect(spans.map(({ name, failed, fields }) => ({ name, failed, ...fields }))).toMatchObject([
+    { name: "console login", failed: false, "http.response.status_code": 200 },
+    {
+      name: "console issueKey",
+      failed: false,
+      operation: "issueKey",
+      "http.request.method": "POST",
+      "server.address": "console.test",
+      "http.response.status_code": 201,
+      requestId: "req-1 <redacted>",
+      waitedMs: 0,
+    },
+    {
+      name: "console searchActions",
+      failed: true,
+      requestId: "req-2",
+      "error.type": "PermissionDenied",
+    },
+  ]);
+  const told = JSON.stringify(spans);
+  for (const hidden of ["the-secret", "the-token", "the-word", "?"])
+    expect(told).not.toContain(hidden);
 });

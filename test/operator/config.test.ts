@@ -34,6 +34,43 @@ test("the defaults are those that are documented", () => {
     logFormat: "json",
     instance: "pod-1",
     podServer: undefined,
+    traces: undefined,
+  });
+});
+
+describe("OpenTelemetry's variables", () => {
+  const receiver = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+
+  test.each<[string, Record<string, string>, Config["traces"]]>([
+    ["a receiver of everything", receiver, { sampler: { name: "always_on", ratio: 1 } }],
+    [
+      "a receiver of traces, and some of them",
+      {
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/v1/traces",
+        OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: "0.1",
+      },
+      { sampler: { name: "traceidratio", ratio: 0.1 } },
+    ],
+    ["an empty receiver", { OTEL_EXPORTER_OTLP_ENDPOINT: "" }, undefined],
+    ["all of it off", { ...receiver, OTEL_SDK_DISABLED: "true" }, undefined],
+    ["traces off", { ...receiver, OTEL_TRACES_EXPORTER: "none" }, undefined],
+  ])("%s", (_, environment, traces) => {
+    expect(read([], environment).traces).toEqual(traces);
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" },
+      "OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL",
+    ],
+    [{ ...receiver, OTEL_TRACES_SAMPLER_ARG: "2" }, "OTEL_TRACES_SAMPLER_ARG: must be from 0 to 1"],
+    [
+      { ...receiver, OTEL_TRACES_SAMPLER: "jaeger_remote" },
+      "OTEL_TRACES_SAMPLER: must be always_on",
+    ],
+  ])("%j are refused", (environment, advice) => {
+    expect(problem([], environment)).toContain(advice);
   });
 });
 
@@ -111,7 +148,7 @@ test("help names every flag, and the version is that of the package", () => {
   const help = readCommand(["-h"], {});
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   for (const name of Object.keys(read([])).filter(
-    (each) => !["instance", "podServer"].includes(each),
+    (each) => !["instance", "podServer", "traces"].includes(each),
   ))
     expect(help.kind === "Help" && help.text).toContain(`--${kebab(name)} `);
   expect(readCommand(["--version"], {})).toEqual({ kind: "Version" });

@@ -8,6 +8,7 @@ import type { ErrorPolicy, Outcome, Pass, Reconcile } from "../../src/runtime/re
 import type { Log, LogFields } from "../../src/util/log.ts";
 import type { Random } from "../../src/util/random.ts";
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import type { Tracer } from "../../src/util/trace.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 interface Thing extends KubeObject {
@@ -44,13 +45,28 @@ function recordingLog(lines: string[], base: LogFields = {}): Log {
   };
 }
 
+/** A tracer that keeps what each span came to. */
+function recordingTracer(spans: object[]): Tracer {
+  const span: Tracer["span"] = async (name, fields, work) => {
+    const seen: Record<string, unknown> = { span: name, ...fields };
+    spans.push(seen);
+    return work({
+      isRecording: true,
+      set: (more) => void Object.assign(seen, more),
+      fail: (type) => void Object.assign(seen, { failed: type }),
+    });
+  };
+  return { span, childSpan: span };
+}
+
 interface Setting {
+  readonly tracer?: Tracer;
   readonly reconcile?: Reconcile<Thing>;
   readonly concurrency?: number;
   readonly unsynced?: boolean;
 }
 
-function setUp({ reconcile, concurrency, unsynced }: Setting = {}) {
+function setUp({ reconcile, concurrency, unsynced, tracer }: Setting = {}) {
   const clock = createFakeClock();
   const onListenerError = (error: unknown) => {
     throw error;
@@ -96,6 +112,7 @@ function setUp({ reconcile, concurrency, unsynced }: Setting = {}) {
     random,
     log: recordingLog(lines),
     metrics,
+    ...(tracer && { tracer }),
   });
   writer.beginReplace()([], "1");
   if (!unsynced) otherWriter.beginReplace()([], "1");
@@ -403,4 +420,30 @@ test("the metrics of a controller start at zero and follow its queue", async () 
   expect(text).toContain('controller_runtime_reconcile_total{controller="Thing",result="error"} 0');
   expect(text).toContain('workqueue_adds_total{name="Thing"} 1');
   expect(text).toContain('workqueue_depth{name="Thing"} 0');
+});
+
+test("a pass is a span with its object and what became of it", async () => {
+  const spans: object[] = [];
+  const ends: readonly (Outcome | undefined)[] = [
+    undefined,
+    { kind: "Conflict" },
+    { kind: "Terminal" },
+  ];
+  const { clock, writer, thing } = setUp({
+    tracer: recordingTracer(spans),
+    reconcile: async () => {
+      const outcome = ends[spans.length - 1];
+      if (outcome !== undefined) throw new Failure(outcome);
+      return { requeueAfterMs: MINUTE };
+    },
+  });
+  writer.put(thing("a"));
+  await clock.advance(HOUR);
+  const pass = { span: "reconcile Thing", controller: "Thing", namespace: "ns", name: "a" };
+  const fields = { ...pass, uid: "u1", generation: 1, reconcileId: "pass-1" };
+  expect(spans.slice(0, 3)).toEqual([
+    { ...fields, outcome: "Success", requeueAfterMs: MINUTE },
+    { ...fields, outcome: "Conflict" },
+    { ...fields, outcome: "Terminal", failed: "Error" },
+  ]);
 });

@@ -5,6 +5,7 @@ import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
 import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
 import { createOperator, type Operator } from "../../src/operator.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
@@ -204,7 +205,7 @@ export class SimWorld {
     const send = createSend(context, process, kubeEndpoint(this.kube));
     return createOperator({
       config,
-      registry: new Registry(),
+      metrics: createMetrics(new Registry()),
       clock: process.clock,
       random: process.random,
       log,

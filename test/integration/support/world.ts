@@ -27,12 +27,15 @@ import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { createKubeTransport } from "../../../src/kube/transport.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
+import { createMetrics, type Metrics } from "../../../src/observability/metrics.ts";
+import { startTracing } from "../../../src/observability/tracing.ts";
 import { createOperator, type Operator } from "../../../src/operator.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../iam-server/server.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
+import { collectSpans, type SeenSpan } from "../../support/spans.ts";
 import { MortalProcess } from "./crashing-transport.ts";
 import { findLeaks } from "./leak-check.ts";
 
@@ -96,6 +99,8 @@ export class World {
   /** With every right; what a user or an administrator does. */
   readonly kube: KubeClient;
   readonly logs: string[] = [];
+  /** What operators did; complete once they have ended. */
+  readonly spans: SeenSpan[] = [];
   operator: RunningOperator | undefined;
   readonly #options: WorldOptions;
   readonly #metrics: string[] = [];
@@ -180,16 +185,24 @@ export class World {
       consoles.set(origin, transport);
       return transport;
     };
-    const registry = new Registry();
+    const metrics = createMetrics(new Registry());
     const { log } = createLogger({
       level: "debug",
       format: "json",
       clock: systemClock,
       sink: { write: (line) => void this.logs.push(line), flushSync: () => undefined },
     });
+    const tracing = startTracing({
+      version: "test",
+      instance: this.namespace,
+      sampler: { name: "always_on", ratio: 1 },
+      log,
+      exporter: collectSpans(this.spans),
+    });
     const operator = createOperator({
       config: { ...this.#config(), ...this.#options.config },
-      registry,
+      metrics,
+      tracer: tracing.tracer,
       clock: systemClock,
       random: systemRandom,
       log,
@@ -204,8 +217,9 @@ export class World {
       ),
       timing: { ...quickTiming, ...this.#options.timing },
     });
-    this.operator = this.#running(operator, process, async () => {
+    this.operator = this.#running(operator, metrics, process, async () => {
       await transport.close();
+      await tracing.close();
       await Promise.all([...consoles.values()].map((each) => each.close()));
     });
     await this.until("the operator's caches are synced", () => operator.notReady() === undefined);
@@ -229,13 +243,14 @@ export class World {
 
   #running(
     operator: Operator,
+    metrics: Metrics,
     process: MortalProcess,
     close: () => Promise<void>,
   ): RunningOperator {
     const stopping = new AbortController();
     const ended = operator.run(stopping.signal);
     const keepMetrics = async () => {
-      this.#metrics.push(await operator.metrics.render());
+      this.#metrics.push(await metrics.render());
     };
     return {
       process,
@@ -255,7 +270,7 @@ export class World {
         await close();
         void ended.catch(() => undefined);
       },
-      metrics: () => operator.metrics.render(),
+      metrics: () => metrics.render(),
     };
   }
 
@@ -477,6 +492,7 @@ export class World {
     return {
       logs: this.logs.join(""),
       metrics: this.#metrics.join("\n"),
+      traces: this.spans.map((span) => JSON.stringify(span)).join("\n"),
       objects: JSON.stringify(lists),
       events: JSON.stringify(events),
     };

@@ -70,6 +70,7 @@ export interface StartOptions {
   readonly kubeconfig: string;
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export async function startOperator(options: StartOptions): Promise<OperatorProcess> {
@@ -80,7 +81,7 @@ export async function startOperator(options: StartOptions): Promise<OperatorProc
     `--probe-address=127.0.0.1:${probePort}`,
     ...(options.args ?? []),
   ];
-  const { child, output, exit } = run(flags, options.nodeArgs);
+  const { child, output, exit } = run(flags, options.nodeArgs, options.environment);
   const get: OperatorProcess["get"] = async (path) => {
     const port = path === "/metrics" ? metricsPort : probePort;
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -129,11 +130,15 @@ export async function runOperator(args: readonly string[]): Promise<Exit & { out
   return { ...(await exit), output: output() };
 }
 
-function run(args: readonly string[], nodeArgs: readonly string[] = []) {
+function run(
+  args: readonly string[],
+  nodeArgs: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [...nodeArgs, program, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH, HOME },
+    env: { PATH, HOME, ...environment },
   });
   living.add(child);
   const chunks: string[] = [];

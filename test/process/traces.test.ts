@@ -1,0 +1,71 @@
+/** Traces of the real process at a real receiver. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { findLeaks } from "../integration/support/leak-check.ts";
+import { takeStock } from "./support/ledger.ts";
+import { openRig, type Rig } from "./support/rig.ts";
+import { startTraceReceiver } from "./support/trace-receiver.ts";
+import { until } from "./support/until.ts";
+
+const MINUTE = 60_000;
+vi.setConfig({ testTimeout: MINUTE });
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await openRig();
+}, 30 * MINUTE);
+afterAll(() => rig?.close());
+
+test("a trace leads from the pass over an object to its calls, with the console's names for them", async () => {
+  const receiver = await startTraceReceiver();
+  const place = await rig.openPlace();
+  const operator = await place.start({
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
+  });
+  try {
+    await operator.untilReady();
+    await place.createAccounts(["ci"]);
+    await place.createKeys([{ name: "one", account: "ci" }]);
+    await until("the key to be ready", async () => {
+      const stock = await takeStock(rig.kube, place.iam, place.namespace);
+      return stock.ready === 1 && stock.stuck.length === 0;
+    });
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  } finally {
+    await operator.kill();
+    await receiver.close();
+  }
+
+  const { spans } = receiver;
+  const parentOf = ({ parentSpanId }: (typeof spans)[number]) =>
+    spans.find(({ spanId }) => spanId === parentSpanId);
+  const issue = spans.find(({ name }) => name === "console issueKey");
+  expect(issue?.fields).toMatchObject({
+    operation: "issueKey",
+    "http.request.method": "POST",
+    "http.response.status_code": 201,
+  });
+  const pass = issue && parentOf(issue);
+  expect(pass).toMatchObject({
+    name: "reconcile ApiKey",
+    traceId: issue?.traceId,
+    fields: { controller: "ApiKey", namespace: place.namespace, name: "one", outcome: "Success" },
+  });
+  const siblings = spans.filter(({ parentSpanId }) => parentSpanId === pass?.spanId);
+  const written = siblings.filter(({ name }) => name === "kubernetes PATCH");
+  expect(written.map(({ fields }) => fields["url.path"])).toContain(
+    `/api/v1/namespaces/${place.namespace}/secrets/one`,
+  );
+
+  // Answers in the console's envelope name their request.
+  const listings = spans.filter(({ name }) => name === "console searchActions");
+  expect(listings.length).toBeGreaterThan(0);
+  for (const { fields } of listings) expect(fields["requestId"]).toMatch(/^[0-9a-f-]{36}$/);
+
+  const calls = spans.filter(({ name }) => name.startsWith("console "));
+  const seen = place.iam.requests.all.map(({ operation }) => operation);
+  expect(calls.map(({ fields }) => fields["operation"]).toSorted()).toEqual(seen.toSorted());
+  expect(calls.filter((call) => !parentOf(call)?.name.startsWith("reconcile "))).toEqual([]);
+
+  expect(findLeaks({ traces: receiver.text(), ...place.outputs() }, place.secrets())).toEqual([]);
+  for (const { fields } of spans) expect(`${fields["url.path"]}`).not.toContain("?");
+});
