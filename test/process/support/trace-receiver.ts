@@ -38,7 +38,9 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
   const texts: string[] = [];
   const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
     texts.push(`${request.method} ${request.url}\n${request.rawHeaders.join("\n")}\n${body}`);
     if (request.url === "/v1/traces") spans.push(...spansOf(JSON.parse(body)));
     response.writeHead(request.url === "/v1/traces" ? 200 : 404).end("{}");
