@@ -17,7 +17,7 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node24",
-  // @kubernetes/client-node is imported on demand, and so comes in a file of its own.
+  // @kubernetes/client-node and OpenTelemetry are imported on demand, and so come in files of their own.
   splitting: true,
   chunkNames: "[name]-[hash]",
   minify: true,
@@ -30,8 +30,18 @@ const { metafile } = await build({
   },
 });
 
+// esbuild also writes what is imported on demand by code that it has left out.
+const used = new Set<string>();
+const use = (file: string): void => {
+  if (used.has(file)) return;
+  used.add(file);
+  for (const { path, external } of metafile.outputs[file]?.imports ?? []) if (!external) use(path);
+};
+use(Object.keys(metafile.outputs).find((file) => file.endsWith("/iam-operator.mjs")) ?? "");
+
 for (const [file, { bytes }] of Object.entries(metafile.outputs).sort()) {
-  if (!file.endsWith(".mjs")) continue;
+  if (!used.has(file.replace(/(\.map|\.LEGAL\.txt)$/, ""))) rmSync(join(root, file));
+  if (!used.has(file)) continue;
   const hash = createHash("sha256")
     .update(readFileSync(join(root, file)))
     .digest("hex");
