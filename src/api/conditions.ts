@@ -49,7 +49,8 @@ export function setCondition(
   const old = conditions.find(({ type }) => type === update.type);
   const next: Condition = {
     ...update,
-    message: update.message.slice(0, MAX_MESSAGE),
+    // A cut may go through a character, and half a one would never be read back as it was written.
+    message: update.message.slice(0, MAX_MESSAGE).toWellFormed(),
     observedGeneration,
     lastTransitionTime:
       old !== undefined && old.status === update.status ? old.lastTransitionTime : toIso8601(now),

@@ -10,14 +10,25 @@ export interface ServerText {
   readonly secrets: readonly Redacted[];
 }
 
-/** Reads a body of any kind. Never throws. */
+/** No error says more; looking for secrets in more of either takes the product of both. */
+const MAX_TEXT = 16_384;
+const MAX_SECRETS = 32;
+
+/** Reads a body of any kind. Never throws. Texts too long to be searched for secrets are left out. */
 export function readServerText(body: Buffer): ServerText {
   const json = parseJson(body);
   if (json === undefined) {
-    return { message: plainText(body), requestId: undefined, secrets: [] };
+    return { message: bounded(plainText(body)), requestId: undefined, secrets: [] };
   }
+  const secrets = secretsIn(json);
+  // Nor is a header quoted then, which might hold one of them.
+  if (secrets.length > MAX_SECRETS) return { message: undefined, requestId: "", secrets: [] };
   const requestId = isJsonObject(json) ? textOf(json.requestId) : undefined;
-  return { message: messageOf(json), requestId, secrets: secretsIn(json) };
+  return { message: bounded(messageOf(json)), requestId: bounded(requestId), secrets };
+}
+
+function bounded(text: string | undefined): string | undefined {
+  return text === undefined || text.length > MAX_TEXT ? undefined : text;
 }
 
 /** A text that is no page and no broken JSON, which might hold anything. */
@@ -52,7 +63,7 @@ function secretsIn(json: Json): readonly Redacted[] {
   if (Array.isArray(json)) return json.flatMap(secretsIn);
   if (!isJsonObject(json)) return [];
   return Object.entries(json).flatMap(([field, value]) =>
-    typeof value === "string" && SECRET_FIELD.test(field)
+    typeof value === "string" && value.length <= MAX_TEXT && SECRET_FIELD.test(field)
       ? [new Redacted(value)]
       : secretsIn(value),
   );

@@ -1,9 +1,11 @@
 /** What the API server says when it refuses: HTTP status and metav1.Status to KubeError. */
 import type { HttpError, HttpFailure } from "../util/http.ts";
-import { type Instant, SECOND } from "../util/time.ts";
+import { type Instant, MINUTE, SECOND } from "../util/time.ts";
 import { KubeError, type KubeErrorCode } from "./errors.ts";
 
 const MAX_MESSAGE = 500;
+/** A server that asks for more is taken at this: a wrong header must not stop us for ever. */
+const LONGEST_WAIT = 5 * MINUTE;
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
 
 /** The part of metav1.Status that is read. */
@@ -115,7 +117,7 @@ function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   return status >= 400 ? "BadRequest" : "MalformedResponse";
 }
 
-/** The later of header (seconds or a date) and Status. */
+/** The later of header (seconds or a date) and Status, within bounds. */
 function retryAtOf(
   header: string | undefined,
   seconds: number | undefined,
@@ -124,7 +126,9 @@ function retryAtOf(
   const moments = [parseRetryAfter(header, now), seconds && now + seconds * SECOND].filter(
     (moment) => moment !== undefined && moment > now,
   ) as Instant[];
-  return moments.length === 0 ? undefined : Math.max(...moments);
+  return moments.length === 0
+    ? undefined
+    : Math.min(Math.max(...moments), now + LONGEST_WAIT);
 }
 
 function parseRetryAfter(header: string | undefined, now: Instant): Instant | undefined {

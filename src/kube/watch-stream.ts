@@ -102,7 +102,7 @@ export function parseWatchLine<T extends KubeObject>(
   if (event.type === "BOOKMARK") return bookmark(type, object);
   if (!isNamed(object)) throw malformed(type, "an event has no object");
   const version = object.metadata.resourceVersion;
-  if (version === undefined) throw malformed(type, "an object has no version");
+  if (typeof version !== "string") throw malformed(type, "an object has no version");
   const deleted = event.type === "DELETED";
   if (!deleted && event.type !== "ADDED" && event.type !== "MODIFIED") {
     throw malformed(type, "an event has an unknown type");

@@ -52,9 +52,17 @@ export function parseDuration(text: string): number | undefined {
   );
 }
 
-/** ISO 8601 in UTC with whole seconds, as Kubernetes writes times: `2026-01-01T00:00:00Z`. */
+/** What RFC 3339 can name. */
+const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00Z");
+const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
+
+/**
+ * ISO 8601 in UTC with whole seconds, as Kubernetes writes times: `2026-01-01T00:00:00Z`. Beyond the years 0 to
+ * 9999 the nearest moment that can be written.
+ */
 export function toIso8601(instant: Instant): string {
-  return `${new Date(instant).toISOString().slice(0, 19)}Z`;
+  const writable = Math.min(Math.max(instant, FIRST_INSTANT), LAST_INSTANT);
+  return `${new Date(writable).toISOString().slice(0, 19)}Z`;
 }
 
 /** Kubernetes MicroTime: `2026-01-01T00:00:00.000000Z`. */
@@ -62,9 +70,9 @@ export function toMicroTime(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, 23)}000Z`;
 }
 
-/** The moment an RFC 3339 text names; `undefined` where it names none. */
+/** The moment an RFC 3339 text names; `undefined` where it names none, or none of four-digit years. */
 export function parseInstant(text: string | undefined): Instant | undefined {
   if (text === undefined) return undefined;
   const instant = Date.parse(text);
-  return Number.isNaN(instant) ? undefined : instant;
+  return instant >= FIRST_INSTANT && instant <= LAST_INSTANT ? instant : undefined;
 }

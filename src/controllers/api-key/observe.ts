@@ -7,6 +7,7 @@ import type { IamClient } from "../../iam/client.ts";
 import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
 import { type Context, indexes } from "../context.ts";
+import { requestToken } from "../request-token.ts";
 import { secretType } from "../resource-types.ts";
 import type { AccountTurn } from "./account-turn.ts";
 import type { Memory } from "./memory.ts";
@@ -93,7 +94,7 @@ function selfOf({ metadata }: ApiKey): Self {
     uid: metadata.uid,
     deletingSince: parseInstant(metadata.deletionTimestamp),
     hasFinalizer: metadata.finalizers?.includes(FINALIZER) ?? false,
-    rotateToken: metadata.annotations?.[annotations.rotateRequestedAt],
+    rotateToken: requestToken(metadata, annotations.rotateRequestedAt),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What an ApiKey's status says after a pass. Pure. */
+
 import type { ApiKeyStatus } from "../../api/api-key.ts";
 import {
   type Condition,
@@ -9,6 +10,7 @@ import {
 } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
+import { requestToken } from "../request-token.ts";
 import type { Moment } from "./moment.ts";
 import { fromState, type Observed, type State } from "./observed.ts";
 import { isDelivered, type Rest } from "./plan.ts";
@@ -22,7 +24,7 @@ export type Ending = Rest | { readonly kind: "Failed"; readonly readiness: Readi
 export function statusOf(seen: Observed, ending: Ending, at: Moment): ApiKeyStatus {
   const { object, self, spec } = seen;
   const state = tidied(seen.state, at.now);
-  const token = object.metadata.annotations?.[annotations.reconcileRequestedAt];
+  const token = requestToken(object.metadata, annotations.reconcileRequestedAt);
   const handled = token ?? object.status?.lastHandledReconcileAt;
   return {
     observedGeneration: object.metadata.generation ?? 0,

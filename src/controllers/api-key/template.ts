@@ -121,11 +121,14 @@ function matchVariable(
 /** What may stand for a variable at a place of the text. */
 function* candidates(
   { json }: Variable,
-  { tokens, text }: Matching,
+  matching: Matching,
   index: number,
   at: number,
 ): Iterable<{ readonly value: string; readonly end: number }> {
-  for (const end of json ? endOfJsonString(text, at) : endsOfText(tokens[index + 1], text, at)) {
+  const { tokens, text } = matching;
+  for (const end of json
+    ? endOfJsonString(matching, at)
+    : endsOfText(tokens[index + 1], text, at)) {
     const stored = text.slice(at, end);
     const value = json ? unquoted(stored) : stored;
     if (value !== undefined) yield { value, end };
@@ -143,10 +146,15 @@ function* endsOfText(next: Token | undefined, text: string, at: number): Iterabl
 }
 
 /** Where the JSON string ends that begins at a place of the text. */
-function endOfJsonString(text: string, at: number): readonly number[] {
+function endOfJsonString(matching: Matching, at: number): readonly number[] {
+  const { text } = matching;
+  if (text[at] !== '"') return [];
   const string = /"(?:[^"\\]|\\.)*"/y;
   string.lastIndex = at;
-  return string.test(text) ? [string.lastIndex] : [];
+  const isFound = string.test(text);
+  // One that does not end has been searched for up to the end of the text.
+  matching.effortLeft -= (isFound ? string.lastIndex : text.length) - at;
+  return isFound ? [string.lastIndex] : [];
 }
 
 type Variable = Extract<Token, { kind: "variable" }>;

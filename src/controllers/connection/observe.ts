@@ -9,6 +9,7 @@ import type { ObjectKey } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import { type Context, indexes } from "../context.ts";
 import { hasFinalizer } from "../finalizers.ts";
+import { requestToken } from "../request-token.ts";
 import { secretType } from "../resource-types.ts";
 import { clientIdentity } from "./client-settings.ts";
 import type { ConnectionRegistry } from "./connections.ts";
@@ -58,7 +59,7 @@ export async function observe(
   const namespace = metadata.namespace ?? "";
   const key = connectionKey({ kind, name: metadata.name }, namespace);
   const home = context.stores.namespaces.get({ namespace: "", name: namespace });
-  const requested = metadata.annotations?.[annotations.reconcileRequestedAt];
+  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return {
     key,
     deleting: metadata.deletionTimestamp !== undefined,

@@ -21,6 +21,7 @@ import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
+import { requestToken } from "../request-token.ts";
 import type { AccountRef } from "./account-store.ts";
 import { apply, type Hands, recordApplied } from "./apply.ts";
 import { believed, type Decision, decide, isActive, type Seen } from "./decide.ts";
@@ -579,7 +580,7 @@ function believedIds({ account, bindings }: Seen): readonly string[] {
 }
 
 function tokenOf(account: ServiceAccount | undefined): string | undefined {
-  return account?.metadata.annotations?.[annotations.reconcileRequestedAt];
+  return account && requestToken(account.metadata, annotations.reconcileRequestedAt);
 }
 
 /** Everything a person has asked for, as text: a hold ends when it changes. */

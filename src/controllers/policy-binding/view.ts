@@ -1,4 +1,5 @@
 /** What the decision needs to know, parsed out of stored objects. Pure. */
+
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import { annotations, FINALIZER } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
@@ -8,6 +9,7 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../api/service-account.ts";
+import { requestToken } from "../request-token.ts";
 import type { PolicySet } from "./policy-set.ts";
 import { common } from "./policy-set.ts";
 
@@ -164,7 +166,7 @@ export function toBindingView(
     problem: parsed.ok
       ? notGranted(policyIds, grantedIds)
       : { reason: "InvalidSpec", message: parsed.message },
-    requestedAt: metadata.annotations?.[annotations.reconcileRequestedAt],
+    requestedAt: requestToken(metadata, annotations.reconcileRequestedAt),
     handledAt: status?.lastHandledReconcileAt,
   };
 }

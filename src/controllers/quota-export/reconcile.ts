@@ -20,6 +20,7 @@ import { MINUTE, parseDuration, SECOND, toIso8601 } from "../../util/time.ts";
 import type { ConnectionAccess, Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
+import { requestToken } from "../request-token.ts";
 import { resourceQuotaExportType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
 import { type Credential, chooseCredential } from "./credential.ts";
@@ -274,7 +275,7 @@ function facts(
 }
 
 function tokenOf({ metadata }: ResourceQuotaExport): string | undefined {
-  return metadata.annotations?.[annotations.reconcileRequestedAt];
+  return requestToken(metadata, annotations.reconcileRequestedAt);
 }
 
 /** Status, metric, and an event when the readiness turns. */

@@ -11,6 +11,7 @@ import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { type ConnectionAccess, type ConnectionLookup, type Context, indexes } from "../context.ts";
 import { hasFinalizer } from "../finalizers.ts";
+import { requestToken } from "../request-token.ts";
 import { type Account, fromStatus } from "./account.ts";
 import { refOf } from "./find-winner.ts";
 import type { Memory } from "./memory.ts";
@@ -57,7 +58,7 @@ export async function observeCluster(
   const deleting = metadata.deletionTimestamp !== undefined;
   const home = stores.namespaces.get({ namespace: "", name: key.namespace });
   const startedAt = parseInstant(status?.attempt?.startedAt);
-  const requested = metadata.annotations?.[annotations.reconcileRequestedAt];
+  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return {
     key,
     uid: metadata.uid,

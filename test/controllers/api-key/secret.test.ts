@@ -155,6 +155,9 @@ describe("a pair is read back from its Secret", () => {
       x,
     ];
     expect(matchTemplate(hard, `${"x".repeat(500_000)}y`)).toBeUndefined();
+    // A text that begins at every place and ends nowhere.
+    const endless = `"${'\\"'.repeat(8_000_000)}`;
+    expect(matchTemplate([open("secret"), open("previousSecret", true)], endless)).toBeUndefined();
   });
 
   test("a staging Secret gives its pair, and belongs to the object whatever the policy", () => {
