@@ -84,6 +84,7 @@ function forgetApiKey(metrics: Declared, namespace: string, name: string): void 
   metrics.apiKeyExpiration.remove(series);
   metrics.apiKeyRenewal.remove(series);
   metrics.apiKeyReady.remove(series);
+  metrics.apiKeyIssuanceAllowed.remove(series);
   metrics.orphanedKeys.remove(series);
   metrics.supersededLiveKeys.remove(series);
 }

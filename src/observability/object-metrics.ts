@@ -33,6 +33,10 @@ export function apiKeyMetrics(registry: Registry) {
       "iam_operator_apikey_ready",
       "Whether the Secret holds a usable key (1) or not (0).",
     ),
+    apiKeyIssuanceAllowed: perKey(
+      "iam_operator_apikey_issuance_allowed",
+      "Whether another key may be issued when one is due (1) or not (0).",
+    ),
     orphanedKeys: perKey(
       "iam_operator_orphaned_keys",
       "Keys that were issued but lost, and live on until they expire.",

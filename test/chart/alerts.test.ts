@@ -43,7 +43,8 @@ const run = (...args: readonly string[]) => {
 
 describe.skipIf(promtool === undefined)("promtool", () => {
   test("finds the rules well-formed", () => {
-    expect(run("check", "rules", "rules.yaml")).toContain("SUCCESS: 16 rules found");
+    const count = rules.groups.flatMap((group) => group.rules).length;
+    expect(run("check", "rules", "rules.yaml")).toContain(`SUCCESS: ${count} rules found`);
   });
 
   test("sees every alert fire when it should, and not otherwise", () => {

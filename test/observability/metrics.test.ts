@@ -43,6 +43,7 @@ test("the metrics are those that are documented", async () => {
       "gauge controller_runtime_active_workers",
       "gauge controller_runtime_max_concurrent_reconciles",
       "gauge iam_operator_apikey_expiration_timestamp_seconds",
+      "gauge iam_operator_apikey_issuance_allowed",
       "gauge iam_operator_apikey_ready",
       "gauge iam_operator_apikey_renewal_timestamp_seconds",
       "gauge iam_operator_object_ready",
@@ -116,13 +117,14 @@ test("the series of an object go with it, and no other's", async () => {
     metrics.apiKeyExpiration.set(series, 1);
     metrics.apiKeyRenewal.set(series, 1);
     metrics.apiKeyReady.set(series, 1);
+    metrics.apiKeyIssuanceAllowed.set(series, 1);
     metrics.orphanedKeys.set(series, 1);
     metrics.supersededLiveKeys.set(series, 1);
   }
   metrics.forgetObject("ApiKey", "team", "gone");
   const names = [...(await samples()).keys()];
   expect(names.filter((name) => name.includes('"gone"'))).toEqual([]);
-  expect(names.length - before).toBe(6);
+  expect(names.length - before).toBe(7);
 });
 
 test("the quotas of an export can be replaced, and go with it", async () => {

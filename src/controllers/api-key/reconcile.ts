@@ -1,5 +1,5 @@
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
-import { isTrue, readinessConditions } from "../../api/conditions.ts";
+import { findCondition, isTrue, readinessConditions } from "../../api/conditions.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
@@ -225,9 +225,12 @@ function publish(seen: Observed, around: Surroundings): void {
   const { metrics, clock } = around.context;
   const { self, spec, state } = seen;
   const labels = { namespace: self.namespace, name: self.name };
-  const ready = isTrue(seen.object.status?.conditions, "Ready") ? 1 : 0;
+  const { conditions } = seen.object.status ?? {};
+  const ready = isTrue(conditions, "Ready") ? 1 : 0;
   metrics.objectReady.set({ kind: "ApiKey", ...labels }, ready);
   metrics.apiKeyReady.set(labels, isUsable(seen, clock.now()) ? 1 : 0);
+  const isForbidden = findCondition(conditions, "IssuanceAllowed")?.status === "False";
+  metrics.apiKeyIssuanceAllowed.set(labels, isForbidden ? 0 : 1);
   metrics.orphanedKeys.set(labels, state.orphaned.length);
   metrics.supersededLiveKeys.set(
     labels,

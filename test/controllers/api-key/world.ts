@@ -63,6 +63,7 @@ export class KeyWorld {
   #ids = 0;
   #store = createStore<ApiKey>({ indexes: {}, onListenerError: () => undefined });
   #writer = this.#store.openScope("");
+  #metrics = createMetrics(new Registry());
   #controller: ReturnType<typeof createApiKeyReconciler>;
   readonly #held = new Map<string, string>();
 
@@ -203,7 +204,14 @@ export class KeyWorld {
       .filter((keyId) => !listed.includes(keyId));
   }
 
+  /** The value of a gauge of the key. */
+  async gauge(name: string): Promise<number | undefined> {
+    const metric = await this.#metrics.registry.getSingleMetric(name)?.get();
+    return metric?.values[0]?.value;
+  }
+
   #start() {
+    this.#metrics = createMetrics(new Registry());
     const context: Context = {
       kube: this.#kube(),
       stores: {
@@ -221,7 +229,7 @@ export class KeyWorld {
         }),
       },
       events: { record: (_, { reason, note }) => void this.events.push(`${reason}: ${note}`) },
-      metrics: createMetrics(new Registry()),
+      metrics: this.#metrics,
       log: silentLog,
       clock: this.clock,
       random: {
