@@ -28,6 +28,9 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
   const keysOfAccounts = (accounts: readonly ObjectKey[]) =>
     accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
 
+  const exportsWith = (keys: readonly ObjectKey[]) =>
+    keys.flatMap((key) => resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf));
+
   /** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */
   const onConnection = (
     toKeys: (connection: string) => readonly ObjectKey[],
@@ -93,9 +96,11 @@ export function createRelations(stores: Stores, sessions: Sessions): Relations {
       ),
       onLabels(resourceQuotaExports),
       relation(apiKeys, ({ key, old, new: now }) =>
-        old?.status?.current?.keyId === now?.status?.current?.keyId
-          ? []
-          : resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf),
+        old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : exportsWith([key]),
+      ),
+      // What a key may list changes with what is bound to its account.
+      relation(serviceAccounts, ({ key, old, new: now }) =>
+        isDeepStrictEqual(rights(old), rights(now)) ? [] : exportsWith(keysOfAccounts([key])),
       ),
     ],
   };
@@ -173,6 +178,11 @@ function unlistedKeys(
     .byIndex(indexes.serviceAccount, keyText(key))
     .filter(({ status }) => status?.current && !listed.has(status.current.keyId))
     .map(keyOf);
+}
+
+function rights(account: ServiceAccount | undefined): unknown {
+  const { state, bindings } = account?.status ?? {};
+  return [state, bindings?.policyIds];
 }
 
 /** What every ApiKey takes from its account; the rest of the status changes more often. */

@@ -19,7 +19,7 @@ function findings(credential: Credential): readonly string[] {
   const count = bindings?.policyCount;
   return [
     count === undefined
-      ? `1. Whether any policy is bound to account ${saId} is not known: no PolicyBinding names it.`
+      ? `1. Whether any policy is bound to account ${saId} is not known: no PolicyBinding of it was synced yet.`
       : count === 0
         ? `1. No policy is bound to account ${saId}: create a PolicyBinding.`
         : `1. Account ${saId} has ${count} ${count === 1 ? "policy" : "policies"} bound.`,

@@ -49,8 +49,8 @@ interface Memory {
   readonly token: string | undefined;
   /** Monotonic: no listing before, unless the wish changes. */
   notBefore: number;
-  /** The console does not accept this key; it is not sent again (401: no retry). */
-  rejectedKeyId?: string;
+  /** What the console refused: it is asked again at once when this changes. */
+  refused?: string;
 }
 
 interface Wish {
@@ -97,11 +97,11 @@ async function reconcile(
   }
   if (wish.spec.suspend) return await say(suspended);
   const memory = remember(context, memories, wish);
-  const wait = memory.notBefore - context.clock.monotonic();
-  if (wait > 0) return { requeueAfterMs: wait };
-  const call = await prepare(context, readPair, wish, signal);
+  const credential = credentialOf(context, wish);
+  const wait = untilTurn(memory, credential, context.clock.monotonic());
+  if (wait > 0) return later(wait);
+  const call = await prepare(context, readPair, wish, credential, signal);
   if ("state" in call) return await say(call);
-  if (call.pair !== undefined && call.pair.keyId === memory.rejectedKeyId) return {};
   const startedAt = context.clock.monotonic();
   try {
     const quotas = await list(call, wish, signal);
@@ -109,7 +109,6 @@ async function reconcile(
     const durationMs = context.clock.monotonic() - startedAt;
     snapshots.take(keyOf(object), { clusterId, quotas, intervalMs: wish.intervalMs, durationMs });
     memory.notBefore = startedAt + wish.intervalMs;
-    delete memory.rejectedKeyId;
     await report(context, object, listed(quotas), facts(context, object, quotas), signal);
     return { requeueAfterMs: Math.max(SECOND, wish.intervalMs - durationMs) };
   } catch (error) {
@@ -132,6 +131,7 @@ async function prepare(
   context: Context,
   readPair: ReadPair,
   wish: Wish,
+  credential: Credential,
   signal: AbortSignal,
 ): Promise<Call | Readiness> {
   const { namespace } = keyOf(wish.object);
@@ -140,7 +140,6 @@ async function prepare(
     return { state: "Reconciling", reason: lookup.reason, message: lookup.message };
   }
   const { access } = lookup;
-  const credential = credentialOf(context, wish);
   if (credential.kind === "Waiting" || credential.kind === "Mismatch") return blocked(credential);
   if (credential.kind === "Bearer") return { access, credential, pair: undefined };
   const pair = await readPair(credential.apiKey, signal);
@@ -149,23 +148,43 @@ async function prepare(
     : { access, credential, pair };
 }
 
+/** Milliseconds until the next listing; a refusal holds no longer than what was refused. */
+function untilTurn(memory: Memory, credential: Credential, now: number): number {
+  if (memory.refused !== undefined && memory.refused !== standing(credential)) {
+    memory.notBefore = now;
+    delete memory.refused;
+  }
+  return memory.notBefore - now;
+}
+
+/** What decides at the console whether a key may list, as far as it is known here. */
+function standing(credential: Credential): string {
+  if (credential.kind !== "Key") return credential.kind;
+  const { apiKey, account } = credential;
+  const { state, bindings } = account.status ?? {};
+  return JSON.stringify([apiKey.status?.current?.keyId, state, bindings?.policyIds]);
+}
+
 /** The queue retries what time may heal; the rest waits for a change, or for its next turn. */
 function afterFailure(
   error: unknown,
-  { pair }: Call,
+  { credential, pair }: Call,
   { intervalMs }: Wish,
   memory: Memory,
   startedAt: number,
 ): Result {
-  if (isKeyRejection(error, pair)) {
-    memory.rejectedKeyId = pair.keyId;
-    return {};
-  }
-  if (!isIamError(error) || errorPolicy(error).kind !== "Terminal") throw error;
-  // Polling is this kind's slow resync: a policy bound later is noticed without a touch of the object.
-  const pauseMs = Math.max(intervalMs, DENIED_INTERVAL_MS);
+  const isRejected = isKeyRejection(error, pair);
+  if (!isRejected && (!isIamError(error) || errorPolicy(error).kind !== "Terminal")) throw error;
+  memory.refused = standing(credential);
+  // Polling is this kind's slow resync, but a rejected key is not sent again (401: no retry).
+  const pauseMs = isRejected ? Infinity : Math.max(intervalMs, DENIED_INTERVAL_MS);
   memory.notBefore = startedAt + pauseMs;
-  return { requeueAfterMs: pauseMs };
+  return later(pauseMs);
+}
+
+/** Without an end only a change wakes it. */
+function later(waitMs: number): Result {
+  return waitMs === Infinity ? {} : { requeueAfterMs: waitMs };
 }
 
 function toWish(object: ResourceQuotaExport): Wish | string {
@@ -213,7 +232,7 @@ function list(
   return access.client.listResourceQuotas({ clusterId, namespaces, filterNames }, pair, signal);
 }
 
-function isKeyRejection(error: unknown, pair: KeyPair | undefined): pair is KeyPair {
+function isKeyRejection(error: unknown, pair: KeyPair | undefined): boolean {
   return pair !== undefined && isIamError(error, "Unauthenticated");
 }
 
