@@ -1,6 +1,7 @@
 /** The two models as ends of the network. */
 import { keyText } from "../../src/kube/resource.ts";
 import type { HttpRequest } from "../../src/util/http.ts";
+import type { ApiRequest } from "./api-server/request.ts";
 import type { ApiServer } from "./api-server/server.ts";
 import type { Console } from "./console.ts";
 import type { Endpoint } from "./network.ts";
@@ -8,38 +9,40 @@ import type { Endpoint } from "./network.ts";
 const MUTATING_IAM = new Set(["createServiceAccount", "issueKey", "syncBindings"]);
 
 export function kubeEndpoint(server: ApiServer): Endpoint {
+  // A request is described when it is sent, and handled when it arrives.
+  const parsed = new WeakMap<HttpRequest, ApiRequest>();
   return {
     name: "kube",
     latency: [1, 4],
     revision: () => server.storage.revision,
-    describe: (request) => describe(server, request),
+    describe: (request) => {
+      try {
+        const known = server.parse(toRaw(request));
+        parsed.set(request, known);
+        return describe(known, request);
+      } catch {
+        return { operation: "unknown", target: "", mutating: request.method !== "GET" };
+      }
+    },
     handle: (request) => {
+      const known = parsed.get(request);
       server.actor = "operator";
-      const { status, headers, body } = server.handle(toRaw(request));
+      const { status, headers, body } =
+        known === undefined ? server.handle(toRaw(request)) : server.answer(known);
       server.actor = "user";
       return { status, headers, body: JSON.stringify(body) };
     },
   };
 }
 
-function describe(server: ApiServer, request: HttpRequest) {
-  try {
-    const {
-      verb,
-      kind,
-      status,
-      dryRun,
-      namespace = "",
-      name = "",
-      body,
-    } = server.parse(toRaw(request));
-    const { metadata } = (body ?? {}) as { metadata?: { name?: string } };
-    const what = `${verb} ${kind.type.plural}${status ? "/status" : ""}${dryRun ? " (dry run)" : ""}`;
-    const target = keyText({ namespace, name: name || (metadata?.name ?? "") });
-    return { operation: what, target, mutating: request.method !== "GET" && !dryRun };
-  } catch {
-    return { operation: "unknown", target: "", mutating: request.method !== "GET" };
-  }
+function describe(
+  { verb, kind, status, dryRun, namespace = "", name = "", body }: ApiRequest,
+  { method }: HttpRequest,
+) {
+  const { metadata } = (body ?? {}) as { metadata?: { name?: string } };
+  const operation = `${verb} ${kind.type.plural}${status ? "/status" : ""}${dryRun ? " (dry run)" : ""}`;
+  const target = keyText({ namespace, name: name || (metadata?.name ?? "") });
+  return { operation, target, mutating: method !== "GET" && !dryRun };
 }
 
 function toRaw({ method, url, headers, body }: HttpRequest) {

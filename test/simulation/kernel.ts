@@ -8,7 +8,6 @@
  * in between at a moment that no seed decides.
  */
 import { createHash } from "node:crypto";
-import { setImmediate as promisesSettled } from "node:timers/promises";
 import type { Instant } from "../../src/util/time.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type SeededRandom, seededRandom } from "./seeded-random.ts";
@@ -23,12 +22,15 @@ export interface RunLimits {
 }
 
 const MAX_EVENTS = 5_000_000;
+/** Characters; hashing line by line would cost more than the lines. */
+const HASH_AT_ONCE = 65_536;
 
 export class Kernel {
   readonly random: SeededRandom;
   readonly #ties: SeededRandom;
   readonly #queue = new EventQueue();
   readonly #hash = createHash("sha256");
+  #unhashed = "";
   readonly #start: Instant;
   readonly #observers: (() => void)[] = [];
   #elapsed = 0;
@@ -74,12 +76,19 @@ export class Kernel {
 
   /** Adds a line to what the run's hash is taken over. */
   note(line: string): void {
-    this.#hash.update(`${this.#elapsed} ${line}\n`);
+    this.#unhashed += `${this.#elapsed} ${line}\n`;
+    if (this.#unhashed.length > HASH_AT_ONCE) this.#hashNotes();
   }
 
   /** What has been noted so far, in short: equal for equal runs. */
   get digest(): string {
+    this.#hashNotes();
     return this.#hash.copy().digest("hex");
+  }
+
+  #hashNotes(): void {
+    this.#hash.update(this.#unhashed);
+    this.#unhashed = "";
   }
 
   /** Calls `observe` after every event. */
@@ -115,4 +124,12 @@ export class Kernel {
     await promisesSettled();
     for (const observe of this.#observers) observe();
   }
+}
+
+/**
+ * Resolves when every promise that can settle without an event has. Node takes up what is handed to `nextTick`
+ * only once no promise has anything left to do.
+ */
+function promisesSettled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

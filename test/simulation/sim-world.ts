@@ -7,11 +7,10 @@ import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { createOperator, type Operator } from "../../src/operator.ts";
-import { SECOND } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import type { Shapes } from "../iam-server/shapes.ts";
 import type { WorldSettings } from "../iam-server/world.ts";
-import { keepHouse } from "./api-server/housekeeping.ts";
+import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
 import type { Change } from "./api-server/storage.ts";
 import { type Tree, treeAt } from "./api-server/tree.ts";
@@ -39,7 +38,6 @@ export interface SimOptions {
 }
 
 const BASE_URL = "https://console.example.com";
-const HOUSEKEEPING_MS = SECOND;
 
 export class SimWorld {
   readonly kernel: Kernel;
@@ -67,7 +65,7 @@ export class SimWorld {
     this.faults = new FaultPlan(plan);
     this.#flags = flags;
     this.isElected = readConfig(flags, "any").leaderElect;
-    this.#keepHouse();
+    startHousekeeping(this.kernel, this.kube);
     for (const name of [OPERATOR_NAMESPACE, NAMESPACE, "default"]) {
       this.create(namespaceType, { metadata: { name } });
     }
@@ -216,13 +214,6 @@ export class SimWorld {
         openStream: createOpenStream(context, process, this.kube),
       },
       sendIam: createSend(context, process, iamEndpoint(this.console)),
-    });
-  }
-
-  #keepHouse(): void {
-    this.kernel.schedule(HOUSEKEEPING_MS, () => {
-      keepHouse(this.kube);
-      this.#keepHouse();
     });
   }
 }

@@ -22,47 +22,63 @@ const UNOWNED_METADATA = new Set([
   "selfLink",
 ]);
 
+/** Objects are not changed once they are stored, and asked about more than once. */
+const known = new WeakMap<Tree, { readonly schema: Schema; readonly fields: Fields }>();
+
+/** What there is of each field. */
+export type Fields = ReadonlyMap<FieldPath, string>;
+
 /** Every leaf, every item of a keyed list, every empty object. */
-export function fieldsOf(schema: Schema, object: Tree): Map<FieldPath, string> {
+export function fieldsOf(schema: Schema, object: Tree): Fields {
+  const found = known.get(object);
+  if (found?.schema === schema) return found.fields;
+  const fields = readFields(schema, object);
+  known.set(object, { schema, fields });
+  return fields;
+}
+
+function readFields(schema: Schema, object: Tree): Fields {
   const fields = new Map<FieldPath, string>();
   for (const [name, value] of Object.entries(object)) {
     if (UNOWNED.has(name) || value === undefined) continue;
     const part = name === "metadata" && isTree(value) ? ownableMetadata(value) : value;
-    collect(schema.properties?.[name], part, [`f:${name}`], fields);
+    collect(schema.properties?.[name], part, `f:${name}`, fields);
   }
   fields.delete("f:metadata");
   return fields;
 }
 
 function ownableMetadata(metadata: Tree): Tree {
-  return Object.fromEntries(
-    Object.entries(metadata).filter(([name]) => !UNOWNED_METADATA.has(name)),
-  );
+  const result: Tree = {};
+  for (const name in metadata) if (!UNOWNED_METADATA.has(name)) result[name] = metadata[name];
+  return result;
 }
 
 function collect(
   schema: Schema | undefined,
   value: Json,
-  path: readonly string[],
+  path: FieldPath,
   fields: Map<FieldPath, string>,
 ): void {
-  const here = path.join(SEPARATOR);
   if (isTree(value)) {
-    const entries = Object.entries(value);
-    if (entries.length === 0) fields.set(here, "{}");
-    for (const [name, part] of entries) {
-      const known = schema?.properties?.[name] ?? schema?.additionalProperties;
-      if (part !== undefined) collect(known, part, [...path, `f:${name}`], fields);
+    let isEmpty = true;
+    for (const name in value) {
+      isEmpty = false;
+      const part = value[name];
+      if (part === undefined) continue;
+      const inner = schema?.properties?.[name] ?? schema?.additionalProperties;
+      collect(inner, part, `${path}${SEPARATOR}f:${name}`, fields);
     }
+    if (isEmpty) fields.set(path, "{}");
     return;
   }
   if (!Array.isArray(value) || !isGranular(schema)) {
-    fields.set(here, canonical(value));
+    fields.set(path, canonical(value));
     return;
   }
   for (const item of value) {
-    const inner = [...path, elementOf(schema, item)];
-    fields.set(inner.join(SEPARATOR), "");
+    const inner = `${path}${SEPARATOR}${elementOf(schema, item)}`;
+    fields.set(inner, "");
     if (isTree(item)) collect(schema.items, item, inner, fields);
   }
 }

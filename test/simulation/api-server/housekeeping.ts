@@ -1,9 +1,49 @@
-/** What the controller manager does: garbage collection by owners, and the end of namespaces. */
-
+/** What the controller manager and etcd's compactor do, each a while after there was a reason to. */
 import { collectionPath } from "../../../src/kube/api-path.ts";
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import type { Kernel } from "../kernel.ts";
 import type { ApiServer } from "./server.ts";
-import { type Entry, placeOf } from "./storage.ts";
-import { isTree, listAt, type Tree, textAt, treeAt } from "./tree.ts";
+import { type Change, type Entry, placeOf } from "./storage.ts";
+import { isSame, isTree, type Json, listAt, type Tree, textAt, treeAt } from "./tree.ts";
+
+const KEEP_HOUSE_MS = SECOND;
+const COMPACT_MS = 5 * MINUTE;
+
+/** From now on garbage is collected, namespaces that are to go are emptied, and history is forgotten. */
+export function startHousekeeping(kernel: Kernel, server: ApiServer): void {
+  const { storage } = server;
+  const keepHouseLater = once(kernel, KEEP_HOUSE_MS, () => keepHouse(server));
+  let forgotten = storage.revision;
+  // As kube-apiserver has etcd do it: what is older than the last time it looked.
+  const compactLater = once(kernel, COMPACT_MS, () => {
+    storage.compact(forgotten);
+    forgotten = storage.revision;
+  });
+  storage.subscribe((change) => {
+    if (isReason(change)) keepHouseLater();
+    compactLater();
+  });
+}
+
+/** Has `run` happen `ms` after the first of any calls since it last did. */
+function once(kernel: Kernel, ms: number, run: () => void): () => void {
+  let isPlanned = false;
+  return () => {
+    if (isPlanned) return;
+    isPlanned = true;
+    kernel.schedule(ms, () => {
+      isPlanned = false;
+      run();
+    });
+  };
+}
+
+/** Whether a change can leave something without an owner, or is part of an ending. */
+function isReason({ type, object, previous = {} }: Change): boolean {
+  if (type === "DELETED" || isDeleted(object)) return true;
+  const owners = ownersOf(object);
+  return owners.length > 0 && !isSame(owners, ownersOf(previous));
+}
 
 /** Deletes what has lost all its owners, and empties namespaces that are to go. Answers whether it did anything. */
 export function keepHouse(server: ApiServer): boolean {
@@ -16,9 +56,13 @@ export function keepHouse(server: ApiServer): boolean {
 function orphansOf({ storage }: ApiServer): readonly Entry[] {
   const uids = new Set(storage.all.map(({ object }) => treeAt(object, "metadata").uid));
   return storage.all.filter(({ object }) => {
-    const owners = listAt(treeAt(object, "metadata"), "ownerReferences");
+    const owners = ownersOf(object);
     return owners.length > 0 && owners.every((owner) => isTree(owner) && !uids.has(owner.uid));
   });
+}
+
+function ownersOf(object: Tree): readonly Json[] {
+  return listAt(treeAt(object, "metadata"), "ownerReferences");
 }
 
 function isEndingNamespace({ kind, object }: Entry): boolean {

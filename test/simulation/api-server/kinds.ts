@@ -43,10 +43,14 @@ const METADATA: Schema = {
 
 const CRDS = join(import.meta.dirname, "../../../crds");
 
-export function readCustomKinds(directory = CRDS): readonly ServedKind[] {
-  return readdirSync(directory)
+let customKinds: readonly ServedKind[] | undefined;
+
+/** Read once: every simulated world begins with them. */
+export function readCustomKinds(): readonly ServedKind[] {
+  customKinds ??= readdirSync(CRDS)
     .sort()
-    .map((file) => toKind(parse(readFileSync(join(directory, file), "utf8")) as Crd));
+    .map((file) => toKind(parse(readFileSync(join(CRDS, file), "utf8")) as Crd));
+  return customKinds;
 }
 
 function toKind({ spec }: Crd): ServedKind {

@@ -48,7 +48,9 @@ export function applied(schema: Schema, live: Owned, wanted: Tree, owner: string
   const object = clone(merged(schema, live.object, wanted) as Tree);
   const others = new Map([...live.owners].filter(([name]) => name !== owner));
   for (const path of live.owners.get(owner) ?? []) {
-    const isKept = [wantedFields.keys(), ...others.values()].some((set) => holds(set, path));
+    const isKept =
+      wantedFields.has(path) ||
+      [wantedFields.keys(), ...others.values()].some((set) => holds(set, path));
     if (!isKept) removeField(schema, object, path);
   }
   const own = new Set(wantedFields.keys());

@@ -82,7 +82,9 @@ function verbOf(raw: RawRequest, name: string | undefined, query: URLSearchParam
 function parseBody({ body }: RawRequest): Tree | undefined {
   if (body === undefined || body.length === 0) return undefined;
   try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    const value: unknown = JSON.parse(
+      typeof body === "string" ? body : Buffer.from(body).toString("utf8"),
+    );
     if (isTree(value)) return value;
   } catch {
     // Said below.

@@ -71,14 +71,12 @@ export class ApiServer {
   }
 
   handle(raw: RawRequest): ApiResponse {
-    try {
-      const request = this.parse(raw);
-      const { status, object } = this.#answer(request);
-      return { status, headers: {}, body: object };
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error;
-      return { status: error.status, headers: error.headers, body: error.body };
-    }
+    return answered(() => this.#written(this.parse(raw)));
+  }
+
+  /** As `handle`, of what has been parsed already. */
+  answer(request: ApiRequest): ApiResponse {
+    return answered(() => this.#written(request));
   }
 
   /** Throws ApiFailure where the server refuses. */
@@ -86,13 +84,23 @@ export class ApiServer {
     return openWatch(this.storage, this.parse(raw));
   }
 
-  #answer(request: ApiRequest): Written {
+  #written(request: ApiRequest): Written {
     const { verb } = request;
     if (verb === "get") return { status: 200, object: get(this.storage, request) };
     if (verb === "list") return { status: 200, object: this.#listings.list(this.storage, request) };
     if (verb === "watch") throw new Error("a watch is no single answer");
     const written = WRITES[verb](this.#context, request);
     return { ...written, object: shown(request, written.object) };
+  }
+}
+
+function answered(write: () => Written): ApiResponse {
+  try {
+    const { status, object } = write();
+    return { status, headers: {}, body: object };
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error;
+    return { status: error.status, headers: error.headers, body: error.body };
   }
 }
 

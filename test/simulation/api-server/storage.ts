@@ -1,10 +1,11 @@
 /** Everything that is stored, under one revision, with its history. */
 import type { FieldSet } from "./field-set.ts";
 import type { ServedKind } from "./kinds.ts";
-import { clone, type Tree, textAt, treeAt } from "./tree.ts";
+import { type Tree, textAt, treeAt } from "./tree.ts";
 
 export interface Entry {
   readonly kind: ServedKind;
+  /** Never changed: the next version is another object. */
   readonly object: Tree;
   readonly owners: ReadonlyMap<string, FieldSet>;
 }
@@ -19,7 +20,7 @@ export interface Change {
 }
 
 export class Storage {
-  readonly #entries = new Map<string, Entry>();
+  readonly #shelves = new Map<ServedKind, Shelf>();
   readonly #listeners = new Set<(change: Change) => void>();
   #history: Change[] = [];
   #revision: number;
@@ -38,39 +39,39 @@ export class Storage {
     return this.#compacted;
   }
 
-  get history(): readonly Change[] {
-    return this.#history;
+  /** What happened after a revision. */
+  since(revision: number): readonly Change[] {
+    const first = this.#history.findLastIndex((change) => change.revision <= revision) + 1;
+    return this.#history.slice(first);
   }
 
   get(kind: ServedKind, namespace: string, name: string): Entry | undefined {
-    return this.#entries.get(idOf(kind, namespace, name));
+    return this.#shelf(kind).get(namespace, name);
   }
 
   /** In the order of etcd's keys. */
   list(kind: ServedKind, namespace?: string): readonly Entry[] {
-    const prefix = `${kind.type.plural}.${kind.type.group}/${namespace === undefined ? "" : `${namespace}/`}`;
-    return [...this.#entries]
-      .filter(([id]) => id.startsWith(prefix))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, entry]) => entry);
+    const { entries } = this.#shelf(kind);
+    return namespace === undefined
+      ? entries
+      : entries.filter(({ object }) => placeOf(object)[0] === namespace);
   }
 
   get all(): readonly Entry[] {
-    return [...this.#entries.values()];
+    return [...this.#shelves.values()].flatMap(({ entries }) => entries);
   }
 
   /** Stores under a new revision, and answers what was stored. */
   put(entry: Entry): Entry {
-    const previous = this.get(entry.kind, ...placeOf(entry.object))?.object;
     const stored = { ...entry, object: this.#stamped(entry.object) };
-    this.#entries.set(idOf(entry.kind, ...placeOf(entry.object)), stored);
+    const previous = this.#shelf(entry.kind).put(stored)?.object;
     this.#record(stored.object, entry.kind, previous);
     return stored;
   }
 
   /** Removes under a new revision, and answers what there was. */
   remove(entry: Entry): Tree {
-    this.#entries.delete(idOf(entry.kind, ...placeOf(entry.object)));
+    this.#shelf(entry.kind).remove(...placeOf(entry.object));
     const object = this.#stamped(entry.object);
     this.#tell({
       revision: this.#revision,
@@ -93,10 +94,18 @@ export class Storage {
     this.#history = this.#history.filter((change) => change.revision > revision);
   }
 
+  #shelf(kind: ServedKind): Shelf {
+    const found = this.#shelves.get(kind);
+    if (found !== undefined) return found;
+    const shelf = new Shelf();
+    this.#shelves.set(kind, shelf);
+    return shelf;
+  }
+
   #stamped(object: Tree): Tree {
     this.#revision += 1;
     const metadata = { ...treeAt(object, "metadata"), resourceVersion: String(this.#revision) };
-    return { ...clone(object), metadata };
+    return { ...object, metadata };
   }
 
   #record(object: Tree, kind: ServedKind, previous: Tree | undefined): void {
@@ -116,6 +125,34 @@ export function placeOf(object: Tree): [namespace: string, name: string] {
   return [textAt(metadata, "namespace") ?? "", textAt(metadata, "name") ?? ""];
 }
 
-function idOf({ type }: ServedKind, namespace: string, name: string): string {
-  return `${type.plural}.${type.group}/${namespace}/${name}`;
+/** The objects of one kind. */
+class Shelf {
+  readonly #entries = new Map<string, Entry>();
+  #sorted: readonly Entry[] | undefined = [];
+
+  /** In the order of etcd's keys. */
+  get entries(): readonly Entry[] {
+    this.#sorted ??= [...this.#entries]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, entry]) => entry);
+    return this.#sorted;
+  }
+
+  get(namespace: string, name: string): Entry | undefined {
+    return this.#entries.get(`${namespace}/${name}`);
+  }
+
+  /** Answers what was there before. */
+  put(entry: Entry): Entry | undefined {
+    const id = placeOf(entry.object).join("/");
+    const previous = this.#entries.get(id);
+    this.#entries.set(id, entry);
+    this.#sorted = undefined;
+    return previous;
+  }
+
+  remove(namespace: string, name: string): void {
+    this.#entries.delete(`${namespace}/${name}`);
+    this.#sorted = undefined;
+  }
 }

@@ -24,16 +24,35 @@ export function listAt(tree: Tree, name: string): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-export function clone<T>(value: T): T {
-  return structuredClone(value);
+/** Of JSON only. */
+export function clone<T>(value: T): T;
+export function clone(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(clone);
+  if (!isTree(value)) return value;
+  const copy: Tree = {};
+  for (const name in value) copy[name] = clone(value[name]);
+  return copy;
 }
 
-/** Equal whatever the order of properties is. */
+/** Equal whatever the order of properties is; what is `undefined` is not there. */
 export function isSame(a: unknown, b: unknown): boolean {
-  return a === b || canonical(a) === canonical(b);
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && isSameList(a, b);
+  if (!isTree(a) || !isTree(b)) return false;
+  return isPartOf(a, b) && Object.keys(b).every((name) => name in a || b[name] === undefined);
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+}
+
+function isPartOf(a: Tree, b: Tree): boolean {
+  for (const name in a) if (!isSame(a[name], b[name])) return false;
+  return true;
 }
 
 export function canonical(value: unknown): string {
+  if (typeof value !== "object") return JSON.stringify(value) ?? "";
   return (
     JSON.stringify(value, (_name, part: unknown) => (isTree(part) ? sorted(part) : part)) ?? ""
   );

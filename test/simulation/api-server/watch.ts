@@ -71,9 +71,7 @@ function since(
   if (revision > storage.revision) throw versionTooLarge(version, String(storage.revision));
   if (revision < storage.compacted)
     return [errorEvent(expired(`too old resource version: ${version}`))];
-  return storage.history
-    .filter((change) => change.revision > revision)
-    .flatMap((change) => translate(change) ?? []);
+  return storage.since(revision).flatMap((change) => translate(change) ?? []);
 }
 
 /** An object that comes to match appears, one that ceases to match vanishes. */
