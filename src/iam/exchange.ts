@@ -47,8 +47,8 @@ const MAX_LIST_BYTES = 8 * ONE_MIB;
 /**
  * Sends calls, each once, within the connection's limits.
  *
- * *Guarantees*: a mutating call passes the fence right before it is sent, after every wait, and has its
- * short deadline (S8); what fails before sending has `sent: false`; rejects with IamError only.
+ * *Guarantees*: a mutating call passes the fence after every wait here and again right before its first byte
+ * leaves, and has its short deadline (S8); what fails before sending has `sent: false`; rejects with IamError only.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -151,6 +151,9 @@ export class Exchange {
       timeoutMs: this.#timeoutOf(call),
       maxBytes: call.isList ? MAX_LIST_BYTES : MAX_RECORD_BYTES,
       signal,
+      ...(call.isMutating
+        ? { beforeSending: () => this.#options.beforeMutation(this.#timeoutOf(call)) }
+        : {}),
     };
   }
 

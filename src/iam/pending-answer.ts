@@ -10,6 +10,7 @@ import { HttpError, type HttpFailure, type HttpResponse } from "../util/http.ts"
  */
 export class PendingAnswer implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number;
+  readonly #beforeSending: () => void;
   readonly #outcome = Promise.withResolvers<HttpResponse>();
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
@@ -18,8 +19,10 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor(maxBytes: number) {
+  /** `beforeSending` may forbid the request by throwing. */
+  constructor(maxBytes: number, beforeSending: () => void = () => undefined) {
     this.#maxBytes = maxBytes;
+    this.#beforeSending = beforeSending;
   }
 
   get answer(): Promise<HttpResponse> {
@@ -33,6 +36,11 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    try {
+      if (!this.#settled) this.#beforeSending();
+    } catch (cause) {
+      this.#fail("refused", "it may not be sent any more", cause);
+    }
     this.#controller = controller;
     if (this.#settled) this.#stop();
   }
@@ -66,12 +74,12 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     this.#fail("network", `the connection failed (${codeOf(error)})`);
   }
 
-  #fail(failure: HttpFailure, message: string): void {
+  #fail(failure: HttpFailure, message: string, cause?: unknown): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#chunks = [];
     const unsent = this.#controller === undefined;
-    this.#outcome.reject(new HttpError(unsent ? "refused" : failure, message));
+    this.#outcome.reject(new HttpError(unsent ? "refused" : failure, message, { cause }));
   }
 
   #stop(): void {

@@ -69,7 +69,7 @@ async function send(
   if (url.origin !== origin) throw new HttpError("refused", "the URL is of another origin");
   const { signal, timeoutMs } = request;
   if (signal?.aborted === true) throw new HttpError("refused", "the call was cancelled");
-  const pending = new PendingAnswer(request.maxBytes);
+  const pending = new PendingAnswer(request.maxBytes, request.beforeSending);
   const cancel = () => pending.abandon("aborted", "the call was cancelled");
   const stopTimer = clock.setTimer(timeoutMs, () =>
     pending.abandon("timeout", `no answer within ${timeoutMs} ms`),

@@ -2,7 +2,7 @@
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../util/http.ts";
 import type { Clock } from "../util/time.ts";
 import { type Query, queryText } from "./api-path.ts";
-import { KubeError } from "./errors.ts";
+import { isKubeError, KubeError } from "./errors.ts";
 import { fromHttpError, isRecord, parseStatus, toKubeError } from "./status.ts";
 
 /** How to reach the API server. */
@@ -26,6 +26,8 @@ export interface ApiCall {
   readonly timeoutMs: number;
   readonly maxBytes?: number;
   readonly signal?: AbortSignal | undefined;
+  /** See {@link HttpRequest.beforeSending}; a KubeError that it throws is what the call fails with. */
+  readonly beforeSending?: (() => void) | undefined;
 }
 
 /** Of one object or one page of a list. etcd takes 1.5 MiB an object, and pages hold 500. */
@@ -52,7 +54,8 @@ async function send(api: KubeApi, call: ApiCall): Promise<HttpResponse> {
   try {
     return await api.send(toRequest(api, call));
   } catch (error) {
-    if (error instanceof HttpError) throw fromHttpError(call.attempted, error);
+    if (error instanceof HttpError)
+      throw isKubeError(error.cause) ? error.cause : fromHttpError(call.attempted, error);
     throw new KubeError("Unavailable", `${call.attempted}: the request could not be made`, {
       cause: error,
     });
@@ -74,6 +77,7 @@ function toRequest({ baseUrl, userAgent }: KubeApi, call: ApiCall): HttpRequest 
     timeoutMs: call.timeoutMs,
     maxBytes: call.maxBytes ?? MAX_BYTES,
     ...(call.signal === undefined ? {} : { signal: call.signal }),
+    ...(call.beforeSending === undefined ? {} : { beforeSending: call.beforeSending }),
   };
 }
 

@@ -24,8 +24,8 @@ export interface KubeClientOptions extends KubeApi {
   /** Owner of every field the operator writes. */
   readonly fieldManager: string;
   /**
-   * The fence: called right before every mutating request that is not a dry run, with the longest time it
-   * may take. Throws KubeError NotLeading to forbid it.
+   * The fence: called before every mutating request that is not a dry run, and again right before it leaves,
+   * with the longest time it may take. Throws KubeError NotLeading to forbid it.
    */
   readonly beforeMutation?: (timeoutMs: number) => void;
   readonly timeouts?: Partial<Timeouts>;
@@ -183,8 +183,11 @@ class HttpKubeClient implements KubeClient {
 
   async #mutate(type: ResourceType, { dryRun, signal }: WriteOptions, call: WriteCall) {
     const timeoutMs = this.#timeouts.writeMs;
-    if (dryRun !== true) this.#options.beforeMutation?.(timeoutMs);
-    return secretly(type, call.body, () => callApi(this.#options, { ...call, timeoutMs, signal }));
+    const beforeSending = dryRun ? undefined : () => this.#options.beforeMutation?.(timeoutMs);
+    beforeSending?.();
+    return secretly(type, call.body, () =>
+      callApi(this.#options, { ...call, timeoutMs, signal, beforeSending }),
+    );
   }
 }
 

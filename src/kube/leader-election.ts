@@ -7,7 +7,8 @@
  * before any other can start, as long as no clock runs more than half as fast again as another.
  *
  * Caveats: a lease is not a fence. A write that has left this process can arrive late, hence
- * {@link LeaderElection.assertMayMutate} before every mutating call, and preconditions in each of them.
+ * {@link LeaderElection.assertMayMutate} before every mutating call and again when its first byte is about to
+ * leave, and preconditions in each of them.
  */
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";

@@ -189,7 +189,7 @@ async function exchange(
 ): Promise<HttpResponse> {
   try {
     const { statusCode, headers, body } = await request(call.url, {
-      dispatcher,
+      dispatcher: guarded(dispatcher, call.beforeSending),
       method: call.method,
       headers: { ...call.headers, ...credentials.headers },
       body: call.body ?? null,
@@ -208,6 +208,34 @@ async function exchange(
     onRequest?.(call.method, "<error>");
     throw error;
   }
+}
+
+/** Calls wait for a free connection: whether one may still be sent is asked when it has got one. */
+function guarded(dispatcher: Dispatcher, beforeSending: (() => void) | undefined): Dispatcher {
+  if (beforeSending === undefined) return dispatcher;
+  return dispatcher.compose(
+    (dispatch) => (options, handler) => dispatch(options, withGuard(handler, beforeSending)),
+  );
+}
+
+function withGuard(
+  handler: Dispatcher.DispatchHandler,
+  beforeSending: () => void,
+): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller, context) {
+      handler.onRequestStart?.(controller, context);
+      try {
+        beforeSending();
+      } catch (cause) {
+        controller.abort(new HttpError("refused", "it may not be sent any more", { cause }));
+      }
+    },
+    onResponseStart: (...head) => handler.onResponseStart?.(...head),
+    onResponseData: (...chunk) => handler.onResponseData?.(...chunk),
+    onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+    onResponseError: (...failure) => handler.onResponseError?.(...failure),
+  };
 }
 
 /** Every stream has a connection of its own, which ends with it. */

@@ -10,6 +10,11 @@ export interface HttpRequest {
   /** Bound of the answer's body in bytes. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
+  /**
+   * Asked when there is a connection, right before the first byte leaves. Where it throws, nothing is sent:
+   * the call is `refused`, with what was thrown as its cause.
+   */
+  readonly beforeSending?: () => void;
 }
 
 export interface HttpResponse {

@@ -86,7 +86,7 @@ test("a console that is down leaves nothing unknown", async () => {
 });
 
 describe("the fence", () => {
-  test("is passed right before each call that changes something, with its deadline", async () => {
+  test("is passed before each call that changes something and again as it leaves, with its deadline", async () => {
     const server = await startConsole();
     const asked: number[] = [];
     const beforeMutation = (timeoutMs: number) => void asked.push(timeoutMs);
@@ -97,7 +97,8 @@ describe("the fence", () => {
     await client.issueKey(saId, KEY);
     await client.getServiceAccount(saId);
     await client.syncBindings({ tpn, orgId: SEEDED.orgId, policyIds: [] });
-    expect(asked).toEqual([5_000, 5_000, 5_000, 5_000]);
+    // Call 5 was made twice: its first token had been revoked.
+    expect(asked).toEqual(Array.from({ length: 2 * 4 }, () => 5_000));
   });
 
   test("that is closed leaves the call unsent", async () => {
@@ -110,6 +111,19 @@ describe("the fence", () => {
     expect(failure).toMatchObject({ code: "Unavailable", operation: "issueKey", sent: false });
     expect(server.requests.count("issueKey")).toBe(0);
     expect(await client.listServiceAccounts()).toEqual([]);
+  });
+
+  test("that closes while a call waits for its connection leaves the call unsent", async () => {
+    const server = await startConsole();
+    let asked = 0;
+    const beforeMutation = () => {
+      asked += 1;
+      if (asked === 2) throw new Error("the lease may be lost");
+    };
+    const client = clientOf(server, { beforeMutation });
+    const failure = await failureOf(client.issueKey("sa-1", KEY));
+    expect(failure).toMatchObject({ code: "Unavailable", operation: "issueKey", sent: false });
+    expect(server.requests.count("issueKey")).toBe(0);
   });
 });
 

@@ -198,6 +198,28 @@ test("a request given up while it waits for a connection is never sent", async (
   expect(seen).toEqual(["/first", "/third"]);
 });
 
+test.each(["GET", "POST"] as const)(
+  "a %s that may no longer be sent when it has its connection is never sent",
+  async (method) => {
+    const seen: (string | undefined)[] = [];
+    let mayBeSent = true;
+    const url = await web((request, response) => {
+      seen.push(request.url);
+      mayBeSent = false;
+      response.end();
+    });
+    const { send } = transportTo(url, 1);
+    const beforeSending = () => {
+      if (!mayBeSent) throw new Error("the lease may be lost");
+    };
+    await send(get(`${url}/first`, { method, beforeSending }));
+    expect(await failureOf(send(get(`${url}/second`, { method, beforeSending })))).toBe(
+      "refused: it may not be sent any more",
+    );
+    expect(seen).toEqual(["/first"]);
+  },
+);
+
 test("a call can be cancelled before and while it is under way", async () => {
   const arrived = Promise.withResolvers<void>();
   const url = await web(() => arrived.resolve());

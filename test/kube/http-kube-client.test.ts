@@ -176,6 +176,40 @@ describe("the fence", () => {
     expect((await refusalOf(client.mergePatch(configMapType, key, {}))).code).toBe("NotLeading");
     expect(requests).toEqual([]);
   });
+
+  test("is asked again when a write leaves", async () => {
+    const { client, requests, lose } = clientFor({ body: { ...thing } }, { body: { ...thing } });
+    await client.replace(configMapType, thing);
+    await client.create(configMapType, thing, { dryRun: true });
+    const [written, rehearsed] = requests;
+    expect(rehearsed?.beforeSending).toBeUndefined();
+    expect(() => written?.beforeSending?.()).not.toThrow();
+    lose();
+    expect(() => written?.beforeSending?.()).toThrow(KubeError);
+  });
+
+  test("that closes as a write leaves is what the caller hears of", async () => {
+    let asked = 0;
+    const client = createKubeClient({
+      baseUrl: "https://server",
+      send: async ({ beforeSending }) => {
+        try {
+          beforeSending?.();
+        } catch (cause) {
+          throw new HttpError("refused", "not sent", { cause });
+        }
+        throw new Error("it was sent");
+      },
+      clock: systemClock,
+      fieldManager: "iam-operator",
+      userAgent: "iam-operator/1",
+      beforeMutation: () => {
+        asked += 1;
+        if (asked === 2) throw new KubeError("NotLeading", "the lease may be lost");
+      },
+    });
+    expect((await refusalOf(client.create(configMapType, thing))).code).toBe("NotLeading");
+  });
 });
 
 describe("refusals", () => {

@@ -108,6 +108,22 @@ describe("a call", () => {
     expect((await transport.send(call())).body).toHaveLength(1_000);
   });
 
+  test("waits for a connection, and is not sent if it may not be any more when it has one", async () => {
+    let mayBeSent = true;
+    const forbidden = new Error("the lease may be lost");
+    const beforeSending = () => {
+      if (!mayBeSent) throw forbidden;
+    };
+    server.onList((response, request) => {
+      mayBeSent = false;
+      respond("x")(response, request);
+    });
+    await transport.send(call({ beforeSending }));
+    const error = await transport.send(call({ beforeSending })).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ failure: "refused", cause: forbidden });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("can be aborted", async () => {
     server.onList(silence);
     const abort = new AbortController();

@@ -109,6 +109,12 @@ class Flight {
       this.#crash("crashed before it was sent");
       return;
     }
+    try {
+      this.#request.beforeSending?.();
+    } catch (cause) {
+      this.#fail("refused", cause);
+      return;
+    }
     const onAbort = () => this.#fail("aborted");
     const stopTimer = this.#process.clock.setTimer(timeoutMs, () => this.#fail("timeout"));
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -185,8 +191,9 @@ class Flight {
     else this.#end(String(status), () => this.#caller.resolve({ status, headers, body: bytes }));
   }
 
-  #fail(failure: HttpError["failure"]): void {
-    this.#end(failure, () => this.#caller.reject(new HttpError(failure, `simulated: ${failure}`)));
+  #fail(failure: HttpError["failure"], cause?: unknown): void {
+    const error = new HttpError(failure, `simulated: ${failure}`, { cause });
+    this.#end(failure, () => this.#caller.reject(error));
   }
 
   #crash(why: string): void {
