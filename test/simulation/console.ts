@@ -7,7 +7,7 @@ import { decide, type Site } from "../iam-server/decide.ts";
 import { Router } from "../iam-server/router.ts";
 import { seed } from "../iam-server/seed.ts";
 import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
-import { World, type WorldSettings } from "../iam-server/world.ts";
+import { type Change, World, type WorldSettings } from "../iam-server/world.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 export interface ConsoleOptions {
@@ -29,6 +29,8 @@ export class Console {
   readonly world: World;
   /** Calls that the API description does not show. */
   readonly unknownCalls: string[] = [];
+  /** What calls have changed; everything else was somebody at the console. */
+  readonly ownChanges = new Set<Change>();
   readonly #site: Site;
   readonly #router = new Router();
   #requests = 0;
@@ -51,12 +53,15 @@ export class Console {
     const { pathname, searchParams } = new URL(url);
     const route = this.#router.find(method, pathname);
     if (route === undefined) this.unknownCalls.push(`${method} ${pathname}`);
+    const { journal } = this.world;
+    const changes = journal.length;
     const reply = decide(this.#site, {
       route,
       query: searchParams,
       headers: { ...headers },
       ...parseBody(body),
     });
+    for (const change of journal.slice(changes)) this.ownChanges.add(change);
     this.#requests += 1;
     const date = new Date(this.world.clock.now()).toUTCString();
     return { ...reply, headers: { ...reply.headers, date }, body: this.#numbered(reply.body) };

@@ -66,6 +66,10 @@ export type WorldEvent =
   /** [F1, F2] The process is killed, or asked to end; another one starts soon after. */
   | { readonly kind: "Kill" }
   | { readonly kind: "Stop" }
+  /** [F3] The leader is stopped for a while and continued; the lease is taken from it by somebody, or is gone. */
+  | { readonly kind: "PauseLeader"; readonly ms: number }
+  | { readonly kind: "StealLease" }
+  | { readonly kind: "DeleteLease" }
   /** [F7] The history is forgotten: watches and pages expire. */
   | { readonly kind: "Compact" };
 

@@ -1,14 +1,17 @@
 /** Watches a world while it runs, and says what did not hold. */
 
 import { MINUTE } from "../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
 import type { Change as ConsoleChange } from "../iam-server/world.ts";
 import type { Change } from "./api-server/storage.ts";
-import { gapOf, leakIn, strayCall, unfenced } from "./invariants/always.ts";
+import { gapOf, strayCall } from "./invariants/always.ts";
 import { type End, endChecks } from "./invariants/at-rest.ts";
+import { LeakSearch } from "./invariants/leak-search.ts";
 import { changeChecks } from "./invariants/on-change.ts";
 import { consoleChecks } from "./invariants/on-console.ts";
 import { apiKeysOf, asSecret, keyIdsIn } from "./invariants/view.ts";
+import type { Watcher } from "./invariants/watcher.ts";
+import { watchers } from "./invariants/watchers.ts";
+import type { CallRecord } from "./journal.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export interface Violation {
@@ -21,6 +24,9 @@ export interface Violation {
 export class Invariants {
   readonly violations: Violation[] = [];
   readonly #world: SimWorld;
+  readonly #watchers: readonly (readonly [invariant: string, watcher: Watcher])[];
+  readonly #watching: readonly (readonly [invariant: string, after: () => string | undefined])[];
+  readonly #leaks: LeakSearch;
   readonly #delivered = new Set<string>();
   readonly #wereReady = new Set<string>();
   #calls = 0;
@@ -31,6 +37,13 @@ export class Invariants {
 
   constructor(world: SimWorld) {
     this.#world = world;
+    this.#leaks = new LeakSearch(world);
+    this.#watchers = Object.entries(watchers).map(
+      ([invariant, create]) => [invariant, create(world)] as const,
+    );
+    this.#watching = this.#watchers.flatMap(([invariant, { afterEvent }]) =>
+      afterEvent === undefined ? [] : [[invariant, afterEvent] as const],
+    );
     world.kube.storage.subscribe((change) => this.#onChange(change));
     world.kernel.afterEachEvent(() => this.#afterEvent());
   }
@@ -44,20 +57,19 @@ export class Invariants {
 
   #onChange(change: Change): void {
     const world = this.#world;
-    if (change.kind.type.kind === "Secret") {
+    const { kind } = change.kind.type;
+    if (kind === "Secret") {
       for (const keyId of keyIdsIn(asSecret(change.object))) this.#delivered.add(keyId);
     }
     const byOperator = world.kube.actor === "operator";
     if (!byOperator) world.noteMeddling(change);
     const seen = { world, change, byOperator, delivered: this.#delivered };
+    for (const [invariant, watcher] of this.#watchers)
+      this.#report(invariant, watcher.onChange?.(seen));
     for (const [invariant, check] of Object.entries(changeChecks))
       this.#report(invariant, check(seen));
-    if (
-      change.kind.type.kind !== "Secret" &&
-      leakIn(JSON.stringify(change.object), this.#secrets())
-    ) {
-      this.#report("S13 leak", `${change.kind.type.kind} shows a secret`);
-    }
+    if (kind !== "Secret" && kind !== "Lease" && this.#leaks.finds(JSON.stringify(change.object)))
+      this.#report("S13 leak", `${kind} shows a secret`);
   }
 
   #afterEvent(): void {
@@ -66,19 +78,28 @@ export class Invariants {
     for (; this.#consoleChanges < journal.length; this.#consoleChanges += 1) {
       this.#onConsoleChange(journal[this.#consoleChanges] as ConsoleChange);
     }
-    for (; this.#calls < world.journal.calls.length; this.#calls += 1) {
-      const call = world.journal.calls[this.#calls];
-      if (call !== undefined) this.#report("S8 fence", unfenced(world, call));
+    const { calls } = world.journal;
+    for (; this.#calls < calls.length; this.#calls += 1) {
+      this.#onCall(calls[this.#calls] as CallRecord);
     }
     for (; this.#logs < world.logs.length; this.#logs += 1) {
-      if (!leakIn(world.logs[this.#logs] ?? "", this.#secrets())) continue;
+      if (!this.#leaks.finds(world.logs[this.#logs] ?? "")) continue;
       this.#report("S13 leak", "a log line shows a secret");
     }
+    for (const [invariant, afterEvent] of this.#watching) this.#report(invariant, afterEvent());
     this.#report("S14 origin", strayCall(world));
     this.#checkGap();
   }
 
+  #onCall(call: CallRecord): void {
+    for (const [invariant, watcher] of this.#watchers)
+      this.#report(invariant, watcher.onCall?.(call));
+  }
+
   #onConsoleChange(change: ConsoleChange): void {
+    const byOperator = this.#world.console.ownChanges.has(change);
+    for (const [invariant, watcher] of this.#watchers)
+      this.#report(invariant, watcher.onConsoleChange?.(change, byOperator));
     for (const [invariant, check] of Object.entries(consoleChecks)) {
       this.#report(invariant, check(this.#world, change));
     }
@@ -101,10 +122,6 @@ export class Invariants {
       if (isReady) this.#wereReady.add(uid);
       if (this.#wereReady.has(uid)) this.#report("S2 no gap", gapOf(world, apiKey));
     }
-  }
-
-  #secrets(): readonly string[] {
-    return [...this.#world.console.world.issuedSecrets(), DEFAULT_CREDENTIALS.password];
   }
 
   /** The same is said once. */

@@ -68,7 +68,10 @@ function allowanceOf({ crashes, faults, journal }: SimWorld): number {
 
 const LOSABLE = new Set(["issueKey", "createServiceAccount"]);
 const COSTLY = new Set(["DeleteSecret", "EditSecret", "RecreateObject", "DeleteObject"]);
+/** Whoever loses the lease with a pair in memory may not write it any more. */
+const DEPOSING = new Set(["PauseLeader", "StealLease"]);
 
 function costsKey(fault: Fault): boolean {
-  return fault.on === "world" && COSTLY.has(fault.event.kind);
+  if (fault.on === "call") return fault.fault.kind === "Pause";
+  return fault.on === "world" && (COSTLY.has(fault.event.kind) || DEPOSING.has(fault.event.kind));
 }

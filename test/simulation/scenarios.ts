@@ -29,7 +29,7 @@ function inNamespace(name: string): Tree {
   return { name, namespace: NAMESPACE };
 }
 
-function createAll(world: SimWorld, key: Tree = {}): void {
+export function createAll(world: SimWorld, key: Tree = {}): void {
   const serviceAccountRef = { name: "ci-bot" };
   world.create(clusterConnectionType, { metadata: { name: "default" }, spec: connectionSpec });
   world.create(serviceAccountType, {
@@ -52,7 +52,7 @@ function policiesOf(world: SimWorld): readonly string[] {
     .map(({ policyId }) => policyId);
 }
 
-function rotateNow(world: SimWorld, token: string): void {
+export function rotateNow(world: SimWorld, token: string): void {
   world.patch(apiKeyType, "ci", {
     metadata: { annotations: { [annotations.rotateRequestedAt]: token } },
   });

@@ -55,6 +55,7 @@ export class SimWorld {
   readonly #replicas = new Map<string, Replica>();
   #crashes = 0;
   #isMeddling = false;
+  #unleashedAt = 0;
   #hasMeddled = false;
 
   constructor({ seed, plan, flags = [], ...console }: SimOptions) {
@@ -125,9 +126,15 @@ export class SimWorld {
 
   /** Lets the world events of the plan come, counted from now. */
   unleash(): void {
+    this.#unleashedAt = this.kernel.elapsed;
     for (const fault of this.faults.plan.faults) {
       if (fault.on === "world") this.#schedule(fault);
     }
+  }
+
+  /** When the plan's world events were let loose; they count from then. */
+  get unleashedAt(): number {
+    return this.#unleashedAt;
   }
 
   /** SIGTERM, to the leader. */

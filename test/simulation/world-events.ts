@@ -1,10 +1,12 @@
 /** Carries out what somebody does to the world. */
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { objectPath } from "../../src/kube/api-path.ts";
+import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { type Tree, textAt, treeAt } from "./api-server/tree.ts";
 import type { WorldEvent } from "./faults.ts";
-import { NAMESPACE } from "./places.ts";
+import { NAMESPACE, OPERATOR_NAMESPACE } from "./places.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export function happen(world: SimWorld, event: WorldEvent): void {
@@ -26,14 +28,10 @@ export function happen(world: SimWorld, event: WorldEvent): void {
       recreate(world, event.plural);
       return;
     case "WipeStatus":
-      for (const name of namesOf(world, event.plural)) {
-        world.patch(typeOf(world, event.plural), name, { status: null }, "status");
-      }
+      patchAll(world, event.plural, { status: null }, "status");
       return;
     case "RemoveFinalizers":
-      for (const name of namesOf(world, event.plural)) {
-        world.patch(typeOf(world, event.plural), name, { metadata: { finalizers: null } });
-      }
+      patchAll(world, event.plural, { metadata: { finalizers: null } });
       return;
     case "RevokeTokens":
       world.console.world.revokeTokens();
@@ -47,10 +45,35 @@ export function happen(world: SimWorld, event: WorldEvent): void {
     case "Stop":
       world.stopOperator();
       return;
+    case "PauseLeader":
+      world.process?.pauseFor(event.ms);
+      return;
+    case "StealLease":
+      writeLease(world, "PATCH", { spec: { holderIdentity: "thief", leaseDurationSeconds: 15 } });
+      return;
+    case "DeleteLease":
+      writeLease(world, "DELETE");
+      return;
     case "Compact":
       world.kube.storage.compact();
       return;
   }
+}
+
+function patchAll(world: SimWorld, plural: string, patch: Tree, subresource?: string): void {
+  const type = typeOf(world, plural);
+  for (const name of namesOf(world, plural)) world.patch(type, name, patch, subresource);
+}
+
+/** As somebody who heeds no rules. */
+function writeLease(world: SimWorld, method: "PATCH" | "DELETE", body?: Tree): void {
+  const path = objectPath(leaseType, { namespace: OPERATOR_NAMESPACE, name: "iam-operator" });
+  world.kube.handle({
+    method,
+    url: `https://kube${path}`,
+    headers: { "content-type": "application/merge-patch+json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
 }
 
 const EDITS: Readonly<Record<(WorldEvent & { kind: "EditSecret" })["how"], Tree>> = {
