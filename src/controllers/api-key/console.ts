@@ -1,4 +1,5 @@
 /** Calls to the console about keys that exist: trying them, explaining lost answers, ending them. */
+import type { IamClient } from "../../iam/client.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
 import { withoutAttempt } from "./issue.ts";
@@ -101,19 +102,15 @@ export async function closeAttempt(
 /** Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. */
 export async function endKey(
   seen: Observed,
-  { kind, keyId }: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
+  action: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
   around: Surroundings,
 ): Promise<Observed> {
   const { account, client } = readyAccount(seen, around);
-  const call = kind === "DisableKey" ? client.extra.disableKey : client.extra.deleteKey;
-  const gone = await call?.(account.saId, keyId).then(
-    () => false,
-    (error: unknown) => {
-      if (isIamError(error, "NotFound")) return true;
-      throw error;
-    },
-  );
-  const state = kind === "DisableKey" && gone !== true ? "Disabled" : "Deleted";
+  const { keyId } = action;
+  const state = await callToEnd(action, client.extra, account.saId).catch((error: unknown) => {
+    if (isIamError(error, "NotFound")) return "Deleted" as const;
+    throw error;
+  });
   tell(
     seen,
     around,
@@ -122,6 +119,28 @@ export async function endKey(
     `Key ${keyId} is ${state.toLowerCase()} at the console.`,
   );
   return { ...seen, state: { ...seen.state, superseded: ended(seen, keyId, state, around) } };
+}
+
+/** Answers that say no to disabling a key for good; the key may be disabled already. */
+const NEVER_DISABLED = new Set(["AlreadyExists", "InvalidArgument", "FailedPrecondition"]);
+
+/** A key that the console will not disable is deleted at once, which would be the next step anyway. */
+async function callToEnd(
+  { kind, keyId }: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
+  { disableKey, deleteKey }: IamClient["extra"],
+  saId: string,
+): Promise<"Disabled" | "Deleted"> {
+  if (kind === "DisableKey") {
+    try {
+      await disableKey?.(saId, keyId);
+      return "Disabled";
+    } catch (error) {
+      const isRefused = isIamError(error) && NEVER_DISABLED.has(error.code);
+      if (!isRefused || deleteKey === undefined) throw error;
+    }
+  }
+  await deleteKey?.(saId, keyId);
+  return "Deleted";
 }
 
 /** The current key joins the superseded ones when the whole ApiKey goes. */

@@ -95,17 +95,21 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
 /** Brings the object as far as it can get, then says in its status how far that is. */
 async function keep(first: Observed, around: Surroundings): Promise<Result> {
   let seen = first;
+  let retiring = false;
   try {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = plan(seen, momentOf(around), around.timing);
       if (action.kind === "Rest") return await report(seen, action, around);
       // At a shutdown nothing new is begun, but what exists in memory only is written.
       if (action.kind !== "StagePair") around.signal.throwIfAborted();
+      retiring = action.kind === "DisableKey" || action.kind === "DeleteKey";
       seen = await apply(action, seen, around);
     }
     throw new Error("the plan for an ApiKey goes in circles");
   } catch (error) {
-    throw await reportFailure(seen, error, around);
+    const cause = await reportFailure(seen, error, around);
+    // A console that refuses to end an old key must not keep the one in use from being looked after.
+    return retryWhereTerminal(cause, retiring ? around.timing.secretCheckMs : undefined);
   }
 }
 
@@ -121,7 +125,8 @@ async function letGo(first: Observed, around: Surroundings): Promise<Result> {
     }
     throw new Error("the plan for a deleted ApiKey goes in circles");
   } catch (error) {
-    return retryDeletion(await reportFailure(seen, error, around));
+    // Nor must it hold a deleted object for longer than one that is silent.
+    return retryWhereTerminal(await reportFailure(seen, error, around), DELETION_RETRY_MS);
   }
 }
 
@@ -135,9 +140,10 @@ function applyDeletion(
     : apply(action, seen, around);
 }
 
-/** A console that refuses must not hold the object for longer than one that is silent. */
-function retryDeletion(cause: unknown): Result {
-  if (errorPolicy(cause).kind === "Terminal") return { requeueAfterMs: DELETION_RETRY_MS };
+/** What the queue would not try again is tried again after so long, where that is given. */
+function retryWhereTerminal(cause: unknown, requeueAfterMs: number | undefined): Result {
+  if (requeueAfterMs !== undefined && errorPolicy(cause).kind === "Terminal")
+    return { requeueAfterMs };
   throw cause;
 }
 

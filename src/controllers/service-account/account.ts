@@ -82,6 +82,6 @@ export function leftBehind({ saId, tpn, liveKeyIds }: Account): string {
       ? "its keys could not be listed"
       : liveKeyIds.length === 0
         ? "no keys"
-        : `keys still alive: ${liveKeyIds.slice(0, 10).join(", ")}${liveKeyIds.length > 10 ? ` and ${liveKeyIds.length - 10} more` : ""}`;
+        : `keys when last listed: ${liveKeyIds.slice(0, 10).join(", ")}${liveKeyIds.length > 10 ? ` and ${liveKeyIds.length - 10} more` : ""}`;
   return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
 }

@@ -39,7 +39,7 @@ test("a tpn that names another account is not believed", () => {
 });
 
 test.each([
-  { keys: ["sak_1", "sak_2"], text: "keys still alive: sak_1, sak_2" },
+  { keys: ["sak_1", "sak_2"], text: "keys when last listed: sak_1, sak_2" },
   { keys: [], text: "no keys" },
   { keys: undefined, text: "its keys could not be listed" },
 ])("the last words about an account say: $text", ({ keys, text }) => {

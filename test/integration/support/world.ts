@@ -31,7 +31,7 @@ import { createMetrics, type Metrics } from "../../../src/observability/metrics.
 import { startTracing } from "../../../src/observability/tracing.ts";
 import { createOperator, type Operator } from "../../../src/operator.ts";
 import { systemRandom } from "../../../src/util/random.ts";
-import { systemClock } from "../../../src/util/time.ts";
+import { type Clock, systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../iam-server/server.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
@@ -74,6 +74,8 @@ export interface WorldOptions {
   readonly extraCalls?: boolean;
   readonly timing?: Partial<Timing>;
   readonly config?: Partial<Config>;
+  /** What the operator takes for the time. */
+  readonly clock?: Clock;
   /** Neither a connection nor an operator yet. */
   readonly bare?: boolean;
 }
@@ -203,7 +205,7 @@ export class World {
       config: { ...this.#config(), ...this.#options.config },
       metrics,
       tracer: tracing.tracer,
-      clock: systemClock,
+      clock: this.#options.clock ?? systemClock,
       random: systemRandom,
       log,
       kube: {
