@@ -88,6 +88,16 @@ const flags = {
     fallback: ":8080",
     help: "Where /metrics is served; 0 switches it off.",
   },
+  "metrics-secure": {
+    schema: toggle,
+    fallback: "false",
+    help: "Whether /metrics is served over HTTPS, and only to those with the right to get it.",
+  },
+  "metrics-certificate": {
+    schema: z.string(),
+    fallback: "",
+    help: "With --metrics-secure: folder with tls.crt and tls.key, read again as they change. Empty: a self-signed one.",
+  },
   "probe-address": {
     schema: address,
     fallback: ":8081",
@@ -206,6 +216,11 @@ function podServerOf(environment: Environment): Config["podServer"] {
   return host === undefined || port === undefined ? undefined : { host, port };
 }
 
+/** Flags that may stand without a value. */
+const toggles: readonly string[] = Object.entries(flags)
+  .filter(([, { schema }]) => schema === toggle)
+  .map(([name]) => `--${name}`);
+
 function readArguments(
   args: readonly string[],
 ): Readonly<Record<string, string | boolean | undefined>> {
@@ -215,8 +230,8 @@ function readArguments(
   try {
     return parseArgs({
       args: args.map((arg, index) =>
-        arg === "--leader-elect" && !/^(true|false)$/.test(args[index + 1] ?? "")
-          ? "--leader-elect=true"
+        toggles.includes(arg) && !/^(true|false)$/.test(args[index + 1] ?? "")
+          ? `${arg}=true`
           : arg,
       ),
       options: { ...options, help: { type: "boolean", short: "h" }, version: { type: "boolean" } },

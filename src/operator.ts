@@ -58,14 +58,15 @@ export interface Operator {
   run(signal: AbortSignal): Promise<LeadershipEnd>;
 }
 
+export const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
+
 /** Passes that end nowhere for this long while work waits mean that the process hangs. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 
 export function createOperator(options: OperatorOptions): Operator {
   const { config, clock, random, log, kube, metrics, tracer = noTracer } = options;
-  const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
   const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
-  const election = createElection(options, userAgent);
+  const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
   const views = createViews({
@@ -189,10 +190,15 @@ function watchesCluster({ clusterConnections, namespaces }: Config): boolean {
   return clusterConnections === "auto" ? namespaces.length === 0 : clusterConnections === "true";
 }
 
-function createElection(
-  { config, clock, random, log, kube, metrics, leaseTimings }: OperatorOptions,
-  userAgent: string,
-): LeaderElection {
+function createElection({
+  config,
+  clock,
+  random,
+  log,
+  kube,
+  metrics,
+  leaseTimings,
+}: OperatorOptions): LeaderElection {
   const onStatus = (leading: boolean) =>
     metrics.leaderStatus.set({ name: "iam-operator" }, leading ? 1 : 0);
   if (!config.leaderElect) return noElection(onStatus);

@@ -3,23 +3,21 @@ import { collectDefaultMetrics, type Registry } from "prom-client";
 import type { Config } from "./config.ts";
 import { loadKubeEndpoint } from "./kube/config.ts";
 import { createKubeTransport } from "./kube/transport.ts";
-import { metricsPages, probePages, serve } from "./observability/http-server.ts";
 import { createLogger } from "./observability/logger.ts";
-import { createMetrics, type Metrics } from "./observability/metrics.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { createMetrics } from "./observability/metrics.ts";
+import type { Tracing } from "./observability/tracing.ts";
+import { createOperator, userAgent } from "./operator.ts";
+import { startServers } from "./servers.ts";
 import type { Log } from "./util/log.ts";
 import { systemRandom } from "./util/random.ts";
 import { systemClock } from "./util/time.ts";
+import { noTracer } from "./util/trace.ts";
 import { version } from "./version.ts";
 
 /** Runs until SIGTERM or SIGINT, or until the lease is lost; answers the exit code. */
 export async function runProcess(config: Config, registry: Registry): Promise<number> {
   const clock = systemClock;
-  const { log, flush } = createLogger({
-    level: config.logLevel,
-    format: config.logFormat,
-    clock,
-  });
+  const { log, flush } = createLogger({ level: config.logLevel, format: config.logFormat, clock });
   const stopping = stopOnSignals();
   dieLoudly((error) => {
     log.error({ err: error }, "unexpected failure; exiting");
@@ -42,13 +40,14 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
   const operator = createOperator({
     config,
     metrics,
-    ...(tracing && { tracer: tracing.tracer }),
+    tracer: tracing.tracer,
     clock,
     random: systemRandom,
     log,
     kube: { baseUrl: endpoint.server, ...transport },
   });
-  const servers = await startServers(config, metrics, operator);
+  const api = { baseUrl: endpoint.server, send: transport.send, clock, userAgent };
+  const servers = await startServers({ config, metrics, operator, api, clock, log });
   try {
     const end = await operator.run(stopping);
     log.info({ end }, "stopped");
@@ -56,37 +55,16 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
   } finally {
     await Promise.all([
       transport.close(),
-      tracing?.close(),
+      tracing.close(),
       ...servers.map((server) => server.close()),
     ]);
     flush();
   }
 }
 
-function startServers(
-  { metricsAddress, probeAddress }: Config,
-  metrics: Metrics,
-  operator: Operator,
-) {
-  const clock = systemClock;
-  const pages = {
-    metrics: metricsPages(() => metrics.render(), metrics.registry.contentType),
-    probes: probePages({
-      live: { passes: () => operator.notAlive() },
-      ready: { caches: () => operator.notReady() },
-    }),
-  };
-  return Promise.all([
-    ...(metricsAddress === undefined
-      ? []
-      : [serve({ ...metricsAddress, pages: pages.metrics, clock })]),
-    ...(probeAddress === undefined ? [] : [serve({ ...probeAddress, pages: pages.probes, clock })]),
-  ]);
-}
-
 /** OpenTelemetry is loaded only where it is asked for. */
-async function startTracing({ traces, instance }: Config, log: Log) {
-  if (traces === undefined) return undefined;
+async function startTracing({ traces, instance }: Config, log: Log): Promise<Tracing> {
+  if (traces === undefined) return { tracer: noTracer, close: async () => undefined };
   const tracing = await import("./observability/tracing.ts");
   return tracing.startTracing({ ...traces, version, instance, log });
 }

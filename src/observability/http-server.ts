@@ -1,5 +1,6 @@
 /** Small HTTP servers for scrapes and probes. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Clock, SECOND } from "../util/time.ts";
 
@@ -15,6 +16,8 @@ export type Pages = Readonly<Record<string, () => Promise<Page> | Page>>;
 export interface HttpServer {
   /** As bound, also where port 0 was asked for. */
   readonly port: number;
+  /** For connections from now on; only where there was one from the start. */
+  setCertificate(certificate: { readonly cert: string; readonly key: string }): void;
   close(): Promise<void>;
 }
 
@@ -24,20 +27,16 @@ export interface ServeOptions {
   readonly port: number;
   readonly pages: Pages;
   readonly clock: Clock;
+  /** PEM. With it the server speaks HTTPS. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
+  /** Answers what to show in place of a page to whoever may not see it. Everybody may by default. */
+  readonly guard?: (authorization: string | undefined) => Promise<Page | undefined>;
 }
 
 /** Resolves when the server listens; rejects where it cannot. */
-export async function serve({ host, port, pages, clock }: ServeOptions): Promise<HttpServer> {
-  const server = createServer(
-    {
-      maxHeaderSize: 8_192,
-      headersTimeout: 5 * SECOND,
-      requestTimeout: 10 * SECOND,
-      keepAliveTimeout: 30 * SECOND,
-      connectionsCheckingInterval: 5 * SECOND,
-    },
-    (request, response) => void answer(pages, request, response),
-  );
+export async function serve(options: ServeOptions): Promise<HttpServer> {
+  const { host, port, clock } = options;
+  const server = create(options);
   server.maxConnections = 64;
   server.setTimeout(60 * SECOND);
   await new Promise<void>((resolve, reject) => {
@@ -45,7 +44,27 @@ export async function serve({ host, port, pages, clock }: ServeOptions): Promise
     server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
   });
   server.removeAllListeners("error").on("error", () => undefined);
-  return { port: (server.address() as AddressInfo).port, close: () => close(server, clock) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    setCertificate: (certificate) => (server as SecureServer).setSecureContext(certificate),
+    close: () => close(server, clock),
+  };
+}
+
+function create(options: ServeOptions): Server | SecureServer {
+  const limits = {
+    maxHeaderSize: 8_192,
+    headersTimeout: 5 * SECOND,
+    requestTimeout: 10 * SECOND,
+    keepAliveTimeout: 30 * SECOND,
+    connectionsCheckingInterval: 5 * SECOND,
+  };
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    void answer(options, request, response);
+  const { certificate } = options;
+  return certificate === undefined
+    ? createServer(limits, listener)
+    : createSecureServer({ ...limits, ...certificate, handshakeTimeout: 5 * SECOND }, listener);
 }
 
 /** `/metrics` out of `render`; scrapes that come together share one rendering, as it holds up the event loop. */
@@ -79,13 +98,13 @@ function checkPage(checks: Checks): Page {
 }
 
 async function answer(
-  pages: Pages,
+  options: ServeOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   // A body is of no interest to anybody here.
   request.resume();
-  const { status, contentType, text } = await pageFor(pages, request);
+  const { status, contentType, text } = await pageFor(options, request);
   response.writeHead(status, {
     "content-type": contentType,
     "content-length": Buffer.byteLength(text),
@@ -94,8 +113,13 @@ async function answer(
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
-async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Promise<Page> {
+async function pageFor(
+  { pages, guard }: ServeOptions,
+  { method, url = "/", headers }: IncomingMessage,
+): Promise<Page> {
   if (method !== "GET" && method !== "HEAD") return plain(405, "method not allowed");
+  const refusal = await guard?.(headers.authorization);
+  if (refusal !== undefined) return refusal;
   const path = url.split("?", 1)[0] ?? "/";
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (page === undefined) return plain(404, "not found");
@@ -106,12 +130,12 @@ async function pageFor(pages: Pages, { method, url = "/" }: IncomingMessage): Pr
   }
 }
 
-function plain(status: number, text: string): Page {
+export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
 /** What is being answered may end; idle connections are closed at once. */
-function close(server: Server, clock: Clock): Promise<void> {
+function close(server: Server | SecureServer, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.setTimer(SECOND, () => server.closeAllConnections());
     server.close(() => {

@@ -28,6 +28,8 @@ test("the defaults are those that are documented", () => {
     concurrency: 16,
     secretCheckInterval: 300_000,
     metricsAddress: { port: 8080 },
+    metricsSecure: false,
+    metricsCertificate: "",
     probeAddress: { port: 8081 },
     shutdownGrace: 25_000,
     logLevel: "info",
@@ -86,6 +88,7 @@ describe("values", () => {
   test.each<[string, readonly string[], Partial<Config>]>([
     ["namespaces are separated by commas", ["--namespaces", " a, b,,"], { namespaces: ["a", "b"] }],
     ["a toggle alone is true", ["--leader-elect"], { leaderElect: true }],
+    ["another toggle alone", ["--metrics-secure"], { metricsSecure: true }],
     ["a toggle with a value after =", ["--leader-elect=false"], { leaderElect: false }],
     [
       "a toggle with a value after a space",

@@ -59,11 +59,11 @@ test("a trace leads from the pass over an object to its calls, with the console'
   // Answers in the console's envelope name their request.
   const listings = spans.filter(({ name }) => name === "console searchActions");
   expect(listings.length).toBeGreaterThan(0);
-  for (const { fields } of listings) expect(fields["requestId"]).toMatch(/^[0-9a-f-]{36}$/);
+  for (const { fields } of listings) expect(fields.requestId).toMatch(/^[0-9a-f-]{36}$/);
 
   const calls = spans.filter(({ name }) => name.startsWith("console "));
   const seen = place.iam.requests.all.map(({ operation }) => operation);
-  expect(calls.map(({ fields }) => fields["operation"]).toSorted()).toEqual(seen.toSorted());
+  expect(calls.map(({ fields }) => fields.operation).toSorted()).toEqual(seen.toSorted());
   expect(calls.filter((call) => !parentOf(call)?.name.startsWith("reconcile "))).toEqual([]);
 
   expect(findLeaks({ traces: receiver.text(), ...place.outputs() }, place.secrets())).toEqual([]);

@@ -1,0 +1,61 @@
+/** A serving certificate in files that somebody else renews. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecureContext } from "node:tls";
+import type { Log } from "../util/log.ts";
+import { type Clock, SECOND } from "../util/time.ts";
+import type { Certificate } from "./self-signed.ts";
+
+const LOOK_EVERY_MS = 30 * SECOND;
+
+/** `tls.crt` and `tls.key` of the folder. Throws where they are missing or no pair. */
+export async function readCertificate(folder: string): Promise<Certificate> {
+  const [cert, key] = await Promise.all(
+    ["tls.crt", "tls.key"].map((name) => readFile(join(folder, name), "utf8")),
+  );
+  const pair = { cert: cert ?? "", key: key ?? "" };
+  createSecureContext(pair);
+  return pair;
+}
+
+export interface FollowOptions {
+  readonly folder: string;
+  readonly known: Certificate;
+  readonly onChange: (certificate: Certificate) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Reads the files again every half minute; what is no pair, such as half of a renewal, is passed over. Answers the
+ * way to stop.
+ */
+export function followCertificate({
+  folder,
+  known,
+  onChange,
+  clock,
+  log,
+}: FollowOptions): () => void {
+  let current = known;
+  let cancel: () => void = () => undefined;
+  const look = async () => {
+    try {
+      const read = await readCertificate(folder);
+      if (read.cert !== current.cert || read.key !== current.key) {
+        current = read;
+        onChange(read);
+        log.info({}, "the metrics have a new certificate");
+      }
+    } catch (error) {
+      const err = error instanceof Error ? error : new Error("unknown");
+      log.warn({ err }, "the certificate of the metrics cannot be read; the last one is kept");
+    }
+    wait();
+  };
+  const wait = () => {
+    cancel = clock.setTimer(LOOK_EVERY_MS, () => void look());
+  };
+  wait();
+  return () => cancel();
+}
