@@ -22,88 +22,114 @@ export interface Relations {
 }
 
 export function createRelations(stores: Stores, sessions: Sessions): Relations {
-  const { serviceAccounts, apiKeys, policyBindings, resourceQuotaExports, namespaces } = stores;
-  const accountsUsing = (connection: string) =>
-    serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
-  const keysOfAccounts = (accounts: readonly ObjectKey[]) =>
-    accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
-
-  const exportsWith = (keys: readonly ObjectKey[]) =>
-    keys.flatMap((key) => resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf));
-
-  /** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */
-  const onConnection = (
-    toKeys: (connection: string) => readonly ObjectKey[],
-  ): readonly Relation[] => [
-    {
-      store: serviceAccounts,
-      subscribe: (wake) =>
-        sessions.onChange((connection) => {
-          for (const key of toKeys(connection)) wake(key);
-        }),
-    },
-    ...[
-      { store: stores.clusterConnections as Store, kind: "ClusterConnection" },
-      { store: stores.connections as Store, kind: "Connection" },
-    ].map(({ store, kind }) =>
-      relation(store, (change) =>
-        change.old?.metadata.generation === change.new?.metadata.generation
-          ? []
-          : toKeys(connectionKey({ kind, name: change.key.name }, change.key.namespace)),
-      ),
-    ),
+  const { serviceAccounts, apiKeys, resourceQuotaExports } = stores;
+  const find = finder(stores);
+  const onAccess = (store: Store, usersOf: UsersOf) => [
+    ...onConnection(stores, sessions, usersOf),
+    onLabels(stores, store),
   ];
-  /** The labels of a namespace decide about grants. */
-  const onLabels = (store: Store): Relation =>
-    relation(namespaces, (change) =>
-      isDeepStrictEqual(change.old?.metadata.labels, change.new?.metadata.labels)
-        ? []
-        : store
-            .list()
-            .filter(({ metadata }) => metadata.namespace === change.key.name)
-            .map(keyOf),
-    );
-
   return {
     clusterConnections: connectionRelations("ClusterConnection", stores, sessions),
     connections: connectionRelations("Connection", stores, sessions),
     serviceAccounts: [
-      ...onConnection(accountsUsing),
-      onLabels(serviceAccounts),
-      // What still uses an account holds its deletion; a key in use belongs into its list.
-      relation(apiKeys, accountOfEndedOrNewKey),
-      relation(policyBindings, whenGone(accountKey)),
-      // Those who wait for the claim of another.
-      relation(serviceAccounts, (change) =>
-        change.new === undefined && change.old !== undefined
-          ? saIdIndex(change.old).flatMap((value) =>
-              serviceAccounts.byIndex(indexes.saId, value).map(keyOf),
-            )
-          : [],
-      ),
+      ...onAccess(serviceAccounts, find.accountsUsing),
+      ...serviceAccountRelations(stores),
     ],
-    accountBindings: [...onConnection(accountsUsing), onLabels(serviceAccounts)],
+    accountBindings: onAccess(serviceAccounts, find.accountsUsing),
     apiKeys: [
-      ...onConnection((connection) => keysOfAccounts(accountsUsing(connection))),
-      onLabels(apiKeys),
-      relation(serviceAccounts, (change) =>
-        mattersToKeys(change) ? keysOfAccounts([change.key]) : unlistedKeys(change, apiKeys),
-      ),
+      ...onAccess(apiKeys, (connection) => find.keysOf(find.accountsUsing(connection))),
+      ...apiKeyRelations(stores, find),
     ],
     resourceQuotaExports: [
-      ...onConnection((connection) =>
-        resourceQuotaExports.byIndex(indexes.connection, connection).map(keyOf),
-      ),
-      onLabels(resourceQuotaExports),
-      relation(apiKeys, ({ key, old, new: now }) =>
-        old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : exportsWith([key]),
-      ),
-      // What a key may list changes with what is bound to its account.
-      relation(serviceAccounts, ({ key, old, new: now }) =>
-        isDeepStrictEqual(rights(old), rights(now)) ? [] : exportsWith(keysOfAccounts([key])),
-      ),
+      ...onAccess(resourceQuotaExports, find.exportsUsing),
+      ...quotaExportRelations(stores, find),
     ],
   };
+}
+
+/** The objects that use a connection, which is given by its `connectionKey`. */
+type UsersOf = (connection: string) => readonly ObjectKey[];
+
+type Finder = ReturnType<typeof finder>;
+
+function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Stores) {
+  const accountsUsing: UsersOf = (connection) =>
+    serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
+  const exportsUsing: UsersOf = (connection) =>
+    resourceQuotaExports.byIndex(indexes.connection, connection).map(keyOf);
+  const keysOf = (accounts: readonly ObjectKey[]) =>
+    accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
+  const exportsWith = (keys: readonly ObjectKey[]) =>
+    keys.flatMap((key) => resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf));
+  return { accountsUsing, exportsUsing, keysOf, exportsWith };
+}
+
+/** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */
+function onConnection(stores: Stores, sessions: Sessions, usersOf: UsersOf): readonly Relation[] {
+  const onSpec = (kind: "ClusterConnection" | "Connection", store: Store) =>
+    relation(store, ({ key, old, new: now }) =>
+      old?.metadata.generation === now?.metadata.generation
+        ? []
+        : usersOf(connectionKey({ kind, name: key.name }, key.namespace)),
+    );
+  return [
+    {
+      store: stores.serviceAccounts,
+      subscribe: (wake) =>
+        sessions.onChange((connection) => {
+          for (const key of usersOf(connection)) wake(key);
+        }),
+    },
+    onSpec("ClusterConnection", stores.clusterConnections),
+    onSpec("Connection", stores.connections),
+  ];
+}
+
+/** The labels of a namespace decide about grants. */
+function onLabels({ namespaces }: Stores, store: Store): Relation {
+  return relation(namespaces, ({ key, old, new: now }) =>
+    isDeepStrictEqual(old?.metadata.labels, now?.metadata.labels)
+      ? []
+      : store
+          .list()
+          .filter(({ metadata }) => metadata.namespace === key.name)
+          .map(keyOf),
+  );
+}
+
+function serviceAccountRelations(stores: Stores): readonly Relation[] {
+  const { serviceAccounts, apiKeys, policyBindings } = stores;
+  return [
+    // What still uses an account holds its deletion; a key in use belongs into its list.
+    relation(apiKeys, accountOfEndedOrNewKey),
+    relation(policyBindings, whenGone(accountKey)),
+    // Those who wait for the claim of another.
+    relation(serviceAccounts, ({ old, new: now }) =>
+      now === undefined && old !== undefined
+        ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
+        : [],
+    ),
+  ];
+}
+
+function apiKeyRelations({ serviceAccounts, apiKeys }: Stores, find: Finder): readonly Relation[] {
+  return [
+    relation(serviceAccounts, (change) =>
+      mattersToKeys(change) ? find.keysOf([change.key]) : unlistedKeys(change, apiKeys),
+    ),
+  ];
+}
+
+function quotaExportRelations(stores: Stores, find: Finder): readonly Relation[] {
+  return [
+    relation(stores.apiKeys, ({ key, old, new: now }) =>
+      old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : find.exportsWith([key]),
+    ),
+    // What a key may list changes with what is bound to its account.
+    relation(stores.serviceAccounts, ({ key, old, new: now }) =>
+      isDeepStrictEqual(rights(old), rights(now)) ? [] : find.exportsWith(find.keysOf([key])),
+    ),
+  ];
 }
 
 /** A connection counts its users, and its deletion waits for them. */
