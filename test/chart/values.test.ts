@@ -45,6 +45,8 @@ describe("accepts", () => {
     ["memory as a number", "resources.limits.memory=268435456"],
     ["no spread", "topologySpreadConstraints=null"],
     ["user roles as a word", "userRoles.create=false"],
+    ["metrics for those who may read them", "metrics.secure.enabled=true"],
+    ["a receiver of traces", "tracing.endpoint=http://collector:4318,tracing.ratio=0.5"],
   ])("%s", async (_, set) => {
     await expect(renderChart(helm, { args: [`--set=${set}`] })).resolves.toContain("Deployment");
   });
@@ -70,6 +72,13 @@ describe("refuses", () => {
     ["a log level", "log.level=trace", "at '/log/level': value must be one of"],
     ["a duration without unit", "secretCheckInterval=30", "at '/secretCheckInterval'"],
     ["a stop longer than the Pod's grace", "shutdownGrace=40s", "must be more than shutdownGrace"],
+    ["a receiver without http", "tracing.endpoint=collector:4318", "at '/tracing/endpoint'"],
+    ["more than all traces", "tracing.ratio=2", "at '/tracing/ratio'"],
+    [
+      "a reader without a namespace",
+      "metrics.secure.readers[0].name=prometheus",
+      "/metrics/secure/readers/0",
+    ],
     ["a pull policy", "image.pullPolicy=Sometimes", "at '/image/pullPolicy'"],
     ["a short digest", "image.digest=sha256:abc", "at '/image/digest'"],
     ["a tag in the repository", "image.repository=a@sha256:b", "at '/image/repository'"],

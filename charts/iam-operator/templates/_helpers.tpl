@@ -106,6 +106,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s-metrics" (include "iam-operator.fullname" .) }}
 {{- end }}
 
+{{/* Non-empty where metrics are for those only who may read them. */}}
+{{- define "iam-operator.secureMetrics" -}}
+{{- if and .Values.metrics.enabled .Values.metrics.secure.enabled }}true{{ end }}
+{{- end }}
+
+{{/* The Secret with the certificate of the metrics, if there is one. */}}
+{{- define "iam-operator.metricsCertificate" -}}
+{{- if include "iam-operator.secureMetrics" . }}{{ .Values.metrics.secure.certificateSecret }}{{ end }}
+{{- end }}
+
+{{/* The port of a URL, also where it does not say. */}}
+{{- define "iam-operator.portOf" -}}
+{{- $url := urlParse . }}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) }}
+{{- end }}
+
 {{/* What no schema can say. */}}
 {{- define "iam-operator.validate" -}}
 {{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
