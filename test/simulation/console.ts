@@ -4,6 +4,7 @@ import type { HttpRequest } from "../../src/util/http.ts";
 import type { Instant } from "../../src/util/time.ts";
 import { WorldClock } from "../iam-server/clock.ts";
 import { decide, type Site } from "../iam-server/decide.ts";
+import type { ExtraCalls } from "../iam-server/operations.ts";
 import { Router } from "../iam-server/router.ts";
 import { seed } from "../iam-server/seed.ts";
 import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
@@ -17,6 +18,8 @@ export interface ConsoleOptions {
   readonly settings?: Partial<WorldSettings>;
   /** How long a new key answers 401. */
   readonly keyPropagationMs?: number;
+  /** Calls beyond the documented ones. */
+  readonly extraCalls?: ExtraCalls;
 }
 
 export interface ConsoleAnswer {
@@ -32,10 +35,11 @@ export class Console {
   /** What calls have changed; everything else was somebody at the console. */
   readonly ownChanges = new Set<Change>();
   readonly #site: Site;
-  readonly #router = new Router();
+  readonly #router: Router;
   #requests = 0;
 
-  constructor({ now, random, shapes, settings, keyPropagationMs = 0 }: ConsoleOptions) {
+  constructor({ now, random, shapes, settings, keyPropagationMs = 0, extraCalls }: ConsoleOptions) {
+    this.#router = new Router(extraCalls);
     const randomBytes = (size: number) =>
       Buffer.from(Array.from({ length: size }, () => random.below(256)));
     this.world = new World(new WorldClock({ now }), settings, randomBytes);

@@ -114,6 +114,10 @@ export class FaultPlan {
     this.#hasCeased = true;
   }
 
+  get allStruck(): boolean {
+    return this.struck.size === this.plan.faults.length;
+  }
+
   strike(call: FaultedCall): CallFault | undefined {
     if (this.#hasCeased) return undefined;
     let found: CallFault | undefined;

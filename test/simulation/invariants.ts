@@ -115,7 +115,8 @@ export class Invariants {
     this.#checkedAt = elapsed;
     if (world.hasMeddled) return;
     for (const apiKey of apiKeysOf(world)) {
-      const { uid } = apiKey.metadata;
+      const { uid, deletionTimestamp } = apiKey.metadata;
+      if (deletionTimestamp !== undefined) continue;
       const isReady = apiKey.status?.conditions?.some(
         ({ type, status }) => type === "Ready" && status === "True",
       );

@@ -7,10 +7,11 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../src/controllers/resource-types.ts";
-import { HOUR, MINUTE } from "../../src/util/time.ts";
+import { MINUTE } from "../../src/util/time.ts";
 import type { Tree } from "./api-server/tree.ts";
+import { apiKeysOf } from "./invariants/view.ts";
 import { NAMESPACE } from "./places.ts";
-import { connectionSpec, type SimWorld } from "./sim-world.ts";
+import { type ConsoleSettings, connectionSpec, type SimWorld } from "./sim-world.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -21,39 +22,76 @@ export interface Scenario {
   readonly settleMs: number;
   /** How often an ApiKey is wanted to have been issued, where nothing goes wrong. */
   readonly epochs: number;
+  /** What the console is like. */
+  readonly world?: ConsoleSettings;
+  /** The scenario that ends in the same way. */
+  readonly endsAs?: string;
+  /** What is wrong with the wishes in the end, where not every object is to be Ready. */
+  readonly unfulfilled?: (world: SimWorld) => string | undefined;
+  /** What is wrong in the end, besides what must always be right. */
+  readonly atEnd?: (world: SimWorld) => string | undefined;
 }
 
-const ALONE = ["--leader-elect=false"];
+export const ALONE = ["--leader-elect=false"];
 
-function inNamespace(name: string): Tree {
+export function inNamespace(name: string): Tree {
   return { name, namespace: NAMESPACE };
 }
 
-export function createAll(world: SimWorld, key: Tree = {}): void {
-  const serviceAccountRef = { name: "ci-bot" };
-  world.create(clusterConnectionType, { metadata: { name: "default" }, spec: connectionSpec });
+/** What `createAll` makes otherwise than usual: parts of specs. */
+export interface Wishes {
+  readonly key?: Tree;
+  readonly account?: Tree;
+  readonly connection?: Tree;
+  readonly policyIds?: readonly string[];
+}
+
+export const ACCOUNT = "ci-bot";
+const serviceAccountRef = { name: ACCOUNT };
+
+export function createAll(world: SimWorld, { key, account, connection, policyIds }: Wishes = {}) {
+  world.create(clusterConnectionType, {
+    metadata: { name: "default" },
+    spec: { ...connectionSpec, ...connection },
+  });
   world.create(serviceAccountType, {
-    metadata: inNamespace("ci-bot"),
-    spec: { description: "ci" },
+    metadata: inNamespace(ACCOUNT),
+    spec: { description: "ci", ...account },
   });
-  world.create(policyBindingType, {
-    metadata: inNamespace("reader"),
-    spec: { serviceAccountRef, policyIds: [...policiesOf(world).slice(0, 2)] },
-  });
+  createBinding(world, "reader", policyIds ?? [READ, DEPLOY]);
+  createKey(world, "ci", key);
+}
+
+export function createBinding(world: SimWorld, name: string, policyIds: readonly string[]): void {
+  const spec = { serviceAccountRef, policyIds: [...policyIds] };
+  world.create(policyBindingType, { metadata: inNamespace(name), spec });
+}
+
+export function createKey(world: SimWorld, name: string, spec: Tree = {}): void {
   world.create(apiKeyType, {
-    metadata: inNamespace("ci"),
-    spec: { serviceAccountRef, rotation: { overlap: "5m" }, ...key },
+    metadata: inNamespace(name),
+    spec: { serviceAccountRef, rotation: { overlap: "5m" }, ...spec },
   });
 }
 
-function policiesOf(world: SimWorld): readonly string[] {
-  return [...world.console.world.policies.values()]
-    .filter(({ kind }) => kind !== "scp")
-    .map(({ policyId }) => policyId);
+/** Policies of the seeded console. */
+export const READ = "pol-read";
+export const DEPLOY = "pol-deploy";
+export const MEMBER = "pol-member";
+
+function revisionOf(world: SimWorld): number {
+  return apiKeysOf(world)[0]?.status?.current?.revision ?? 0;
 }
 
-export function rotateNow(world: SimWorld, token: string): void {
-  world.patch(apiKeyType, "ci", {
+/** The operator, everything it is to make, and the time it takes to make it. */
+export async function startWithAll(world: SimWorld, wishes: Wishes = {}): Promise<void> {
+  world.startOperator();
+  createAll(world, wishes);
+  await world.kernel.advance(MINUTE / 2);
+}
+
+export function rotateNow(world: SimWorld, token: string, name = "ci"): void {
+  world.patch(apiKeyType, name, {
     metadata: { annotations: { [annotations.rotateRequestedAt]: token } },
   });
 }
@@ -77,9 +115,7 @@ export const scenarios: readonly Scenario[] = [
     settleMs: 20 * MINUTE,
     epochs: 2,
     play: async (world) => {
-      world.startOperator();
-      createAll(world);
-      await world.kernel.advance(2 * MINUTE);
+      await startWithAll(world);
       world.unleash();
       rotateNow(world, "one");
       await world.kernel.advance(10 * MINUTE);
@@ -88,13 +124,18 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "rotation by age",
     flags: ALONE,
-    settleMs: HOUR,
+    settleMs: 20 * MINUTE,
     epochs: 2,
     play: async (world) => {
-      world.startOperator();
+      const often = { overlap: "5m", renewBefore: "23h" };
+      await startWithAll(world, { key: { expiresInDays: 1, rotation: often } });
+      await world.kernel.advance(29 * MINUTE);
       world.unleash();
-      createAll(world, { expiresInDays: 1 });
-      await world.kernel.advance(18 * HOUR);
+      // Half an hour to an hour after the first key, as its jitter has it.
+      for (let minute = 0; minute < 40 && revisionOf(world) < 2; minute += 1)
+        await world.kernel.advance(MINUTE);
+      world.patch(apiKeyType, "ci", { spec: { rotation: { renewBefore: null } } });
+      await world.kernel.advance(6 * MINUTE);
     },
   },
   {

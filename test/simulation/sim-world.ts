@@ -8,13 +8,11 @@ import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { createOperator, type Operator } from "../../src/operator.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
-import type { Shapes } from "../iam-server/shapes.ts";
-import type { WorldSettings } from "../iam-server/world.ts";
 import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
 import type { Change } from "./api-server/storage.ts";
 import { type Tree, treeAt } from "./api-server/tree.ts";
-import { Console } from "./console.ts";
+import { Console, type ConsoleOptions } from "./console.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
 import { type Fault, FaultPlan, type Plan } from "./faults.ts";
 import { Journal } from "./journal.ts";
@@ -27,12 +25,12 @@ import type { SimProcess } from "./sim-process.ts";
 import { createOpenStream } from "./watch-network.ts";
 import { happen } from "./world-events.ts";
 
-export interface SimOptions {
+/** What the console is like. */
+export type ConsoleSettings = Omit<ConsoleOptions, "now" | "random">;
+
+export interface SimOptions extends ConsoleSettings {
   readonly seed: number;
   readonly plan: Plan;
-  readonly shapes?: Partial<Shapes>;
-  readonly settings?: Partial<WorldSettings>;
-  readonly keyPropagationMs?: number;
   /** The operator's flags, such as `--leader-elect=false`. */
   readonly flags?: readonly string[];
 }
@@ -89,6 +87,13 @@ export class SimWorld {
 
   get crashes(): number {
     return this.#crashes;
+  }
+
+  /** Calls of which a server did its part, but which a fault befell. */
+  get struckCommits(): number {
+    return this.journal.calls.filter(
+      ({ fault, committedAt }) => fault !== undefined && committedAt !== undefined,
+    ).length;
   }
 
   get replicas(): ReadonlyMap<string, Replica> {
@@ -166,8 +171,13 @@ export class SimWorld {
   }
 
   /** A merge patch as a user makes it. */
-  patch(type: ResourceType, name: string, patch: Tree, subresource?: string): ApiResponse {
-    const namespace = type.namespaced ? NAMESPACE : "";
+  patch(
+    type: ResourceType,
+    name: string,
+    patch: Tree,
+    subresource?: string,
+    namespace = type.namespaced ? NAMESPACE : "",
+  ): ApiResponse {
     const path = `${objectPath(type, { namespace, name }, subresource)}?fieldManager=user`;
     return this.#call("PATCH", path, patch, "application/merge-patch+json");
   }

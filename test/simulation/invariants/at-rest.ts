@@ -1,4 +1,5 @@
 /** What must hold once faults have stopped and the world has come to rest. */
+import type { ServedKind } from "../api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
@@ -14,18 +15,20 @@ export interface End {
   readonly quietSince: number;
   /** What was stored then. */
   readonly picture: string;
+  /** What is wrong with the wishes. */
+  readonly unfulfilled: (world: SimWorld) => string | undefined;
 }
 
 export type EndCheck = (end: End) => string | undefined;
 
-const everythingIsReady: EndCheck = ({ world }) => {
+export function everythingIsReady(world: SimWorld): string | undefined {
   const waiting = world.kube.storage.all
     .filter(({ kind }) => kind.custom)
     .filter(({ object }) => !isReady(object));
   return waiting.length === 0
     ? undefined
     : waiting.map(({ kind, object }) => `${kind.type.kind} ${stateOf(object)}`).join("; ");
-};
+}
 
 function isReady(object: Tree): boolean {
   const { generation, deletionTimestamp } = treeAt(object, "metadata");
@@ -54,15 +57,23 @@ function stateOf(object: Tree): string {
 
 const everyKeyIsAccounted: EndCheck = ({ world }) => {
   const objects = apiKeysOf(world);
-  const lost = [...world.console.world.keys.values()].flatMap(({ keyId, description }) => {
-    const issuer = issuerOf(description);
-    const object = objects.find((each) => placeOf(each) === issuer?.key);
-    // What a deleted object leaves behind is told by its events.
-    if (object === undefined || world.hasMeddled) return [];
-    return isAccounted(object, keyId, issuer?.attempt ?? "") ? [] : [keyId];
-  });
+  const lost = [...world.console.world.keys.values()].flatMap(
+    ({ keyId, description, issuedAt }) => {
+      const issuer = issuerOf(description);
+      const object = objects.find(
+        (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issuedAt,
+      );
+      // What a deleted object leaves behind is told by its events.
+      if (object === undefined || world.hasMeddled) return [];
+      return isAccounted(object, keyId, issuer?.attempt ?? "") ? [] : [keyId];
+    },
+  );
   return lost.length === 0 ? undefined : `no status accounts for ${lost.join(", ")}`;
 };
+
+function createdAt({ metadata }: StoredApiKey): string {
+  return metadata.creationTimestamp ?? "";
+}
 
 function isAccounted({ status }: StoredApiKey, keyId: string, attempt: string): boolean {
   return (
@@ -84,10 +95,13 @@ const accountsAreBounded: EndCheck = ({ world, allowance }) => {
   return accounts <= 1 + allowance ? undefined : `${accounts} service accounts`;
 };
 
+/** Written again and again, with something new to say. */
+const SCHEDULED = [" leases", " resourcequotaexports/status"];
+
 const isQuiet: EndCheck = ({ world, quietSince, picture }) => {
   const noise = world.journal.calls.filter(
     ({ sentAt, mutating, operation }) =>
-      sentAt > quietSince && mutating && !operation.endsWith(" leases"),
+      sentAt > quietSince && mutating && !SCHEDULED.some((text) => operation.includes(text)),
   );
   const [first] = noise;
   const targets = new Set(noise.map(({ operation, target }) => `${operation} ${target}`));
@@ -98,11 +112,14 @@ const isQuiet: EndCheck = ({ world, quietSince, picture }) => {
     : first && `${first.operation} ${first.target} with nothing to do`;
 };
 
+/** What the operator makes, quota listings left aside: these come anew every few minutes. */
+export function isOurs({ custom, type }: ServedKind): boolean {
+  return (custom && type.kind !== "ResourceQuotaExport") || type.kind === "Secret";
+}
+
 /** Everything of ours that is stored, but for versions and for when bindings were last looked at. */
 export function pictureOf(world: SimWorld): string {
-  const objects = world.kube.storage.all.filter(
-    ({ kind }) => kind.custom || kind.type.kind === "Secret",
-  );
+  const objects = world.kube.storage.all.filter(({ kind }) => isOurs(kind));
   return JSON.stringify(
     objects.map(({ object }) => object),
     (name, value: unknown) =>
@@ -128,7 +145,7 @@ const nothingEscaped: EndCheck = ({ world }) => {
 };
 
 export const endChecks: Readonly<Record<string, EndCheck>> = {
-  "L1 wish fulfilled": everythingIsReady,
+  "L1 wish fulfilled": ({ world, unfulfilled }) => unfulfilled(world),
   "S4 issues": issuesAreBounded,
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,

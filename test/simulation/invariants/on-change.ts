@@ -1,9 +1,10 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
 import type { Condition } from "../../../src/api/conditions.ts";
+import type { Secret } from "../../../src/kube/resource-types.ts";
 import type { Change } from "../api-server/storage.ts";
 import { type Tree, treeAt } from "../api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { asApiKey, asSecret, isOurs, isTarget, pairOf, placeOf } from "./view.ts";
+import { apiKeysOf, asApiKey, asSecret, isOurs, isTarget, pairOf, placeOf } from "./view.ts";
 
 export interface ChangeSeen {
   readonly world: SimWorld;
@@ -57,11 +58,19 @@ const secretIsOurs: ChangeCheck = (seen) => {
   const secret = writtenSecret(seen);
   if (secret === undefined) return undefined;
   const { previous } = seen.change;
-  if (previous !== undefined && !isOurs(asSecret(previous)))
+  if (previous !== undefined && !isOurs(asSecret(previous)) && !isOffered(seen, secret))
     return `wrote to the foreign Secret ${placeOf(secret)}`;
   if (!isOurs(secret)) return `wrote the Secret ${placeOf(secret)} without a label of ours`;
   return secret.type === "Opaque" ? undefined : `wrote a Secret of type ${secret.type}`;
 };
+
+/** `onExisting: Adopt` gives a Secret away that is somebody's. */
+function isOffered({ world }: ChangeSeen, secret: Secret): boolean {
+  return apiKeysOf(world).some(
+    ({ metadata, spec }) =>
+      spec.secret?.onExisting === "Adopt" && placeOf({ metadata }) === placeOf(secret),
+  );
+}
 
 const secretStaysAtHome: ChangeCheck = (seen) => {
   const secret = writtenSecret(seen);

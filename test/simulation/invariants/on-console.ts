@@ -23,6 +23,7 @@ const intentIsAhead: ConsoleCheck = (world, change) => {
 
 const accountIntentIsAhead: ConsoleCheck = (world, change) => {
   if (change.kind !== "serviceAccountCreated" || world.hasMeddled) return undefined;
+  if (!world.console.ownChanges.has(change)) return undefined;
   return accountsOf(world).some(({ status }) => status?.attempt !== undefined)
     ? undefined
     : `${change.saId} was created without an announced attempt`;
@@ -44,6 +45,7 @@ const budgetHolds: ConsoleCheck = (world, change) => {
 const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
   if (change.kind !== "bindingsReplaced" || world.hasMeddled) return undefined;
   const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
+  if (account?.spec.suspendAccess) return undefined;
   const wanted = bindingsOf(world)
     .filter(({ spec, metadata }) => {
       const isOfIt = spec.serviceAccountRef.name === account?.metadata.name;

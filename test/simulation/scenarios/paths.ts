@@ -1,0 +1,104 @@
+/**
+ * Stories about ways: whichever way led to a wish, the end is the one that the wish alone would have come to; and
+ * after a wish that cannot be fulfilled, the last one that can is fulfilled again.
+ */
+import {
+  apiKeyType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import type { Tree } from "../api-server/tree.ts";
+import {
+  ACCOUNT,
+  ALONE,
+  createAll,
+  DEPLOY,
+  MEMBER,
+  READ,
+  type Scenario,
+  type Wishes,
+} from "../scenarios.ts";
+import type { SimWorld } from "../sim-world.ts";
+
+interface Way {
+  readonly name: string;
+  readonly to: Wishes;
+  readonly from?: Wishes;
+  readonly steps: readonly ((world: SimWorld) => void)[];
+}
+
+/** The wish by its way, and the wish from nothing. */
+function twoWays({ name, from, to, steps }: Way): readonly Scenario[] {
+  const common = { flags: ALONE, settleMs: 20 * MINUTE, epochs: 1 };
+  return [
+    {
+      ...common,
+      name: `${name}, at once`,
+      play: async (world) => {
+        world.startOperator();
+        world.unleash();
+        createAll(world, to);
+        await world.kernel.advance(2 * MINUTE);
+      },
+    },
+    {
+      ...common,
+      name: `${name}, by its way`,
+      endsAs: `${name}, at once`,
+      play: async (world) => {
+        world.startOperator();
+        world.unleash();
+        createAll(world, from);
+        for (const step of steps) {
+          await world.kernel.advance(15 * SECOND);
+          step(world);
+        }
+        await world.kernel.advance(2 * MINUTE);
+      },
+    },
+  ];
+}
+
+const policies =
+  (...policyIds: readonly string[]) =>
+  (world: SimWorld) =>
+    void world.patch(policyBindingType, "reader", { spec: { policyIds: [...policyIds] } });
+const account = (spec: Tree) => (world: SimWorld) =>
+  void world.patch(serviceAccountType, ACCOUNT, { spec });
+const key = (spec: Tree) => (world: SimWorld) => void world.patch(apiKeyType, "ci", { spec });
+
+export const pathScenarios: readonly Scenario[] = [
+  ...twoWays({
+    name: "policies",
+    to: { policyIds: [MEMBER] },
+    steps: [policies(READ), policies(DEPLOY, MEMBER), policies(MEMBER)],
+  }),
+  ...twoWays({
+    name: "suspended and not",
+    to: { account: { description: "last" } },
+    steps: [
+      account({ suspendAccess: true }),
+      account({ suspendAccess: false, description: "last" }),
+    ],
+  }),
+  ...twoWays({
+    name: "labels of the Secret",
+    to: { key: { secret: { labels: { team: "b" } } } },
+    steps: [
+      key({ secret: { labels: { team: "a", tier: "1" } } }),
+      key({ secret: { labels: { team: "b", tier: null } } }),
+    ],
+  }),
+  ...twoWays({
+    name: "back from what cannot be",
+    to: {},
+    steps: [
+      // No such policy; a lifetime that no grant allows; an account that was asked for under another policy.
+      policies("pol-nowhere"),
+      key({ expiresInDays: 3_000 }),
+      key({ expiresInDays: null }),
+      policies(READ, DEPLOY),
+    ],
+  }),
+];
