@@ -5,6 +5,7 @@ import type { Change as ConsoleChange } from "../iam-server/world.ts";
 import type { Change } from "./api-server/storage.ts";
 import { gapOf, strayCall } from "./invariants/always.ts";
 import { type End, endChecks } from "./invariants/at-rest.ts";
+import { Circumstances } from "./invariants/circumstances.ts";
 import { LeakSearch } from "./invariants/leak-search.ts";
 import { changeChecks } from "./invariants/on-change.ts";
 import { consoleChecks } from "./invariants/on-console.ts";
@@ -26,6 +27,7 @@ export class Invariants {
   readonly #world: SimWorld;
   readonly #watchers: readonly (readonly [invariant: string, watcher: Watcher])[];
   readonly #watching: readonly (readonly [invariant: string, after: () => string | undefined])[];
+  readonly #circumstances: Circumstances;
   readonly #leaks: LeakSearch;
   readonly #delivered = new Set<string>();
   readonly #wereReady = new Set<string>();
@@ -37,9 +39,10 @@ export class Invariants {
 
   constructor(world: SimWorld) {
     this.#world = world;
+    this.#circumstances = new Circumstances(world);
     this.#leaks = new LeakSearch(world);
     this.#watchers = Object.entries(watchers).map(
-      ([invariant, create]) => [invariant, create(world)] as const,
+      ([invariant, create]) => [invariant, create(world, this.#circumstances)] as const,
     );
     this.#watching = this.#watchers.flatMap(([invariant, { afterEvent }]) =>
       afterEvent === undefined ? [] : [[invariant, afterEvent] as const],
@@ -79,6 +82,7 @@ export class Invariants {
       this.#onConsoleChange(journal[this.#consoleChanges] as ConsoleChange);
     }
     const { calls } = world.journal;
+    this.#circumstances.afterEvent();
     for (; this.#calls < calls.length; this.#calls += 1) {
       this.#onCall(calls[this.#calls] as CallRecord);
     }
@@ -92,6 +96,7 @@ export class Invariants {
   }
 
   #onCall(call: CallRecord): void {
+    this.#circumstances.onCall(call);
     for (const [invariant, watcher] of this.#watchers)
       this.#report(invariant, watcher.onCall?.(call));
   }

@@ -14,6 +14,11 @@ export class ProcessClock implements Clock {
     this.#skew = skewMs;
   }
 
+  /** How far the wall clock is off. */
+  get skew(): number {
+    return this.#skew;
+  }
+
   now(): number {
     return this.#kernel.now + this.#skew;
   }

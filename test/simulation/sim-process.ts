@@ -14,6 +14,7 @@ export class SimProcess {
   readonly #onEnd: (why: "crashed" | "ended") => void;
   #alive = true;
   #paused = false;
+  #awakeSince: number;
   /** What came while the process was paused and has not had its turn yet. */
   #backlog: Record<Happening, (() => void)[]> | undefined;
   #order: readonly Happening[] = [];
@@ -22,12 +23,18 @@ export class SimProcess {
     this.name = name;
     this.#kernel = kernel;
     this.#onEnd = onEnd;
+    this.#awakeSince = kernel.elapsed;
     this.clock = new ProcessClock(kernel, (run) => this.deliver(run, "timer"), skewMs);
     this.random = kernel.random.fork(name);
   }
 
   get alive(): boolean {
     return this.#alive;
+  }
+
+  /** When it was started, or last continued. */
+  get awakeSince(): number {
+    return this.#awakeSince;
   }
 
   get paused(): boolean {
@@ -55,6 +62,7 @@ export class SimProcess {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    this.#awakeSince = this.#kernel.elapsed;
     this.#kernel.note(`${this.name} goes on`);
     const rest: readonly Happening[] = this.#kernel.random.chance(0.5)
       ? ["timer", "arrival"]

@@ -1,5 +1,4 @@
 /** What must hold of every change at the console. */
-import { DAY } from "../../../src/util/time.ts";
 import type { Change } from "../../iam-server/world.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { accountsOf, apiKeysOf, bindingsOf, issuerOf, placeOf } from "./view.ts";
@@ -29,19 +28,6 @@ const accountIntentIsAhead: ConsoleCheck = (world, change) => {
     : `${change.saId} was created without an announced attempt`;
 };
 
-const budgetHolds: ConsoleCheck = (world, change) => {
-  const key = issued(world, change);
-  const issuer = key && issuerOf(key.description);
-  if (key === undefined || issuer === undefined) return undefined;
-  const day = [...world.console.world.keys.values()].filter(
-    ({ description, issuedAt }) =>
-      issuerOf(description)?.key === issuer.key && issuedAt > key.issuedAt - DAY,
-  );
-  return day.length <= 4 || world.hasMeddled
-    ? undefined
-    : `${day.length} keys of ${issuer.key} in one day`;
-};
-
 const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
   if (change.kind !== "bindingsReplaced" || world.hasMeddled) return undefined;
   const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
@@ -63,7 +49,6 @@ const nothingForbiddenIsBound: ConsoleCheck = (world, change) => {
 };
 
 export const consoleChecks: Readonly<Record<string, ConsoleCheck>> = {
-  "S4 budget": budgetHolds,
   "S6 intent": intentIsAhead,
   "S6 intent (account)": accountIntentIsAhead,
   "S10 completeness": nothingWantedIsRevoked,

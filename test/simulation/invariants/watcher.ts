@@ -2,6 +2,7 @@
 import type { Change as ConsoleChange } from "../../iam-server/world.ts";
 import type { CallRecord } from "../journal.ts";
 import type { SimWorld } from "../sim-world.ts";
+import type { Circumstances } from "./circumstances.ts";
 import type { ChangeSeen } from "./on-change.ts";
 
 /** Each answers what is wrong, if anything. */
@@ -12,8 +13,8 @@ export interface Watcher {
   onConsoleChange?(change: ConsoleChange, byOperator: boolean): string | undefined;
   /** A process has sent a call. */
   onCall?(call: CallRecord): string | undefined;
-  /** After every event: must cost nothing where nothing is the matter. */
+  /** After every event: must cost next to nothing where nothing is the matter. */
   afterEvent?(): string | undefined;
 }
 
-export type CreateWatcher = (world: SimWorld) => Watcher;
+export type CreateWatcher = (world: SimWorld, circumstances: Circumstances) => Watcher;

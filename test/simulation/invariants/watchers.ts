@@ -1,7 +1,36 @@
+import { budgetWindow, caps } from "./caps.ts";
+import { earlyRotation } from "./early-rotation.ts";
 import { fence } from "./fence.ts";
+import {
+  damageIsRepaired,
+  deletionsEnd,
+  newsArrive,
+  orphansLeave,
+  renewalsAreInTime,
+} from "./in-time.ts";
+import { logins } from "./logins.ts";
+import { completeReads, releases } from "./releases.ts";
+import { retirement } from "./retirement.ts";
+import { refusedOften, retryAfter } from "./retries.ts";
+import { succession } from "./succession.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 /** Every invariant that remembers, by name. */
 export const watchers: Readonly<Record<string, CreateWatcher>> = {
+  "S3 retirement": retirement,
+  "S4 caps": caps,
+  "S4 window": budgetWindow,
   "S8 fence": fence,
+  "S11 S20 releases": releases,
+  "S11 reads": completeReads,
+  "S17 early rotation": earlyRotation,
+  "S17 L2 renewal": renewalsAreInTime,
+  "S19 logins": logins,
+  "L4 succession": succession,
+  "L5 repair": damageIsRepaired,
+  "L6 deletion": deletionsEnd,
+  "L7 orphans": orphansLeave,
+  "L8 news": newsArrive,
+  "L9 Retry-After": retryAfter,
+  "L10 refusals": refusedOften,
 };

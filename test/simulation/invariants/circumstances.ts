@@ -1,0 +1,43 @@
+/** What excuses delays: how far clocks have been off, and when something last went wrong. */
+import type { CallRecord } from "../journal.ts";
+import type { SimWorld } from "../sim-world.ts";
+
+export class Circumstances {
+  readonly #world: SimWorld;
+  #widestSkew = 0;
+  #struck = 0;
+  #crashes = 0;
+  #troubleAt = Number.NEGATIVE_INFINITY;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  /** The most that any process's wall clock has ever been off, in milliseconds. */
+  get widestSkew(): number {
+    return this.#widestSkew;
+  }
+
+  /** For how long nothing has gone wrong. */
+  get calmMs(): number {
+    return this.#world.kernel.elapsed - this.#troubleAt;
+  }
+
+  onCall({ fault }: CallRecord): void {
+    if (fault !== undefined) this.#troubleAt = this.#world.kernel.elapsed;
+  }
+
+  afterEvent(): void {
+    const { faults, crashes, replicas, kernel } = this.#world;
+    for (const { process } of replicas.values()) {
+      const skew = Math.abs(process.clock.skew);
+      if (skew > this.#widestSkew) this.#widestSkew = skew;
+      // Nothing can be expected of a process that is stopped.
+      if (process.paused) this.#troubleAt = kernel.elapsed;
+    }
+    if (faults.struck.size === this.#struck && crashes === this.#crashes) return;
+    this.#struck = faults.struck.size;
+    this.#crashes = crashes;
+    this.#troubleAt = kernel.elapsed;
+  }
+}

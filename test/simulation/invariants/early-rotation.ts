@@ -1,0 +1,34 @@
+/** [S17] Clocks that are off by minutes, or that move, start no rotation before its time. */
+import { DAY, HOUR, parseDuration, parseInstant, SECOND } from "../../../src/util/time.ts";
+import { apiKeysOf, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import type { CreateWatcher } from "./watcher.ts";
+
+const JITTER_SHARE = 0.1;
+
+export const earlyRotation: CreateWatcher = (world, circumstances) => ({
+  onConsoleChange: (change) => {
+    if (change.kind !== "keyIssued" || world.hasMeddled) return undefined;
+    const key = world.console.world.keys.get(change.keyId);
+    const issuer = issuerOf(key?.description ?? "");
+    const object = apiKeysOf(world).find((each) => placeOf(each) === issuer?.key);
+    const { attempt, current } = object?.status ?? {};
+    if (object === undefined || attempt?.reason !== "RotationDue" || current === undefined)
+      return undefined;
+    const issuedAt = parseInstant(current.issuedAt) ?? 0;
+    const lifetime = (parseInstant(current.expiresAt) ?? 0) - issuedAt;
+    const due = issuedAt + leastPeriod(object, lifetime);
+    const early = due - world.kernel.now - 2 * circumstances.widestSkew;
+    return early <= SECOND ? undefined : `rotated ${Math.round(early)} ms before it was due`;
+  },
+});
+
+/** From the issue to the earliest moment that the jitter allows. */
+function leastPeriod({ spec }: StoredApiKey, lifetime: number): number {
+  const { renewBefore, renewBeforePercentage = 33 } = spec.rotation ?? {};
+  const before =
+    renewBefore === undefined
+      ? (lifetime * renewBeforePercentage) / 100
+      : (parseDuration(renewBefore) ?? DAY);
+  const longest = lifetime - Math.min(Math.max(before, HOUR), lifetime - HOUR);
+  return Math.max(longest - JITTER_SHARE * lifetime, longest / 2);
+}

@@ -1,0 +1,67 @@
+/** [S19, L10] Logins: one at a time, a pause after three failures, none where a second factor is asked for. */
+import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import type { CallRecord } from "../journal.ts";
+import type { SimWorld } from "../sim-world.ts";
+import type { CreateWatcher } from "./watcher.ts";
+
+const TOLERATED = 3;
+
+/** What one process has tried with one set of credentials. */
+interface Tries {
+  readonly epoch: number;
+  last: CallRecord | undefined;
+  failures: number;
+  needsSecondFactor: boolean;
+}
+
+/** Holds for worlds with one connection, as those of the scenarios are. */
+export const logins: CreateWatcher = (world) => {
+  const tries = new Map<string, Tries>();
+  /** Counts changes of credentials and connections: each is a fresh start. */
+  let epoch = 0;
+  return {
+    onChange: ({ change, byOperator }) => {
+      const { kind } = change.kind.type;
+      if (!byOperator && (kind === "Secret" || kind.endsWith("Connection"))) epoch += 1;
+      return undefined;
+    },
+    onCall: (call) => {
+      if (call.operation !== "login") return undefined;
+      const known = tries.get(call.process);
+      const before =
+        known?.epoch === epoch
+          ? known
+          : { epoch, last: undefined, failures: 0, needsSecondFactor: false };
+      tries.set(call.process, before);
+      count(before, world);
+      const wrong = judge(before, call);
+      before.last = call;
+      return wrong;
+    },
+  };
+};
+
+/** Takes in how the last login ended. */
+function count(tries: Tries, world: SimWorld): void {
+  const { last } = tries;
+  if (last?.outcome === undefined) return;
+  const isSuccess = last.outcome === "200" && last.fault === undefined;
+  const user = world.console.world.users.get(DEFAULT_CREDENTIALS.username);
+  tries.needsSecondFactor = isSuccess && user?.mfaRequired === true;
+  if (REJECTIONS.has(last.outcome)) tries.failures += 1;
+  else if (isSuccess) tries.failures = 0;
+}
+
+const REJECTIONS = new Set(["401", "403", "404", "409", "422"]);
+
+function judge({ last, failures, needsSecondFactor }: Tries, call: CallRecord): string | undefined {
+  if (last === undefined) return undefined;
+  if (last.outcome === undefined) return "a login was sent while another one was under way";
+  if (needsSecondFactor) return "a login was tried again although a second factor is asked for";
+  if (failures < TOLERATED) return undefined;
+  const pause = Math.min(MINUTE * 2 ** (failures - TOLERATED), HOUR);
+  return call.sentAt - last.sentAt >= pause
+    ? undefined
+    : `a login was sent ${Math.round(call.sentAt - last.sentAt)} ms after failure ${failures} in a row`;
+}

@@ -1,0 +1,124 @@
+/** [S11, S20] What may be unbound from an account, and on whose word. */
+import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { MINUTE } from "../../../src/util/time.ts";
+import type { Change } from "../../iam-server/world.ts";
+import type { CallRecord } from "../journal.ts";
+import { accountsOf, bindingsOf } from "./view.ts";
+import type { CreateWatcher } from "./watcher.ts";
+
+/** What the stored objects allowed at some time. */
+interface Word {
+  /** Until when it held; open for the latest. */
+  until: number;
+  /** Policies that a PolicyBinding has on record and wants no longer, or that go with it. */
+  readonly released: ReadonlySet<string>;
+  /** The account is suspended, or goes and revokes. */
+  readonly everything: boolean;
+  /** `foreignPolicies: Remove` */
+  readonly foreign: boolean;
+  readonly empty: boolean;
+}
+
+type Replacement = Extract<Change, { kind: "bindingsReplaced" }>;
+
+/** A PUT that was decided on a moment ago may still arrive. */
+const MEMORY_MS = MINUTE;
+
+export const releases: CreateWatcher = (world) => {
+  const words = new Map<string, Word[]>();
+  /** Policies by account that calls of the operator have bound. */
+  const ours = new Map<string, Set<string>>();
+
+  return {
+    onChange: ({ change }) => {
+      const { kind } = change.kind.type;
+      if (kind === "ServiceAccount" || kind === "PolicyBinding") listen();
+      return undefined;
+    },
+    onConsoleChange: (change, byOperator) => {
+      if (change.kind !== "bindingsReplaced" || !byOperator) return undefined;
+      const known = ours.get(change.tpn) ?? new Set();
+      ours.set(change.tpn, known);
+      for (const id of change.after) if (!change.before.includes(id)) known.add(id);
+      return judge(change, known);
+    },
+  };
+
+  function listen(): void {
+    const { elapsed } = world.kernel;
+    const bindings = bindingsOf(world);
+    for (const account of accountsOf(world)) {
+      const { tpn } = account.status ?? {};
+      if (tpn === undefined) continue;
+      const past = words.get(tpn) ?? [];
+      const last = past.at(-1);
+      if (last !== undefined) last.until = elapsed;
+      words.set(tpn, [
+        ...past.filter(({ until }) => until >= elapsed - MEMORY_MS),
+        wordOf(account, bindings),
+      ]);
+    }
+  }
+
+  function judge({ tpn, before, after }: Replacement, known: Set<string>): string | undefined {
+    const heard = (words.get(tpn) ?? []).filter(
+      ({ until }) => until >= world.kernel.elapsed - MEMORY_MS,
+    );
+    const lost = before.filter((id) => !after.includes(id));
+    if (heard.some(({ everything }) => everything) || lost.length === 0) return undefined;
+    if (after.length === 0 && !heard.some(({ empty }) => empty))
+      return "unbound everything without a person's word";
+    const wrong = lost.find((id) =>
+      heard.every(({ released, foreign }) => !released.has(id) && !(foreign && !known.has(id))),
+    );
+    if (wrong === undefined) return undefined;
+    return known.has(wrong)
+      ? `unbound ${wrong}, which no stored PolicyBinding gives up`
+      : `unbound ${wrong}, which is somebody else's`;
+  }
+};
+
+function wordOf(account: ServiceAccount, bindings: readonly PolicyBinding[]): Word {
+  const { metadata, spec } = account;
+  const own = bindings.filter(
+    (each) =>
+      each.metadata.namespace === metadata.namespace &&
+      each.spec.serviceAccountRef.name === metadata.name,
+  );
+  const revokes =
+    (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";
+  return {
+    until: Number.POSITIVE_INFINITY,
+    released: new Set(own.flatMap(releasedBy)),
+    everything:
+      spec.suspendAccess === true || (metadata.deletionTimestamp !== undefined && revokes),
+    foreign: spec.foreignPolicies === "Remove",
+    empty: own.some(({ metadata: { deletionTimestamp } }) => deletionTimestamp !== undefined),
+  };
+}
+
+function releasedBy({ metadata, spec, status }: PolicyBinding): readonly string[] {
+  const applied = status?.appliedPolicyIds ?? [];
+  if (metadata.deletionTimestamp === undefined)
+    return applied.filter((id) => !spec.policyIds.includes(id));
+  return spec.deletionPolicy === "Retain" ? [] : applied;
+}
+
+/** [S11] No PUT after a read that failed: the process's last look at what it decides on was complete. */
+export const completeReads: CreateWatcher = () => {
+  const looks = new Map<string, CallRecord>();
+  return {
+    onCall: (call) => {
+      if (READS.has(call.operation)) looks.set(`${call.process} ${call.operation}`, call);
+      if (call.operation !== "syncBindings") return undefined;
+      const wrong = [...READS].find((operation) => {
+        const look = looks.get(`${call.process} ${operation}`);
+        return look === undefined || look.outcome !== "200";
+      });
+      return wrong && `bindings were written without an answer to ${wrong}`;
+    },
+  };
+};
+
+const READS = new Set(["listBindings", "list policybindings", "get serviceaccounts"]);

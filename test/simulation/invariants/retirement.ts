@@ -1,0 +1,70 @@
+/** [S3] A previous key is ended, and dropped from what consumers read, only after the overlap. */
+import { annotations } from "../../../src/api/meta.ts";
+import { MINUTE, parseDuration, parseInstant, SECOND } from "../../../src/util/time.ts";
+import type { ChangeSeen } from "./on-change.ts";
+import { apiKeysOf, asSecret, pairOf, placeOf, type StoredApiKey, targetOf } from "./view.ts";
+import type { CreateWatcher } from "./watcher.ts";
+
+const LEAST_OVERLAP_MS = 5 * MINUTE;
+
+export const retirement: CreateWatcher = (world, circumstances) => {
+  return {
+    onConsoleChange: (change, byOperator) => {
+      if (change.kind !== "keyStatus" && change.kind !== "keyDeleted") return undefined;
+      const isTold = !byOperator || !world.console.world.accounts.has(change.saId);
+      return isTold ? undefined : tooEarly(change.keyId);
+    },
+    onChange: (seen) => (seen.byOperator ? droppedEarly(seen) : undefined),
+  };
+
+  function tooEarly(keyId: string): string | undefined {
+    const owner = apiKeysOf(world).find(
+      ({ status }) =>
+        status?.current?.keyId === keyId || status?.superseded?.some((key) => key.keyId === keyId),
+    );
+    if (owner === undefined)
+      return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
+    if (owner.metadata.deletionTimestamp !== undefined) return undefined;
+    const { current } = owner.status ?? {};
+    if (current?.keyId === keyId) return `ended ${keyId}, which is in use`;
+    if (isInOverlap(owner, keyId)) return `ended ${keyId} before the overlap was over`;
+    const target = targetOf(world, owner);
+    const delivered = target && pairOf(target)?.keyId;
+    return current?.verifiedAt !== undefined && delivered === current.keyId
+      ? undefined
+      : `ended ${keyId} before its successor was in use`;
+  }
+
+  function isInOverlap({ spec, status }: StoredApiKey, keyId: string): boolean {
+    const key = status?.superseded?.find((each) => each.keyId === keyId);
+    const overlap = Math.max(parseDuration(spec.rotation?.overlap ?? "24h") ?? 0, LEAST_OVERLAP_MS);
+    const end = Math.min(
+      (parseInstant(key?.supersededAt) ?? 0) + overlap,
+      parseInstant(key?.expiresAt) ?? 0,
+    );
+    // Times are written in whole seconds, by a clock that may be off.
+    return world.kernel.now < end - SECOND - circumstances.widestSkew;
+  }
+
+  /** Where a Secret shows the previous key, it does so until the overlap is over or the next rotation comes. */
+  function droppedEarly({ change }: ChangeSeen): string | undefined {
+    if (change.kind.type.kind !== "Secret" || change.type !== "MODIFIED") return undefined;
+    const [old, now] = [asSecret(change.previous ?? {}), asSecret(change.object)].map(previousIn);
+    if (old === undefined || now !== "" || world.hasMeddled) return undefined;
+    const place = placeOf(asSecret(change.object));
+    const owner = apiKeysOf(world).find(
+      ({ metadata, spec }) =>
+        place === `${metadata.namespace}/${spec.secret?.name ?? metadata.name}`,
+    );
+    if (owner === undefined || !isInOverlap(owner, old)) return undefined;
+    return `${place} no longer shows ${old}, whose overlap is not over`;
+  }
+};
+
+/** What an entry of that name shows; absent where there is none. */
+function previousIn({ data, metadata }: ReturnType<typeof asSecret>): string | undefined {
+  const shown = data?.previousKeyId;
+  if (shown === undefined || metadata.annotations?.[annotations.keyId] === undefined)
+    return undefined;
+  return Buffer.from(shown, "base64").toString("utf8");
+}
