@@ -83,6 +83,11 @@ const flags = {
     fallback: "5m",
     help: "How often a Secret is compared with what it should be. Secrets are not watched.",
   },
+  consumers: {
+    schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),
+    fallback: "none",
+    help: "What to do about Pods that use the Secrets: nothing, count those that are behind, or also restart workloads. Needs rights.",
+  },
   "metrics-address": {
     schema: address,
     fallback: ":8080",

@@ -11,6 +11,8 @@ import {
   createClusterConnectionReconciler,
   createConnectionReconciler,
 } from "./controllers/connection/reconcile.ts";
+import { createConsumersReconciler } from "./controllers/consumers/reconcile.ts";
+import { ConsumersBoard } from "./controllers/consumers-board.ts";
 import type { Context } from "./controllers/context.ts";
 import { errorPolicy } from "./controllers/error-policy.ts";
 import { createAccountStore } from "./controllers/policy-binding/account-store.ts";
@@ -18,7 +20,7 @@ import { createAccountBindingsReconciler } from "./controllers/policy-binding/re
 import { createQuotaExportReconciler } from "./controllers/quota-export/reconcile.ts";
 import { createServiceAccountReconciler } from "./controllers/service-account/reconcile.ts";
 import { parseLabelSelector } from "./kube/label-selector.ts";
-import { type KubeObject, parseKey } from "./kube/resource.ts";
+import { type KubeObject, type ObjectKey, parseKey } from "./kube/resource.ts";
 import { createRelations } from "./relations.ts";
 import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
 import type { Reconcile } from "./runtime/result.ts";
@@ -67,9 +69,11 @@ export function createControllers(
   const connections = createConnectionReconciler(context, deps);
   const serviceAccounts = createServiceAccountReconciler(context);
   const accountBindings = createAccountBindingsReconciler(context);
+  const board = new ConsumersBoard(config.consumers);
   const apiKeys = createApiKeyReconciler(context, {
     wake: (key) => apiKeyController.enqueue(parseKey(key)),
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
+    consumers: board,
   });
   const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
     readPair(context, apiKey, signal),
@@ -82,6 +86,8 @@ export function createControllers(
     relations: relations.apiKeys,
     concurrency: config.concurrency,
   });
+  const wake = (key: ObjectKey) => apiKeyController.enqueue(key);
+  const consumers = createConsumersReconciler(context, board, wake);
   const controllers = [
     controller({
       name: "ClusterConnection",
@@ -111,6 +117,17 @@ export function createControllers(
       predicate: () => true,
     }),
     apiKeyController,
+    // Without leave to look at Pods, nothing is queued and nothing is asked.
+    ...(config.consumers === "none"
+      ? []
+      : [
+          controller({
+            name: "Consumers",
+            store: stores.apiKeys,
+            ...consumers,
+            reconcile: ours(consumers.reconcile),
+          }),
+        ]),
     controller({
       name: "ResourceQuotaExport",
       store: stores.resourceQuotaExports,

@@ -8,6 +8,7 @@ import {
   duration,
   durationBetween,
   entries,
+  labelSelector,
   localRef,
   ms,
   objectName,
@@ -75,6 +76,10 @@ const rotation = withRule(
     }),
     overlap: duration.default("24h").meta({
       description: "How long the superseded key is kept in use for slow consumers.",
+    }),
+    maxOverlapExtension: duration.optional().meta({
+      description:
+        "The most by which the overlap grows while Pods are still on an older content of the Secret, such as 72h; never beyond the superseded key's expiry.",
     }),
     windows: z.array(window).max(16).default([]).meta({
       description: "Rotate only inside these, at most 16, except when expiry would come first.",
@@ -170,6 +175,43 @@ const secret = z
   .prefault({})
   .meta({ description: "The Secret that the key is written to." });
 
+const workloadRef = z
+  .object({
+    kind: z
+      .enum(["Deployment", "StatefulSet", "DaemonSet"])
+      .default("Deployment")
+      .meta({ description: "The workload's kind." }),
+    name: objectName.meta({ description: "The workload's name." }),
+  })
+  .meta({ description: "A workload in the same namespace." });
+
+const rollout = withRule(
+  z.object({
+    workloadRefs: z
+      .array(workloadRef)
+      .min(1)
+      .max(16)
+      .optional()
+      .meta({ description: "Workloads by name, 1 to 16." }),
+    selector: labelSelector.optional().meta({
+      description:
+        "Deployments, StatefulSets and DaemonSets that carry all of these labels; {} means every one that reads the Secret.",
+    }),
+    minInterval: durationBetween("0s", "24h").default("5m").meta({
+      description: "The least time between two restarts of one workload: 0s to 24h.",
+    }),
+  }),
+  {
+    rule: "has(self.workloadRefs) != has(self.selector)",
+    message: "must have exactly one of workloadRefs and selector",
+    holds: ({ workloadRefs, selector }) =>
+      (workloadRefs === undefined) !== (selector === undefined),
+  },
+).meta({
+  description:
+    "Workloads that are restarted when the Secret's content has changed and they read it only at their start: as variables or by subPath. The operator must be allowed to.",
+});
+
 const anySpec = z.object({
   serviceAccountRef: localRef.meta({ description: "The ServiceAccount to issue for. Immutable." }),
   description: description.optional(),
@@ -178,6 +220,7 @@ const anySpec = z.object({
   }),
   rotation,
   secret,
+  rollout: rollout.optional(),
   maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
     description: "The most keys that may be issued for this object in 24 hours: 1 to 100.",
   }),
@@ -213,6 +256,26 @@ const status = z.object({
     .meta({ description: "The key in the Secret." }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
   secretName: z.string().max(253).optional().meta({ description: "The Secret's name." }),
+  content: z
+    .object({
+      hash: z.string().max(64).meta({
+        description: "Changes with what the Secret holds, and is made without the key's secret.",
+      }),
+      replacedAt: timestamp.optional().meta({
+        description: "When it took the place of another content; absent for the first one.",
+      }),
+    })
+    .optional()
+    .meta({ description: "What the Secret holds, the previous pair left aside." }),
+  consumers: z
+    .object({
+      pods: z.int().min(0).meta({ description: "Pods that use the Secret." }),
+      stale: z.int().min(0).meta({
+        description: "Those of them that are still on an older content of the Secret.",
+      }),
+    })
+    .optional()
+    .meta({ description: "Who uses the Secret; only where the operator counts them." }),
   attempt: z
     .object({
       id: z.string().max(64).meta({
@@ -326,6 +389,13 @@ export const apiKeyKind = defineKind({
       type: "integer",
       jsonPath: ".status.orphanCount",
       description: "Issued keys whose secret is lost.",
+      priority: 1,
+    },
+    {
+      name: "Stale",
+      type: "integer",
+      jsonPath: ".status.consumers.stale",
+      description: "Pods that are still on an older content of the Secret.",
       priority: 1,
     },
     ageColumn,

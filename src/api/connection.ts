@@ -4,8 +4,8 @@ import {
   consoleId,
   consoleName,
   durationBetween,
-  entries,
   grantedPolicyId,
+  labelSelector,
   objectName,
   SECRET_KEY,
   timestamp,
@@ -177,16 +177,6 @@ const connectionFields = {
   }),
 };
 
-const labelSelector = z
-  .object({
-    matchLabels: entries(z.record(z.string(), z.string().max(63)), 32)
-      .optional()
-      .meta({
-        description: "Labels and their values, at most 32; none of them means every namespace.",
-      }),
-  })
-  .meta({ description: "Namespaces that carry all of these labels." });
-
 const grant = z
   .object({
     namespaces: withRule(
@@ -202,7 +192,9 @@ const grant = z
           .max(256)
           .optional()
           .meta({ description: "Names of namespaces, at most 256." }),
-        selector: labelSelector.optional(),
+        selector: labelSelector
+          .meta({ description: "Namespaces that carry all of these labels; {} means every one." })
+          .optional(),
       }),
       {
         rule: "has(self.names) || has(self.selector)",

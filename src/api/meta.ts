@@ -27,7 +27,15 @@ export const annotations = {
   previousPairHash: `${GROUP}/previous-pair-hash`,
   /** The attempt whose answer a staging Secret holds. */
   attempt: `${GROUP}/attempt`,
+  /** On the Pod template of a workload: when the operator last restarted it. */
+  restartedAt: `${GROUP}/restarted-at`,
 } as const;
+
+/** On a Pod template: the content of an ApiKey's Secret that its Pods were last restarted for. */
+export function contentAnnotation(apiKeyName: string): string {
+  return `${CONTENT_ANNOTATIONS}${apiKeyName}`;
+}
+export const CONTENT_ANNOTATIONS = `content.${GROUP}/`;
 
 export const labels = {
   managedBy: "app.kubernetes.io/managed-by",

@@ -168,6 +168,29 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "Earlier keys are still alive and only expiry ends them: wait, or ask for a key by the same annotation.",
       },
     },
+    {
+      type: "ConsumersCurrent",
+      meaning:
+        "Every Pod that uses the Secret has its present content. Only where the operator counts Pods, or is asked to wait for them.",
+      reasons: {
+        ConsumersStale:
+          "Restart the Pods that the message names, or have it done by spec.rollout; files change by themselves.",
+        CountingDisabled: "Start the operator with --consumers=count or restart.",
+        Forbidden: "Give the operator the rights of the chart's consumers.mode in this namespace.",
+      },
+    },
+    {
+      type: "RolledOut",
+      meaning: "No workload of spec.rollout has a restart before it.",
+      reasons: {
+        RestartsDisabled: "Start the operator with --consumers=restart.",
+        WorkloadNotFound: "Create the workload that the message names, or correct spec.rollout.",
+        RestartFailed: "The message has the API server's words; the operator tries again.",
+        IntervalNotOver: "Wait, or lower spec.rollout.minInterval.",
+        NotConverging:
+          "The workload was restarted, yet Pods of it are older: look whether its rollout is paused or stuck.",
+      },
+    },
   ),
   ResourceQuotaExport: conditions(
     {

@@ -40,6 +40,12 @@ export interface KubeClient {
   ): Promise<T | undefined>;
   /** Every page; all or nothing. */
   list<T extends KubeObject>(type: ResourceType<T>, options?: ListOptions): Promise<readonly T[]>;
+  /** As {@link KubeClient.list}, but keeps only what `digest` makes of each object, page by page. */
+  collect<T extends KubeObject, R>(
+    type: ResourceType<T>,
+    digest: (object: T) => R | undefined,
+    options?: ListOptions,
+  ): Promise<readonly R[]>;
   /** AlreadyExists where the name is taken. */
   create<T extends KubeObject>(
     type: ResourceType<T>,

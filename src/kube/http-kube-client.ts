@@ -10,7 +10,7 @@ import type {
   WriteOptions,
 } from "./client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
-import { isNamed, listPages } from "./list-pages.ts";
+import { complete, isNamed, listPages, pagesOf } from "./list-pages.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, type ResourceType } from "./resource.ts";
 import { withoutSecretValues } from "./secret-values.ts";
 
@@ -66,6 +66,21 @@ class HttpKubeClient implements KubeClient {
   ): Promise<readonly T[]> {
     const call = { timeoutMs: this.#timeouts.readMs, signal };
     return (await listPages(this.#options, type, selection, call)).objects;
+  }
+
+  async collect<T extends KubeObject, R>(
+    type: ResourceType<T>,
+    digest: (object: T) => R | undefined,
+    { signal, ...selection }: ListOptions = {},
+  ): Promise<readonly R[]> {
+    const call = { timeoutMs: this.#timeouts.readMs, signal };
+    const kept: R[] = [];
+    for await (const { items } of pagesOf(this.#options, type, selection, call))
+      for (const item of items) {
+        const part = digest(complete(type, item));
+        if (part !== undefined) kept.push(part);
+      }
+    return kept;
   }
 
   async create<T extends KubeObject>(

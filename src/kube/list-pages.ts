@@ -37,17 +37,29 @@ export async function listPages<T extends KubeObject>(
   options: Pick<ApiCall, "timeoutMs" | "signal">,
 ): Promise<Listing<T>> {
   const objects: T[] = [];
-  let version: string | undefined;
+  let first: string | undefined;
+  for await (const { items, version } of pagesOf(api, type, selection, options)) {
+    for (const item of items) objects.push(complete(type, item));
+    first ??= version;
+  }
+  return { objects, version: first ?? "" };
+}
+
+/** One page after the other, as the server gives them; the next one is asked for when this one is done with. */
+export async function* pagesOf<T extends KubeObject>(
+  api: KubeApi,
+  type: ResourceType<T>,
+  selection: Selection,
+  options: Pick<ApiCall, "timeoutMs" | "signal">,
+): AsyncGenerator<Page<T>> {
   let token: string | undefined;
   do {
     const page = await readPage(api, type, selection, { ...options, token, limit: PAGE_SIZE });
-    for (const item of page.items) objects.push(complete(type, item));
-    version ??= page.version;
+    yield page;
     // A server that hands out the same token again would keep us here for ever.
     if (page.token !== undefined && page.token === token) throw malformed(type, "repeats a page");
     token = page.token;
   } while (token !== undefined);
-  return { objects, version };
 }
 
 /** The current version of a collection, read with as little as possible. */

@@ -17,6 +17,70 @@ export interface Namespace extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
+/** The part of a container that says what it takes from Secrets. */
+export interface Container {
+  readonly name: string;
+  /** `Always` makes an init container one that goes on running. */
+  readonly restartPolicy?: string;
+  readonly env?: readonly {
+    readonly valueFrom?: { readonly secretKeyRef?: { readonly name?: string } };
+  }[];
+  readonly envFrom?: readonly { readonly secretRef?: { readonly name?: string } }[];
+  readonly volumeMounts?: readonly {
+    readonly name: string;
+    readonly subPath?: string;
+    readonly subPathExpr?: string;
+  }[];
+}
+
+export interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly volumes?: readonly {
+    readonly name: string;
+    readonly secret?: { readonly secretName?: string };
+    readonly projected?: {
+      readonly sources?: readonly { readonly secret?: { readonly name?: string } }[];
+    };
+  }[];
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly state?: {
+    readonly running?: { readonly startedAt?: string };
+    readonly terminated?: { readonly startedAt?: string };
+  };
+}
+
+export interface Pod extends KubeObject {
+  readonly spec?: PodSpec;
+  readonly status?: {
+    readonly containerStatuses?: readonly ContainerStatus[];
+    readonly initContainerStatuses?: readonly ContainerStatus[];
+  };
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** A Deployment, StatefulSet or DaemonSet. */
+export interface Workload extends KubeObject {
+  readonly spec?: {
+    readonly selector?: LabelSelector;
+    readonly template?: {
+      readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
+      readonly spec?: PodSpec;
+    };
+  };
+}
+
 const core = { group: "", version: "v1" } as const;
 
 export const secretType: ResourceType<Secret> = {
@@ -39,3 +103,20 @@ export const namespaceType: ResourceType<Namespace> = {
   kind: "Namespace",
   namespaced: false,
 };
+
+export const podType: ResourceType<Pod> = {
+  ...core,
+  plural: "pods",
+  kind: "Pod",
+  namespaced: true,
+};
+
+export const workloadTypes = {
+  Deployment: workloadType("deployments", "Deployment"),
+  StatefulSet: workloadType("statefulsets", "StatefulSet"),
+  DaemonSet: workloadType("daemonsets", "DaemonSet"),
+} as const;
+
+function workloadType(plural: string, kind: string): ResourceType<Workload> {
+  return { group: "apps", version: "v1", plural, kind, namespaced: true };
+}

@@ -16,6 +16,7 @@ export type ReconcileResult = "success" | "requeue" | "requeue_after" | "error";
 
 const issueResults: readonly IssueResult[] = ["Issued", "NotCommitted", "Unknown"];
 const loginResults: readonly LoginResult[] = ["success", "mfaRequired", "rejected", "error"];
+const restartResults = ["Restarted", "Failed"] as const;
 const reconcileResults: readonly ReconcileResult[] = [
   "success",
   "requeue",
@@ -28,6 +29,7 @@ export function createMetrics(registry: Registry) {
   const declared = declare(registry);
   for (const result of issueResults) declared.apiKeyIssues.inc({ result }, 0);
   for (const result of loginResults) declared.logins.inc({ result }, 0);
+  for (const result of restartResults) declared.workloadRestarts.inc({ result }, 0);
 
   const scrapes = new Set<() => void>();
   return {
@@ -87,6 +89,8 @@ function forgetApiKey(metrics: Declared, namespace: string, name: string): void 
   metrics.apiKeyIssuanceAllowed.remove(series);
   metrics.orphanedKeys.remove(series);
   metrics.supersededLiveKeys.remove(series);
+  metrics.consumers.remove(series);
+  metrics.staleConsumers.remove(series);
 }
 
 function forgetExport(metrics: Declared, namespace: string, name: string): void {

@@ -45,6 +45,20 @@ export function apiKeyMetrics(registry: Registry) {
       "iam_operator_superseded_live_keys",
       "Keys that were replaced and have not expired.",
     ),
+    consumers: perKey(
+      "iam_operator_consumers",
+      "Pods that use the Secret, where the operator counts them.",
+    ),
+    staleConsumers: perKey(
+      "iam_operator_stale_consumers",
+      "Pods that are still on an older content of the Secret, where the operator counts them.",
+    ),
+    workloadRestarts: new Counter({
+      name: "iam_operator_workload_restarts_total",
+      help: "Restarts of workloads for a changed Secret, by what became of them.",
+      labelNames: ["result"],
+      registers: [registry],
+    }),
     apiKeyIssues: new Counter({
       name: "iam_operator_apikey_issues_total",
       help: "Attempts to issue a key, by what became of them.",

@@ -134,6 +134,23 @@ export const good: readonly GoodFixture[] = [
     },
   },
   {
+    title: "a key whose workloads are named",
+    kind: apiKeyKind,
+    spec: {
+      ...key,
+      rotation: { maxOverlapExtension: "72h" },
+      rollout: {
+        workloadRefs: [{ name: "api" }, { kind: "StatefulSet", name: "db.main" }],
+        minInterval: "0s",
+      },
+    },
+  },
+  {
+    title: "a key for every workload that reads it",
+    kind: apiKeyKind,
+    spec: { ...key, rollout: { selector: {}, minInterval: "24h" } },
+  },
+  {
     title: "an export with filters",
     kind: resourceQuotaExportKind,
     spec: {
@@ -405,6 +422,31 @@ export const bad: readonly BadFixture[] = [
     kind: apiKeyKind,
     spec: rotatedWith({ renewBefore: "2160h0m1s" }),
     says: ["spec.rotation: ", "renewBefore must be shorter than the key's lifetime"],
+  },
+  {
+    title: "a rollout of nothing",
+    kind: apiKeyKind,
+    spec: { ...key, rollout: {} },
+    says: ["spec.rollout: ", "must have exactly one of workloadRefs and selector"],
+  },
+  {
+    title: "a rollout by name and by label",
+    kind: apiKeyKind,
+    spec: { ...key, rollout: { workloadRefs: [{ name: "api" }], selector: {} } },
+    says: ["spec.rollout: ", "must have exactly one of workloadRefs and selector"],
+  },
+  {
+    title: "a rollout of a Pod",
+    kind: apiKeyKind,
+    spec: { ...key, rollout: { workloadRefs: [{ kind: "Pod", name: "api" }] } },
+    says: ['spec.rollout.workloadRefs[0].kind: Unsupported value: "Pod"'],
+    parseSays: ["spec.rollout.workloadRefs[0].kind: ", '"Deployment"|"StatefulSet"|"DaemonSet"'],
+  },
+  {
+    title: "a rollout less than daily",
+    kind: apiKeyKind,
+    spec: { ...key, rollout: { selector: {}, minInterval: "24h1s" } },
+    says: ["spec.rollout.minInterval: ", "must be a duration from 0s to 24h"],
   },
   {
     title: "a window without a time zone's name",

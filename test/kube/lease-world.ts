@@ -115,6 +115,7 @@ export class Process {
       replace: <T extends KubeObject>(_: ResourceType<T>, lease: T) =>
         this.#call(() => server.replace(lease)) as unknown as Promise<T>,
       list: refuse,
+      collect: refuse,
       apply: refuse,
       mergePatch: refuse,
       delete: refuse,

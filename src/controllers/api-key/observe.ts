@@ -6,6 +6,7 @@ import { type ServiceAccount, serviceAccountKind } from "../../api/service-accou
 import type { IamClient } from "../../iam/client.ts";
 import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
+import type { ConsumersView } from "../consumers-board.ts";
 import { type Context, indexes } from "../context.ts";
 import { requestToken } from "../request-token.ts";
 import { secretType } from "../resource-types.ts";
@@ -29,12 +30,19 @@ export interface Observation {
   readonly client: IamClient | undefined;
 }
 
+/** What this process remembers. */
+interface Recollections {
+  readonly memory: Memory;
+  readonly turn: AccountTurn;
+  readonly consumers: ConsumersView;
+}
+
 /** Reads everything a decision needs: the Secrets live, the rest from what the operator already watches. */
 export async function observe(
   object: ApiKey,
   spec: ApiKeySpec,
   context: Context,
-  { memory, turn }: { readonly memory: Memory; readonly turn: AccountTurn },
+  { memory, turn, consumers }: Recollections,
   signal: AbortSignal,
 ): Promise<Observation> {
   const self = selfOf(object);
@@ -64,6 +72,7 @@ export async function observe(
       triedAt,
       unsettledPeer: unsettledPeerOf(self, spec, peers, { memory, turn }, context),
       peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
+      consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
       hasTurn: false,
     },
   };
@@ -74,7 +83,7 @@ function unsettledPeerOf(
   self: Self,
   spec: ApiKeySpec,
   peers: readonly ApiKey[],
-  { memory, turn }: { readonly memory: Memory; readonly turn: AccountTurn },
+  { memory, turn }: Pick<Recollections, "memory" | "turn">,
   { clock }: Pick<Context, "clock">,
 ): string | undefined {
   const account = accountKeyOf(self, spec);

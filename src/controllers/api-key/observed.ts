@@ -1,6 +1,7 @@
 /** Everything a decision about an ApiKey is made from, as plain data. */
 import type { ApiKey, ApiKeySpec, ApiKeyStatus } from "../../api/api-key.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
+import type { Consumers, ConsumersMode } from "../consumers-board.ts";
 import type { HeldPair, Recovery, Rejection } from "./memory.ts";
 import type { AccountValues, SecretOwner, SecretView } from "./secret.ts";
 
@@ -22,6 +23,8 @@ export interface Observed {
   readonly unsettledPeer: string | undefined;
   /** Key ids that other ApiKeys of the account answer for. */
   readonly peerKeyIds: ReadonlySet<string>;
+  /** What is known about the Pods that use the Secret. */
+  readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
   /** Whether it is this object's turn to issue for the account. */
   readonly hasTurn: boolean;
 
@@ -33,6 +36,8 @@ export interface Observed {
   readonly armed?: string;
   /** The key that this pass has seen the console accept. */
   readonly provenKeyId?: string;
+  /** Whether this pass has put the key into a Secret that was somebody else's before. */
+  readonly hasAdopted?: boolean;
   /** The key that this pass could not try, or has seen refused. */
   readonly unprovenKeyId?: string;
 }

@@ -3,10 +3,11 @@
  *
  * Keys that nothing can end stay alive until they expire: the last event names them.
  */
+import { pairIn } from "./delivered.ts";
 import type { Moment, Timing } from "./moment.ts";
 import type { Account, Observed } from "./observed.ts";
 import type { Action, Rest } from "./plan.ts";
-import { canRetire, listedKeyIds, pairIn, recoverAttempt } from "./plan.ts";
+import { canRetire, listedKeyIds, recoverAttempt } from "./plan.ts";
 import { expiryOf } from "./schedule.ts";
 
 export type DeletionStep =

@@ -6,12 +6,14 @@
  *   wrote it. An attempt found open is explained first: its pair is delivered, or its keys are listed as lost.
  * - The Secret changes to a new pair only after the console has accepted that pair, and the status names a key
  *   only after the Secret holds it (S7).
- * - The previous key is touched only after the whole overlap, with the new key verified and delivered (S3).
+ * - The previous key is touched only after the whole overlap, with the new key verified and delivered (S3), and
+ *   with no Pod on an older content where the overlap waits for that.
  *
  * Every step may be the last one before a crash: the next pass decides from what is stored then.
  */
-import { Redacted } from "../../util/redacted.ts";
 import type { Instant } from "../../util/time.ts";
+import { isConverged } from "./consumers.ts";
+import { isDelivered, pairIn, renderingOf } from "./delivered.ts";
 import type { Moment, Timing } from "./moment.ts";
 import type { Account, Observed, OrphanedKey, State, SupersededKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
@@ -25,8 +27,7 @@ import {
   type Verdict,
 } from "./policies.ts";
 import { expiryOf, overlapEnd } from "./schedule.ts";
-import { attemptOf, isAsWanted, type OwnSecret, targetSecret } from "./secret.ts";
-import { usesVariable } from "./template.ts";
+import { attemptOf, type OwnSecret } from "./secret.ts";
 
 export type Action =
   | { readonly kind: "AddFinalizer" }
@@ -107,16 +108,6 @@ export function plan(seen: Observed, at: Moment, timing: Timing): Step {
 
 function isEventful({ block, waiting }: Rest): boolean {
   return block !== undefined || waiting !== undefined;
-}
-
-/** The pair a Secret of ours holds intact. */
-export function pairIn(view: Observed["target"]): IssuedPair | undefined {
-  return view.kind === "Ours" ? view.pair : undefined;
-}
-
-/** Whether the key named in the status is the one in the Secret. */
-export function isDelivered({ state, target }: Observed): boolean {
-  return state.current !== undefined && pairIn(target)?.keyId === state.current.keyId;
 }
 
 function stageHeldPair({ held, staging }: Observed): Step | undefined {
@@ -339,35 +330,10 @@ function nextRevision({ state, target, staging }: Observed): number {
 
 /** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
 function renderSecret(seen: Observed, { now }: Moment): Step | undefined {
-  const { self, spec, account, target } = seen;
-  if (account.kind !== "Ready" || target.kind !== "Ours" || !isDelivered(seen)) return undefined;
-  const pair = asRecorded(seen);
-  if (pair === undefined) return undefined;
-  const previous = previousInUse(seen, now);
-  const wanted = targetSecret(self, spec, account.values, pair, previous);
-  return isAsWanted(target, wanted, self) ? undefined : { kind: "RenderSecret", pair, previous };
-}
-
-/** The pair in the Secret. Its times are those of the status: annotations can be edited (S16). */
-function asRecorded({ state: { current }, target }: Observed): IssuedPair | undefined {
-  const pair = pairIn(target);
-  if (pair === undefined || current === undefined) return undefined;
-  const { issuedAt, expiresAt, revision } = current;
-  return { ...pair, issuedAt, expiresAt, revision };
-}
-
-/** The previous pair, as long as the overlap lasts and the Secret still shows it. */
-function previousInUse({ spec, state, target }: Observed, now: number): Previous {
-  const inOverlap = state.superseded.filter((key) => now < overlapEnd(key, spec.rotation));
-  const shown = target.kind === "Ours" ? target.previous : undefined;
-  if (shown !== undefined)
-    return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
-  // Where no entry shows the previous secret, its id is still known.
-  const templates = Object.values(spec.secret.data);
-  const latest = inOverlap.toSorted((a, b) => b.supersededAt - a.supersededAt)[0];
-  return latest === undefined || templates.some((text) => usesVariable(text, "previousSecret"))
-    ? undefined
-    : { keyId: latest.keyId, secret: new Redacted("") };
+  const rendering = renderingOf(seen, now);
+  if (rendering === undefined || rendering.isInPlace) return undefined;
+  const { pair, previous } = rendering;
+  return { kind: "RenderSecret", pair, previous };
 }
 
 /** A key in the Secret that was never tried, or that the console no longer lists, is tried. */
@@ -407,13 +373,17 @@ function isMissing(
 }
 
 /** Ends superseded keys after the overlap, where the connection names the calls for it. */
-function retire({ spec, state, account, target }: Observed, { now }: Moment): Step | undefined {
+function retire(seen: Observed, { now }: Moment): Step | undefined {
+  const { spec, state, account, target } = seen;
   const { current } = state;
   if (account.kind !== "Ready" || current?.verifiedAt === undefined) return undefined;
   if (pairIn(target)?.keyId !== current.keyId) return undefined;
+  const converged = isConverged(seen);
   const retiring = state.superseded.find(
     (key) =>
-      canRetire(key, account) && now >= overlapEnd(key, spec.rotation) && now < key.expiresAt,
+      canRetire(key, account) &&
+      now >= overlapEnd(key, spec.rotation, converged) &&
+      now < key.expiresAt,
   );
   if (retiring === undefined) return undefined;
   return {

@@ -2,8 +2,8 @@ import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import type { KeyPair } from "../../iam/model.ts";
 import type { Context } from "../context.ts";
+import { pairIn } from "./delivered.ts";
 import { readSecret } from "./observe.ts";
-import { pairIn } from "./plan.ts";
 import { secretNameOf } from "./secret.ts";
 
 /** The pair that the ApiKey's Secret holds right now; `undefined` where it holds none of ours. */

@@ -3,6 +3,7 @@ import { findCondition, isTrue, readinessConditions } from "../../api/conditions
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
+import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
@@ -40,12 +41,15 @@ export interface ApiKeyOptions {
   /** Called with an object that should be looked at now. */
   readonly wake: (key: string) => void;
   readonly timing?: Partial<Timing>;
+  /** Without one, Pods are of no concern. */
+  readonly consumers?: ConsumersView;
 }
 
 export function createApiKeyReconciler(context: Context, options: ApiKeyOptions): ApiKeyController {
   const memory = new Memory();
   const turn = new AccountTurn(options.wake);
   const timing = { ...defaultTiming, ...options.timing };
+  const { consumers = noConsumers } = options;
 
   const reconcile = async (object: ApiKey, pass: Pass): Promise<Result> => {
     const parsed = parseSpec(apiKeyKind, object);
@@ -54,7 +58,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
       object,
       parsed.spec,
       context,
-      { memory, turn },
+      { memory, turn, consumers },
       pass.signal,
     );
     const around = { context, client, memory, turn, timing, signal: pass.signal };
@@ -242,12 +246,29 @@ function publish(seen: Observed, around: Surroundings): void {
     labels,
     state.superseded.filter((key) => key.state === "Live").length,
   );
+  publishConsumers(seen, around);
   if (state.current === undefined) return;
   metrics.apiKeyExpiration.set(labels, state.current.expiresAt / 1_000);
   metrics.apiKeyRenewal.set(
     labels,
     renewalTime(state.current, spec.rotation, self.uid, clock.now()) / 1_000,
   );
+}
+
+/** A count that is no longer known is no longer shown. */
+function publishConsumers(
+  { self, object }: Observed,
+  { context: { metrics } }: Surroundings,
+): void {
+  const labels = { namespace: self.namespace, name: self.name };
+  const { consumers } = object.status ?? {};
+  if (consumers === undefined) {
+    metrics.consumers.remove(labels);
+    metrics.staleConsumers.remove(labels);
+    return;
+  }
+  metrics.consumers.set(labels, consumers.pods);
+  metrics.staleConsumers.set(labels, consumers.stale);
 }
 
 /** A stored object may be older than its schema: it is left as it is, with a word about why. */

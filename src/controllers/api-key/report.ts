@@ -6,14 +6,18 @@ import {
   findCondition,
   type Readiness,
   readinessConditions,
+  removeCondition,
   setCondition,
 } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
 import { requestToken } from "../request-token.ts";
+import { type ConsumerConditions, consumerConditions, countOf, isConverged } from "./consumers.ts";
+import { contentOf } from "./content.ts";
+import { isDelivered } from "./delivered.ts";
 import type { Moment } from "./moment.ts";
 import { fromState, type Observed, type State } from "./observed.ts";
-import { isDelivered, type Rest } from "./plan.ts";
+import type { Rest } from "./plan.ts";
 import { type Lifetime, overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf } from "./secret.ts";
 
@@ -26,16 +30,20 @@ export function statusOf(seen: Observed, ending: Ending, at: Moment): ApiKeyStat
   const state = tidied(seen.state, at.now);
   const token = requestToken(object.metadata, annotations.reconcileRequestedAt);
   const handled = token ?? object.status?.lastHandledReconcileAt;
+  const content = contentOf(seen, at.now);
+  const consumers = countOf(seen, content);
   return {
     observedGeneration: object.metadata.generation ?? 0,
     ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
     ...fromState(state),
     secretName: secretNameOf(self.name, spec),
+    ...(content === undefined ? {} : { content }),
+    ...(consumers === undefined ? {} : { consumers }),
     orphanCount: state.orphaned.length,
     ...(state.current === undefined
       ? {}
       : { renewalTime: toIso8601(renewalTime(state.current, spec.rotation, self.uid, at.now)) }),
-    conditions: [...conditionsOf(seen, ending, at)],
+    conditions: [...conditionsOf(seen, ending, consumerConditions(seen, content), at)],
   };
 }
 
@@ -79,8 +87,10 @@ export function isUsable(seen: Observed, now: Instant): boolean {
 }
 
 /** Milliseconds to the next moment at which something is due, whatever happens. */
-export function nextLookMs({ self, spec, state }: Observed, now: Instant): number {
+export function nextLookMs(seen: Observed, now: Instant): number {
+  const { self, spec, state } = seen;
   const { current } = state;
+  const converged = isConverged(seen);
   const moments = [
     ...(current === undefined
       ? []
@@ -89,7 +99,10 @@ export function nextLookMs({ self, spec, state }: Observed, now: Instant): numbe
           safetyLimit(current),
           current.expiresAt,
         ]),
-    ...state.superseded.flatMap((key) => [overlapEnd(key, spec.rotation), key.expiresAt]),
+    ...state.superseded.flatMap((key) => [
+      overlapEnd(key, spec.rotation, converged),
+      key.expiresAt,
+    ]),
     ...state.orphaned.map((key) => key.expiresAt),
   ].filter((moment) => moment > now);
   return Math.min(...moments.map((moment) => moment - now), DAY);
@@ -129,14 +142,26 @@ function troubleOf({ self, spec }: Observed, ending: Ending): Readiness | undefi
   return ending.waiting && { state: "Reconciling", ...ending.waiting };
 }
 
-function conditionsOf(seen: Observed, ending: Ending, at: Moment): readonly Condition[] {
+function conditionsOf(
+  seen: Observed,
+  ending: Ending,
+  aboutConsumers: ConsumerConditions,
+  at: Moment,
+): readonly Condition[] {
   const generation = seen.object.metadata.generation ?? 0;
   const old = seen.object.status?.conditions ?? [];
   const ready = readinessConditions(old, readinessOf(seen, ending, at), generation, at.now);
+  const others = Object.entries(aboutConsumers).reduce(
+    (list, [type, update]) =>
+      update === undefined
+        ? removeCondition(list, type)
+        : setCondition(list, update, generation, at.now),
+    ready,
+  );
   return [verified(seen, ending), issuanceAllowed(ending)].reduce(
     (list, update) =>
       update === undefined ? list : setCondition(list, update, generation, at.now),
-    ready,
+    others,
   );
 }
 

@@ -54,13 +54,18 @@ export function safetyLimit({ issuedAt, expiresAt }: Lifetime): Instant {
   return expiresAt - Math.max(JITTER_SHARE * (expiresAt - issuedAt), HOUR);
 }
 
-/** Until when the superseded key stays in use. */
+/**
+ * Until when the superseded key stays in use. While it is not certain that no Pod is on an older content of the
+ * Secret, that is longer by the extension, where there is one.
+ */
 export function overlapEnd(
   superseded: { readonly supersededAt: Instant; readonly expiresAt: Instant },
-  rotation: ApiKeySpec["rotation"],
+  { overlap, maxOverlapExtension }: ApiKeySpec["rotation"],
+  isConverged: boolean,
 ): Instant {
-  const overlap = Math.max(parseDuration(rotation.overlap) ?? DAY, MIN_OVERLAP);
-  return Math.min(superseded.supersededAt + overlap, superseded.expiresAt);
+  const least = Math.max(parseDuration(overlap) ?? DAY, MIN_OVERLAP);
+  const extension = isConverged ? 0 : (parseDuration(maxOverlapExtension ?? "0s") ?? 0);
+  return Math.min(superseded.supersededAt + least + extension, superseded.expiresAt);
 }
 
 /**

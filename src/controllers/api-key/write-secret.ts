@@ -34,7 +34,8 @@ export async function switchSecret(
     },
     "wrote key to secret",
   );
-  return { ...seen, target: observeSecret(written, seen, "target") };
+  const hasAdopted = seen.target.kind === "Foreign";
+  return { ...seen, target: observeSecret(written, seen, "target"), hasAdopted };
 }
 
 /** Makes the Secret show what is declared, with the pair it has. */

@@ -144,6 +144,7 @@ export function seen(
     triedAt: undefined,
     unsettledPeer: undefined,
     peerKeyIds: new Set(),
+    consumers: { mode: "none", known: undefined },
     hasTurn: false,
     ...changes,
     state: { ...noState, ...changes.state },

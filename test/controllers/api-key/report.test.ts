@@ -155,6 +155,9 @@ describe("the status", () => {
             "type": "IssuanceAllowed",
           },
         ],
+        "content": {
+          "hash": "5f7ff2841d0aaa5e",
+        },
         "current": {
           "expiresAt": "2026-04-09T00:00:00Z",
           "issuedAt": "2026-01-09T00:00:00Z",

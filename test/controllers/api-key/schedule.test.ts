@@ -120,7 +120,16 @@ describe("bounds", () => {
     ["not longer than the key lives", { overlap: "48h" }, DAY, DAY],
   ])("the overlap lasts %s", (_, changes, left, expected) => {
     const key = { supersededAt: NOW, expiresAt: NOW + left };
-    expect(overlapEnd(key, rotation(changes))).toBe(NOW + expected);
+    expect(overlapEnd(key, rotation(changes), true)).toBe(NOW + expected);
+  });
+
+  test.each([
+    ["by nothing where none is asked for", {}, 90 * DAY, DAY],
+    ["by as much as is asked for", { maxOverlapExtension: "72h" }, 90 * DAY, 4 * DAY],
+    ["not beyond the key's life", { maxOverlapExtension: "72h" }, 2 * DAY, 2 * DAY],
+  ])("while Pods may be behind, the overlap grows %s", (_, changes, left, expected) => {
+    const key = { supersededAt: NOW, expiresAt: NOW + left };
+    expect(overlapEnd(key, rotation(changes), false)).toBe(NOW + expected);
   });
 
   test("the safety limit is a tenth of the lifetime, at least an hour, before expiry", () => {

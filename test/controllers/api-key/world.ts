@@ -326,6 +326,7 @@ export class KeyWorld {
           refusal,
         ),
       list: () => Promise.reject(new Error("not used")),
+      collect: () => Promise.reject(new Error("not used")),
       replace: () => Promise.reject(new Error("not used")),
     };
   }

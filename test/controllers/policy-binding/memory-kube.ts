@@ -114,6 +114,7 @@ export class MemoryKube {
       const { finalizers } = patch.metadata;
       return this.#save(type, { ...old, metadata: { ...old.metadata, finalizers } }) as T;
     },
+    collect: () => Promise.reject(new Error("not used")),
     create: () => Promise.reject(new Error("not used")),
     replace: () => Promise.reject(new Error("not used")),
     delete: () => Promise.reject(new Error("not used")),

@@ -1,0 +1,93 @@
+/** Which Pods are on an older content of a Secret, and which workloads are to be restarted for it. Pure. */
+import { contentAnnotation } from "../../api/meta.ts";
+import { type Instant, MINUTE } from "../../util/time.ts";
+import { matchesLabels } from "./match-labels.ts";
+import type { DatedUse, PodDigest } from "./pod-digest.ts";
+import type { WorkloadDigest } from "./workloads.ts";
+
+/**
+ * How long a kubelet may take from the change of a Secret to its last trace of the content before: its sync
+ * period of a minute, by half longer at times, and the start of a container that had read its variables.
+ */
+export const PICK_UP_MS = 2 * MINUTE;
+
+/** What a Secret of an ApiKey holds. */
+export interface Content {
+  readonly apiKey: string;
+  readonly secret: string;
+  readonly hash: string;
+  /** When it took the place of another content, rounded down to a second; `undefined` for the first one. */
+  readonly replacedAt: Instant | undefined;
+}
+
+/** Pods that use the Secret. */
+export function consumersOf(pods: readonly PodDigest[], { secret }: Content): readonly PodDigest[] {
+  return pods.filter(({ uses }) => uses.some((use) => use.secret === secret));
+}
+
+/**
+ * Whether a Pod may be on an older content. Once none is, none will be: a Pod that is made later reads the
+ * present one. Where times leave a doubt, the Pod is stale.
+ */
+export function isStale(pod: PodDigest, content: Content, now: Instant): boolean {
+  return isOlder(pod, content) && usesOf(pod, content).some((use) => lags(use, content, now));
+}
+
+/** Whether only a restart brings the Pod up to date. What has not started yet has still to read the Secret. */
+export function needsRestart(pod: PodDigest, content: Content, now: Instant): boolean {
+  return (
+    isOlder(pod, content) &&
+    usesOf(pod, content).some(
+      (use) => use.atStart && use.run.kind === "Started" && lags(use, content, now),
+    )
+  );
+}
+
+/** Whether the Pod was made before the content came. Restarted for it, it is younger, whatever the clocks say. */
+function isOlder({ createdAt, contents }: PodDigest, content: Content): boolean {
+  const { apiKey, hash, replacedAt } = content;
+  if (replacedAt === undefined || contents[contentAnnotation(apiKey)] === hash) return false;
+  return createdAt <= replacedAt;
+}
+
+function usesOf({ uses }: PodDigest, { secret }: Content): readonly DatedUse[] {
+  return uses.filter((use) => use.secret === secret);
+}
+
+function lags({ atStart, run }: DatedUse, { replacedAt = 0 }: Content, now: Instant): boolean {
+  const pickedUpAt = replacedAt + PICK_UP_MS;
+  if (run.kind === "Over") return false;
+  return atStart && run.kind === "Started" ? run.at <= pickedUpAt : now <= pickedUpAt;
+}
+
+export type Judgement =
+  | { readonly kind: "Nothing" }
+  | { readonly kind: "Restart" }
+  /** Restarted for this content; Pods from before are still there. */
+  | { readonly kind: "UnderWay" }
+  | { readonly kind: "Wait"; readonly until: Instant };
+
+export interface Situation {
+  readonly content: Content;
+  readonly pods: readonly PodDigest[];
+  readonly minIntervalMs: number;
+  readonly now: Instant;
+}
+
+/** A workload is restarted for a content once, and only while Pods of it need that. */
+export function judgeWorkload(
+  workload: WorkloadDigest,
+  { content, pods, minIntervalMs, now }: Situation,
+): Judgement {
+  const { readsAtStart, selector, annotations, restartedAt } = workload;
+  if (!readsAtStart.includes(content.secret)) return { kind: "Nothing" };
+  const needed = pods.some(
+    (pod) => matchesLabels(selector, pod.labels) && needsRestart(pod, content, now),
+  );
+  if (!needed) return { kind: "Nothing" };
+  if (annotations[contentAnnotation(content.apiKey)] === content.hash) return { kind: "UnderWay" };
+  if (restartedAt === undefined) return { kind: "Restart" };
+  // Never longer than the interval, also where the clock was set back.
+  const waitMs = Math.min(restartedAt + minIntervalMs - now, minIntervalMs);
+  return waitMs > 0 ? { kind: "Wait", until: now + waitMs } : { kind: "Restart" };
+}

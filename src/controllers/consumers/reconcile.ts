@@ -1,0 +1,187 @@
+/**
+ * Counts the Pods that use an ApiKey's Secret, and restarts workloads whose Pods do not notice its changes by
+ * themselves. It works from the ApiKey's status and writes neither the ApiKey nor its Secret, so that issuing
+ * and rotating keys depend on nothing in here; what it finds goes to the {@link ConsumersBoard}.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../api/api-key.ts";
+import { API_VERSION } from "../../api/meta.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { StoreChange } from "../../kube/store.ts";
+import { isMoreThanStatus } from "../../runtime/predicate.ts";
+import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
+import { parseInstant } from "../../util/time.ts";
+import type { Consumers, ConsumersBoard, Count } from "../consumers-board.ts";
+import type { Context } from "../context.ts";
+import { errorPolicy } from "../error-policy.ts";
+import { failureReadiness } from "../failure.ts";
+import { type Content, consumersOf, isStale } from "./decide.ts";
+import { NamespacePods } from "./namespace-pods.ts";
+import type { PodDigest } from "./pod-digest.ts";
+import { type RolloutResult, rollOut } from "./rollout.ts";
+import { nextCountMs } from "./schedule.ts";
+
+/** As many names as a message can hold. */
+const MAX_NAMES = 3;
+const MAX_NOTE = 1_000;
+/** What a person has to do something about. */
+const troubles: ReadonlySet<string> = new Set(["RestartFailed", "WorkloadNotFound"]);
+
+export interface ConsumersReconciler {
+  readonly reconcile: Reconcile<ApiKey>;
+  readonly onGone: (key: ObjectKey) => void;
+  /** Another content, or another wish of a person. */
+  readonly predicate: (change: StoreChange<ApiKey>) => boolean;
+}
+
+export function createConsumersReconciler(
+  context: Context,
+  board: ConsumersBoard,
+  wake: (key: ObjectKey) => void,
+): ConsumersReconciler {
+  const pods = new NamespacePods(context.kube);
+  const uids = new Map<string, string>();
+  const forget = (key: ObjectKey) => {
+    board.delete(uids.get(keyText(key)) ?? "");
+    uids.delete(keyText(key));
+  };
+  const publish = (object: ApiKey, consumers: Consumers) => {
+    uids.set(keyText(keyOf(object)), object.metadata.uid);
+    if (board.put(object.metadata.uid, consumers)) wake(keyOf(object));
+  };
+  return {
+    onGone: forget,
+    predicate: (change) =>
+      isMoreThanStatus(change) ||
+      !isDeepStrictEqual(change.old?.status?.content, change.new?.status?.content),
+    reconcile: async (object, pass) => {
+      const parsed = parseSpec(apiKeyKind, object);
+      const content = contentOf(object);
+      const isLeaving = object.metadata.deletionTimestamp !== undefined;
+      if (parsed.ok && content !== undefined && !isLeaving)
+        return lookAfter(
+          { object, spec: parsed.spec, content },
+          { context, board, pods, publish },
+          pass,
+        );
+      forget(keyOf(object));
+      return {};
+    },
+  };
+}
+
+interface Subject {
+  readonly object: ApiKey;
+  readonly spec: ApiKeySpec;
+  readonly content: Content;
+}
+
+interface Surroundings {
+  readonly context: Context;
+  readonly board: ConsumersBoard;
+  readonly pods: NamespacePods;
+  readonly publish: (object: ApiKey, consumers: Consumers) => void;
+}
+
+async function lookAfter(subject: Subject, around: Surroundings, pass: Pass): Promise<Result> {
+  const { object, content } = subject;
+  const { clock, random } = around.context;
+  const users = await readUsers(subject, around);
+  const result = await tryRollout(subject, users, around, pass);
+  const count = countOf(users, content, clock.now());
+  around.publish(object, { ...count, ...(result === undefined ? {} : { rollout: result.note }) });
+  // What only a change of the workload can heal must not stop the counting.
+  if (result?.error !== undefined && errorPolicy(result.error).kind !== "Terminal")
+    throw result.error;
+  const { stale } = count;
+  const { replacedAt } = content;
+  const afterMs = nextCountMs({ stale, replacedAt, until: result?.until }, clock.now());
+  return { requeueAfterMs: afterMs * (0.9 + 0.2 * random.fraction()) };
+}
+
+async function readUsers(
+  { object, content }: Subject,
+  { pods, publish }: Surroundings,
+): Promise<readonly PodDigest[]> {
+  try {
+    return consumersOf(await pods.list(keyOf(object).namespace), content);
+  } catch (error) {
+    publish(object, unread(error));
+    throw error;
+  }
+}
+
+/** Restarts what is due, where that is asked for and allowed. */
+async function tryRollout(
+  { object, spec, content }: Subject,
+  pods: readonly PodDigest[],
+  { context, board }: Surroundings,
+  { signal }: Pass,
+): Promise<RolloutResult | undefined> {
+  const { rollout, suspend } = spec;
+  if (rollout === undefined || suspend || board.mode !== "restart") return undefined;
+  signal.throwIfAborted();
+  const { namespace } = keyOf(object);
+  const result = await rollOut(context, { namespace, rollout, content, pods }, signal);
+  announce(object, result, board.of(object.metadata.uid), content, context);
+  // Looked at again at once, which is nothing to tell anybody about.
+  if (isKubeError(result.error, "Conflict")) throw result.error;
+  return result;
+}
+
+function contentOf({ metadata, status }: ApiKey): Content | undefined {
+  const { content, secretName } = status ?? {};
+  if (content === undefined || secretName === undefined) return undefined;
+  return {
+    apiKey: metadata.name,
+    secret: secretName,
+    hash: content.hash,
+    replacedAt: parseInstant(content.replacedAt),
+  };
+}
+
+function countOf(users: readonly PodDigest[], content: Content, now: number): Count {
+  const stale = users.filter((pod) => isStale(pod, content, now)).map(({ name }) => name);
+  return {
+    kind: "Counted",
+    hash: content.hash,
+    pods: users.length,
+    stale: stale.length,
+    staleNames: stale.toSorted().slice(0, MAX_NAMES),
+  };
+}
+
+function unread(error: unknown): Consumers {
+  const { reason, message } = failureReadiness(error) ?? {
+    reason: "Conflict",
+    message: "The Pods could not be listed.",
+  };
+  return { kind: "Unknown", reason, message };
+}
+
+/** An event for every restart, and one where something has come to stand in the way. */
+function announce(
+  { metadata }: ApiKey,
+  { restarted, note, error }: RolloutResult,
+  before: Consumers | undefined,
+  { secret }: Content,
+  { events, log, metrics }: Context,
+): void {
+  const { namespace, name } = metadata;
+  const about = { apiVersion: API_VERSION, kind: apiKeyKind.kind, metadata };
+  const tell = (type: "Normal" | "Warning", reason: string, text: string) =>
+    events.record(about, { type, reason, action: "Restart", note: text.slice(0, MAX_NOTE) });
+  for (const workload of restarted) {
+    const why = `its Pods read Secret ${secret} at their start, and its content has changed`;
+    tell("Normal", "WorkloadRestarted", `Restarted ${workload}: ${why}.`);
+    log.info({ namespace, name, workload }, "restarted workload");
+    metrics.workloadRestarts.inc({ result: "Restarted" });
+  }
+  if (isKubeError(error, "Conflict")) return;
+  if (error !== undefined) metrics.workloadRestarts.inc({ result: "Failed" });
+  const known = before?.kind === "Counted" ? before.rollout?.message : undefined;
+  if (troubles.has(note.reason) && note.message !== known)
+    tell("Warning", note.reason, note.message);
+}

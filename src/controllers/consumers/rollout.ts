@@ -1,0 +1,129 @@
+/** Carries out spec.rollout: restarts what is due, and says what became of it. */
+import { parseDuration } from "../../util/time.ts";
+import type { RolloutNote } from "../consumers-board.ts";
+import type { Context } from "../context.ts";
+import { failureReadiness } from "../failure.ts";
+import { type Content, judgeWorkload } from "./decide.ts";
+import type { PodDigest } from "./pod-digest.ts";
+import { findWorkloads, type Rollout, restartWorkload, type WorkloadDigest } from "./workloads.ts";
+
+/** What became of one workload. */
+type Outcome =
+  | { readonly kind: "Nothing"; readonly what: string }
+  | { readonly kind: "Restarted"; readonly what: string }
+  | { readonly kind: "UnderWay"; readonly what: string }
+  | { readonly kind: "Waits"; readonly what: string; readonly until: number }
+  | { readonly kind: "Missing"; readonly what: string }
+  | { readonly kind: "Failed"; readonly what: string; readonly error: unknown };
+
+export interface RolloutResult {
+  readonly note: RolloutNote;
+  /** Workloads that were restarted now, such as "Deployment api". */
+  readonly restarted: readonly string[];
+  /** When a workload may be restarted again. */
+  readonly until?: number;
+  /** The first failure, for the queue. */
+  readonly error?: unknown;
+}
+
+export interface RolloutOrder {
+  readonly namespace: string;
+  readonly rollout: Rollout;
+  readonly content: Content;
+  readonly pods: readonly PodDigest[];
+}
+
+/** Never rejects: one workload that cannot be restarted keeps no other one from it. */
+export async function rollOut(
+  context: Context,
+  order: RolloutOrder,
+  signal: AbortSignal,
+): Promise<RolloutResult> {
+  const outcomes = await outcomesOf(context, order, signal).catch(
+    (error: unknown): readonly Outcome[] => [{ kind: "Failed", what: "spec.rollout", error }],
+  );
+  const waits = ofKind(outcomes, "Waits").map(({ until }) => until);
+  const [failed] = ofKind(outcomes, "Failed");
+  return {
+    note: noteOf(outcomes),
+    restarted: ofKind(outcomes, "Restarted").map(({ what }) => what),
+    ...(waits.length === 0 ? {} : { until: Math.min(...waits) }),
+    ...(failed === undefined ? {} : { error: failed.error }),
+  };
+}
+
+async function outcomesOf(
+  context: Context,
+  { namespace, rollout, content, pods }: RolloutOrder,
+  signal: AbortSignal,
+): Promise<readonly Outcome[]> {
+  const { workloads, missing } = await findWorkloads(context.kube, namespace, rollout, signal);
+  const minIntervalMs = parseDuration(rollout.minInterval) ?? 0;
+  const outcomes: Outcome[] = missing.map((what) => ({ kind: "Missing", what }));
+  for (const workload of workloads) {
+    const now = context.clock.now();
+    const what = `${workload.type.kind} ${workload.key.name}`;
+    const judgement = judgeWorkload(workload, { content, pods, minIntervalMs, now });
+    if (judgement.kind === "Wait") outcomes.push({ kind: "Waits", what, until: judgement.until });
+    else if (judgement.kind === "Restart")
+      outcomes.push(await restart(context, workload, content, what));
+    else outcomes.push({ kind: judgement.kind, what });
+  }
+  return outcomes;
+}
+
+async function restart(
+  { kube, clock }: Context,
+  workload: WorkloadDigest,
+  content: Content,
+  what: string,
+): Promise<Outcome> {
+  try {
+    await restartWorkload(kube, workload, content, clock.now());
+    return { kind: "Restarted", what };
+  } catch (error) {
+    return { kind: "Failed", what, error };
+  }
+}
+
+/** What a person should see first. */
+function noteOf(outcomes: readonly Outcome[]): RolloutNote {
+  const [failed] = ofKind(outcomes, "Failed");
+  if (failed !== undefined)
+    return open("RestartFailed", `${failed.what}: ${wordsOf(failed.error)}`);
+  const missing = ofKind(outcomes, "Missing");
+  if (missing.length > 0)
+    return open("WorkloadNotFound", `There is no ${names(missing)} in this namespace.`);
+  const waits = ofKind(outcomes, "Waits");
+  if (waits.length > 0)
+    return open("IntervalNotOver", `Not restarted before minInterval is over: ${names(waits)}.`);
+  const underWay = [...ofKind(outcomes, "Restarted"), ...ofKind(outcomes, "UnderWay")];
+  if (underWay.length > 0)
+    return open(
+      "RestartUnderWay",
+      `Restarted, with Pods from before still there: ${names(underWay)}.`,
+    );
+  return {
+    isDone: true,
+    reason: "NothingToRestart",
+    message: `Of ${outcomes.length} workloads, none has Pods that need a restart.`,
+  };
+}
+
+function open(reason: string, message: string): RolloutNote {
+  return { isDone: false, reason, message };
+}
+
+function ofKind<Kind extends Outcome["kind"]>(outcomes: readonly Outcome[], kind: Kind) {
+  return outcomes.filter(
+    (outcome): outcome is Extract<Outcome, { kind: Kind }> => outcome.kind === kind,
+  );
+}
+
+function names(outcomes: readonly Outcome[]): string {
+  return outcomes.map(({ what }) => what).join(", ");
+}
+
+function wordsOf(error: unknown): string {
+  return failureReadiness(error)?.message ?? "somebody else changed it meanwhile.";
+}

@@ -1,0 +1,103 @@
+/** Finds and restarts the workloads that spec.rollout names. */
+import type { ApiKeySpec } from "../../api/api-key.ts";
+import { contentAnnotation, annotations as names } from "../../api/meta.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
+import { type LabelSelector, type Workload, workloadTypes } from "../../kube/resource-types.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
+import type { Content } from "./decide.ts";
+import { secretUses } from "./secret-uses.ts";
+
+export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
+
+export interface WorkloadDigest {
+  readonly type: ResourceType<Workload>;
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly selector: LabelSelector;
+  /** Of the Pod template. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly restartedAt: Instant | undefined;
+  /** Secrets that its Pods read only at their start. */
+  readonly readsAtStart: readonly string[];
+}
+
+export interface Found {
+  readonly workloads: readonly WorkloadDigest[];
+  /** What was named and is not there, such as "Deployment api". */
+  readonly missing: readonly string[];
+}
+
+export async function findWorkloads(
+  kube: KubeClient,
+  namespace: string,
+  { workloadRefs, selector }: Rollout,
+  signal: AbortSignal,
+): Promise<Found> {
+  if (workloadRefs === undefined)
+    return { workloads: await listWorkloads(kube, namespace, selector, signal), missing: [] };
+  const looked = await Promise.all(
+    workloadRefs.map(async ({ kind, name }) => {
+      const type = workloadTypes[kind];
+      const found = await kube.get(type, { namespace, name }, { signal });
+      return found === undefined ? `${kind} ${name}` : digestOf(type, found);
+    }),
+  );
+  return {
+    workloads: looked.filter((each) => typeof each !== "string"),
+    missing: looked.filter((each) => typeof each === "string"),
+  };
+}
+
+async function listWorkloads(
+  kube: KubeClient,
+  namespace: string,
+  { matchLabels = {} }: Rollout["selector"] = {},
+  signal: AbortSignal,
+): Promise<readonly WorkloadDigest[]> {
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  const options = {
+    namespace,
+    signal,
+    ...(labels.length === 0 ? {} : { labelSelector: labels.join(",") }),
+  };
+  const lists = await Promise.all(
+    Object.values(workloadTypes).map((type) =>
+      kube.collect(type, (workload) => digestOf(type, workload), options),
+    ),
+  );
+  return lists.flat();
+}
+
+function digestOf(type: ResourceType<Workload>, { metadata, spec }: Workload): WorkloadDigest {
+  const { name, namespace = "", uid = "", resourceVersion = "" } = metadata;
+  const { selector, template } = spec ?? {};
+  const annotations = template?.metadata?.annotations ?? {};
+  const uses = template?.spec === undefined ? [] : secretUses(template.spec);
+  return {
+    type,
+    key: { namespace, name },
+    uid,
+    resourceVersion,
+    // Without a selector it would match every Pod.
+    selector: selector ?? { matchExpressions: [{ key: "", operator: "Exists" }] },
+    annotations,
+    restartedAt: parseInstant(annotations[names.restartedAt]),
+    readsAtStart: uses.filter(({ atStart }) => atStart).map(({ secret }) => secret),
+  };
+}
+
+/** One write to the Pod template, as `kubectl rollout restart` does it; the workload's own strategy does the rest. */
+export async function restartWorkload(
+  kube: KubeClient,
+  { type, key, uid, resourceVersion }: WorkloadDigest,
+  { apiKey, hash }: Content,
+  now: Instant,
+): Promise<void> {
+  const annotations = { [contentAnnotation(apiKey)]: hash, [names.restartedAt]: toIso8601(now) };
+  await kube.mergePatch(type, key, {
+    metadata: { uid, resourceVersion },
+    spec: { template: { metadata: { annotations } } },
+  });
+}
