@@ -14,11 +14,12 @@ const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
 
 /**
  * What a failed pass says about the object: Stalled where only a change by a person helps, Reconciling where
- * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see.
+ * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, and
+ * where the API server asks to be left alone: to say so would take another write (L9).
  */
 export function failureReadiness(error: unknown): Readiness | undefined {
   const { kind } = errorPolicy(error);
-  if (kind === "Conflict") return undefined;
+  if (kind === "Conflict" || isKubeError(error, "RateLimited")) return undefined;
   return { state: kind === "Terminal" ? "Stalled" : "Reconciling", ...describe(error) };
 }
 

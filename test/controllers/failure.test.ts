@@ -48,6 +48,11 @@ test.each([
     readiness: { state: "Stalled", reason: "NotGranted", message: "No grant." },
   },
   {
+    name: "an API server that asks for a pause is not sent another write",
+    error: new KubeError("RateLimited", "get secrets: too many requests", { retryAt: 1_000 }),
+    readiness: undefined,
+  },
+  {
     name: "a bug shows nothing of its insides",
     error: new TypeError("password is undefined"),
     readiness: {
