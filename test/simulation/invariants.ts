@@ -82,10 +82,10 @@ export class Invariants {
       this.#onConsoleChange(journal[this.#consoleChanges] as ConsoleChange);
     }
     const { calls } = world.journal;
-    this.#circumstances.afterEvent();
     for (; this.#calls < calls.length; this.#calls += 1) {
       this.#onCall(calls[this.#calls] as CallRecord);
     }
+    this.#circumstances.afterEvent();
     for (; this.#logs < world.logs.length; this.#logs += 1) {
       if (!this.#leaks.finds(world.logs[this.#logs] ?? "")) continue;
       this.#report("S13 leak", "a log line shows a secret");

@@ -6,6 +6,8 @@ export class Circumstances {
   readonly #world: SimWorld;
   #widestSkew = 0;
   #struck = 0;
+  /** Calls that a fault has struck and that have not ended yet. */
+  #struckCalls: CallRecord[] = [];
   #crashes = 0;
   #troubleAt = Number.NEGATIVE_INFINITY;
 
@@ -23,12 +25,16 @@ export class Circumstances {
     return this.#world.kernel.elapsed - this.#troubleAt;
   }
 
-  onCall({ fault }: CallRecord): void {
-    if (fault !== undefined) this.#troubleAt = this.#world.kernel.elapsed;
+  onCall(call: CallRecord): void {
+    if (call.fault !== undefined) this.#struckCalls.push(call);
   }
 
   afterEvent(): void {
     const { faults, crashes, replicas, kernel } = this.#world;
+    if (this.#struckCalls.length > 0) {
+      this.#troubleAt = kernel.elapsed;
+      this.#struckCalls = this.#struckCalls.filter(({ outcome }) => outcome === undefined);
+    }
     for (const { process } of replicas.values()) {
       const skew = Math.abs(process.clock.skew);
       if (skew > this.#widestSkew) this.#widestSkew = skew;
