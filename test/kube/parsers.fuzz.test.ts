@@ -86,6 +86,16 @@ test("a line of a watch is an input of the protocol, or an error that the protoc
   );
 });
 
+test.each([undefined, null, 7, {}, ["7"]])(
+  "an object whose version is %j is refused",
+  (version) => {
+    const object = { metadata: { name: "a", resourceVersion: version } };
+    const read = (type: string) => () =>
+      parseWatchLine(api, configMapType, JSON.stringify({ type, object }));
+    for (const type of ["ADDED", "DELETED", "BOOKMARK"]) expect(read(type)).toThrow(KubeError);
+  },
+);
+
 test("what cannot be read is not quoted: it may hold a Secret", () => {
   fc.assert(
     fc.property(lines, (line) => {

@@ -10,7 +10,7 @@ import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
 import { type Context, indexes } from "../../../src/controllers/context.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../src/iam/client.ts";
-import { IamError } from "../../../src/iam/errors.ts";
+import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";
 import type { KubeClient } from "../../../src/kube/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { createStore } from "../../../src/kube/memory-store.ts";
@@ -53,6 +53,8 @@ export class KeyWorld {
   /** Whether the API server forbids new Secrets, as without rights or quota. */
   forbidsSecrets = false;
   extra: { disableKey?: boolean; deleteKey?: boolean } = {};
+  /** What a refused call of these answers. */
+  extraRefusal: IamErrorCode = "PermissionDenied";
   crashes = 0;
   lost = 0;
   readonly #objects = new Map<string, Raw>();
@@ -338,6 +340,7 @@ export class KeyWorld {
       if (this.consoleIsDown) throw down();
       for (const key of this.keys) if (key.keyId === keyId) key.state = state;
     };
+    const refused = () => new IamError(this.extraRefusal, "no", { operation });
     const ready = async () => {
       if (!this.#alive) throw new Crash("dead");
       if (this.consoleIsDown) throw down();
@@ -373,13 +376,13 @@ export class KeyWorld {
         ...(this.extra.disableKey
           ? {
               disableKey: (_: string, id: string) =>
-                this.#call("disableKey", () => end(id, "Disabled"), down()),
+                this.#call("disableKey", () => end(id, "Disabled"), refused()),
             }
           : {}),
         ...(this.extra.deleteKey
           ? {
               deleteKey: (_: string, id: string) =>
-                this.#call("deleteKey", () => end(id, "Deleted"), down()),
+                this.#call("deleteKey", () => end(id, "Deleted"), refused()),
             }
           : {}),
       },

@@ -1,0 +1,153 @@
+/** When an old key may end, and what the end of one that does not go well leaves alone. */
+import { describe, expect, test } from "vitest";
+import type { Observed } from "../../../src/controllers/api-key/observed.ts";
+import { plan } from "../../../src/controllers/api-key/plan.ts";
+import type { IamErrorCode } from "../../../src/iam/errors.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  holding,
+  NOW,
+  pair,
+  superseded,
+  timing,
+} from "./builders.ts";
+import { KeyWorld } from "./world.ts";
+
+const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
+/** Key 2 in use, the overlap with key 1 long over. */
+const rotated = (changes: Parameters<typeof delivered>[0] = {}): Observed =>
+  delivered({
+    account: ending,
+    target: holding(pair(2)),
+    ...changes,
+    state: {
+      current: current(2),
+      superseded: [superseded(1, { supersededAt: NOW - 2 * DAY })],
+      ...changes.state,
+    },
+  });
+const next = (seen: Observed) => plan(seen, at(), timing);
+
+describe("an old key", () => {
+  test("ends after the overlap: disabled, then deleted", () => {
+    expect(next(rotated())).toEqual({ kind: "DisableKey", keyId: "sak_1" });
+    const disabled = superseded(1, { supersededAt: NOW - 2 * DAY, state: "Disabled" });
+    const deleting = { kind: "DeleteKey", keyId: "sak_1" };
+    expect(next(rotated({ state: { current: current(2), superseded: [disabled] } }))).toEqual(
+      deleting,
+    );
+    const only = { ...ending, canDisableKeys: false };
+    expect(next(rotated({ account: only }))).toEqual(deleting);
+  });
+
+  test.each<[string, Observed]>([
+    [
+      "the overlap lasts",
+      rotated({ state: { superseded: [superseded(1, { supersededAt: NOW - HOUR })] } }),
+    ],
+    [
+      "the new key was never accepted",
+      rotated({ state: { current: current(2, { verifiedAt: undefined }) } }),
+    ],
+    [
+      "the console refuses the new key",
+      rotated({ rejection: { keyId: "sak_2", since: 0 }, triedAt: NOW }),
+    ],
+    ["the Secret holds the old one", rotated({ target: holding(pair(1)) })],
+    ["the Secret is gone", rotated({ target: { kind: "Absent" } })],
+    ["the connection names no calls for it", rotated({ account })],
+    [
+      "it has expired",
+      rotated({
+        state: { superseded: [superseded(1, { supersededAt: NOW - 60 * DAY, expiresAt: NOW })] },
+      }),
+    ],
+  ])("does not end while %s", (_, seen) => {
+    expect(next(seen).kind).not.toMatch(/DisableKey|DeleteKey/);
+  });
+});
+
+async function afterOverlap(): Promise<KeyWorld> {
+  const world = new KeyWorld();
+  world.extra = { disableKey: true, deleteKey: true };
+  world.apiKey();
+  await world.settle();
+  world.rotate("now");
+  await world.settle();
+  await world.clock.advance(25 * HOUR);
+  return world;
+}
+
+const refusing = (world: KeyWorld, name: string, code: IamErrorCode) => {
+  world.extraRefusal = code;
+  world.fault = (_, call) => (call === name ? "refused" : undefined);
+};
+const ends = (world: KeyWorld) => world.calls.filter((name) => /^(disable|delete)Key$/.test(name));
+
+describe("a console that refuses", () => {
+  test.each<IamErrorCode>(["AlreadyExists", "InvalidArgument", "FailedPrecondition"])(
+    "to disable a key with %s may still delete it",
+    async (code) => {
+      const world = await afterOverlap();
+      refusing(world, "disableKey", code);
+      await world.settle();
+      expect(ends(world)).toEqual(["deleteKey"]);
+      expect(world.status().superseded[0].state).toBe("Deleted");
+    },
+  );
+
+  test("to disable a key where nothing can delete it leaves it listed as live", async () => {
+    const world = await afterOverlap();
+    world.extra = { disableKey: true };
+    refusing(world, "disableKey", "AlreadyExists");
+    await world.pass();
+    await world.pass();
+    expect(world.status().superseded[0].state).toBe("Live");
+  });
+
+  test.each(["disableKey", "deleteKey"])(
+    "%s since the key is gone has no more to do",
+    async (name) => {
+      const world = await afterOverlap();
+      refusing(world, name, "NotFound");
+      await world.settle();
+      expect(world.status().superseded[0].state).toBe("Deleted");
+      expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "KeyDelivered" });
+    },
+  );
+
+  test("for good is told, tried again, and does not stop the care for the key in use", async () => {
+    const world = await afterOverlap();
+    refusing(world, "disableKey", "PermissionDenied");
+    const wait = await world.pass();
+    expect(wait).toBeLessThanOrEqual(5 * MINUTE);
+    expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "PermissionDenied" });
+    expect(world.status().superseded[0].state).toBe("Live");
+    world.deleteSecret();
+    await world.pass();
+    expect(world.holdsLivePair()).toBe(true);
+    world.fault = () => undefined;
+    await world.settle();
+    expect(world.status().superseded[0].state).toBe("Deleted");
+  });
+});
+
+test("a Secret that was replaced since it was looked at is not deleted", async () => {
+  const world = await afterOverlap();
+  await world.settle();
+  world.remove();
+  world.fault = (_, name) => {
+    if (name === "delete secrets" && world.entry("secret") !== "another's")
+      world.putSecret({
+        metadata: { name: "ci", uid: "another" },
+        data: { secret: Buffer.from("another's").toString("base64") },
+      });
+    return undefined;
+  };
+  await world.settle().catch(() => undefined);
+  expect(world.entry("secret")).toBe("another's");
+});

@@ -1,0 +1,72 @@
+import type { Mutant } from "./mutant.ts";
+
+const bindings = ["test/controllers/policy-binding"];
+
+export const accountMutants: readonly Mutant[] = [
+  {
+    name: "one cache is enough for a synced view of bindings",
+    file: "src/controllers/policy-binding/observe.ts",
+    find: "  if (!serviceAccounts.synced || !policyBindings.synced) return undefined;",
+    replace: "  if (!serviceAccounts.synced && !policyBindings.synced) return undefined;",
+    tests: bindings,
+  },
+  {
+    name: "one binding instead of the union",
+    file: "src/controllers/policy-binding/decide.ts",
+    find: "  const wanted = union(...shares.values());",
+    replace: "  const wanted = union(...[...shares.values()].slice(0, 1));",
+    tests: bindings,
+  },
+
+  {
+    name: "policies that others have bound are removed",
+    file: "src/controllers/policy-binding/decide.ts",
+    find: "      : union(common(known, [...wanted, ...foreign]), wanted);",
+    replace: "      : wanted;",
+    tests: bindings,
+  },
+  {
+    name: "an answer about bindings that cannot be read counts as none",
+    file: "src/controllers/policy-binding/decide.ts",
+    find: `  if (!created && foreignPolicies === "Keep" && !suspendAccess) return undefined;`,
+    replace: "",
+    tests: bindings,
+  },
+  {
+    name: "nothing to bind unbinds everything",
+    file: "src/controllers/policy-binding/decide.ts",
+    find: "  if (!mayBeEmptied(seen) && target.length === 0 && known.length > 0) {",
+    replace: "  if (!mayBeEmptied(seen) && target.length === 0 && known.length < 0) {",
+    tests: bindings,
+  },
+  {
+    name: "policies beyond the grant are bound",
+    file: "src/controllers/policy-binding/decide.ts",
+    find: `  return stage === "Live" && !suspended && problem === undefined;`,
+    replace: `  return stage === "Live" && !suspended && problem?.reason !== "";`,
+    tests: bindings,
+  },
+  {
+    name: "a grant holds in every namespace",
+    file: "src/controllers/connection/effective-grant.ts",
+    find: "  if (names.includes(name)) return true;",
+    replace: "  if (names.length > 0) return true;",
+    tests: ["test/controllers/connection/effective-grant.test.ts"],
+  },
+  {
+    name: "an unknown namespace has every label",
+    file: "src/controllers/connection/effective-grant.ts",
+    find: "  if (selector === undefined || labels === undefined) return false;",
+    replace:
+      "  if (selector === undefined) return false;\n  if (labels === undefined) return true;",
+    tests: ["test/controllers/connection/effective-grant.test.ts"],
+  },
+  {
+    name: "a client with old credentials stays in use",
+    file: "src/controllers/connection/connections.ts",
+    find: "  const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);",
+    replace:
+      "  const isCurrent = session?.identity.uid === uid && clientIdentity(spec) !== undefined;",
+    tests: ["test/controllers/connection"],
+  },
+];
