@@ -1,10 +1,11 @@
-/** Writes what follows from the schemas in `src/api`; with --check, only says what is not up to date. */
+/** Writes what follows from the schemas in `src/api` and from the metrics; with --check, only says what is not up to date. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { toCrd } from "../src/api/crd.ts";
 import { kinds } from "../src/api/kinds.ts";
 import { GROUP } from "../src/api/meta.ts";
+import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -13,6 +14,7 @@ const folders = ["crds", "docs/reference"];
 const wanted = new Map<string, string>([
   ...kinds.map((kind) => [`crds/${GROUP}_${kind.plural}.yaml`, crdFile(toCrd(kind))] as const),
   ["docs/reference/README.md", toReferenceIndex(kinds)],
+  ["docs/reference/metrics.md", toMetricsPage()],
   ...kinds.map(
     (kind) =>
       [

@@ -49,7 +49,7 @@ export function toReferenceIndex(kinds: readonly Kind[]): string {
         kind.description,
       ]),
     ),
-    "These pages are generated from the schemas in `src/api`.",
+    "[Metrics](metrics.md) have a page of their own. These pages are generated from the schemas in `src/api`.",
   ]
     .join("\n\n")
     .concat("\n");

@@ -62,6 +62,7 @@ export function createViews(options: ViewsOptions): Views {
     });
     views.push({ type, store: store as unknown as WritableStore<KubeObject> });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
+    options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
     return store;
   };
   const stores: Stores = {

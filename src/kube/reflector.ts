@@ -261,8 +261,8 @@ class ReflectorLoop<T extends KubeObject> {
     const { attempts } = this.state;
     // One lost stream is daily life; somebody may want to know when they cannot be had back.
     if (attempts > 2) {
-      const fields = { kind: type.kind, namespace: scope.namespace, reason, attempts };
-      log.warn(fields, "cannot watch");
+      const { namespace } = scope;
+      log.warn({ kind: type.kind, namespace, reason, attempts }, "cannot watch");
     }
   }
 

@@ -5,7 +5,7 @@ export function consoleMetrics(registry: Registry) {
   return {
     iamRequests: new Counter({
       name: "iam_operator_iam_requests_total",
-      help: "Calls to the console; the code is OK or that of the error.",
+      help: "Calls to the console; the code is the status of the answer, or that of the error where there is none.",
       labelNames: ["operation", "code"],
       registers: [registry],
     }),

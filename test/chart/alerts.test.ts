@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { CHART, findHelm, renderChart } from "../../scripts/chart/helm.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { findPromtool } from "./support/promtool.ts";
+import { findProgram } from "../support/prometheus-programs.ts";
 
 const support = join(import.meta.dirname, "support");
-const promtool = findPromtool();
+const promtool = findProgram("promtool");
 const directory = mkdtempSync(join(tmpdir(), "iam-operator-alerts-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 

@@ -11,6 +11,7 @@ import { buildImage } from "../../scripts/image/image.ts";
 import { Unable } from "../../scripts/image/tools.ts";
 import { startNode } from "../cluster/node/node.ts";
 import { startIamServer } from "../iam-server/server.ts";
+import { startTraceReceiver } from "../process/support/trace-receiver.ts";
 import { type Audit, compareRights, excuseFor, type Rule, type Window } from "./audit.ts";
 import { createStage, RELEASE, type Stage, SYSTEM } from "./stage.ts";
 import { createSteps } from "./steps.ts";
@@ -27,7 +28,12 @@ const { values } = parseArgs({
 const say = (line: string) => console.log(line);
 const steps = createSteps(say);
 const closers: (() => unknown)[] = [];
-const figures: { calls: number; errors: number; operatorMegabytes?: number[]; audit?: Audit } = {
+const figures: {
+  calls: number;
+  errors: number;
+  operatorMegabytes?: readonly number[];
+  audit?: Audit;
+} = {
   calls: 0,
   errors: 0,
 };
@@ -54,9 +60,13 @@ async function main(): Promise<void> {
   );
   closers.push(() => iam.close());
   const stage = await createStage({ image, node, console: iam, directory });
+  const receiver = await startTraceReceiver(node.hostAddress);
+  closers.push(() => receiver.close());
   let uninstalled: Window = { from: 0, to: 0 };
   try {
-    uninstalled = await tour(steps, stage);
+    const toured = await tour(steps, stage, receiver, closers);
+    uninstalled = toured.uninstalled;
+    figures.operatorMegabytes = toured.operatorMegabytes;
   } finally {
     await conclude(stage, uninstalled).catch((error) => indented(`no conclusion: ${error}`));
   }
@@ -75,7 +85,6 @@ async function conclude(stage: Stage, uninstalled: Window): Promise<void> {
     await rulesOf(stage),
     uninstalled,
   );
-  figures.operatorMegabytes = await operatorMemory(stage);
   if (values.keep) indented(`everything of the node is in ${stage.node.directory}`);
 }
 
@@ -106,19 +115,6 @@ async function rulesOf({ kubectl }: Stage): Promise<readonly Rule[]> {
   return items
     .filter(({ metadata }) => !isForPeople(metadata.labels))
     .flatMap(({ rules }) => rules);
-}
-
-async function operatorMemory({ kubectl }: Stage): Promise<number[]> {
-  const path = "-o=jsonpath={.items[*].status.podIP}";
-  const pods = ["get", "pods", `-n=${SYSTEM}`, `-l=app.kubernetes.io/name=${RELEASE}`, path];
-  const addresses = (await kubectl(pods)).split(" ").filter(Boolean);
-  return Promise.all(
-    addresses.map(async (address) => {
-      const text = await (await fetch(`http://${address}:8080/metrics`)).text();
-      const bytes = /^process_resident_memory_bytes ([0-9.e+]+)$/m.exec(text)?.[1];
-      return Math.round(Number(bytes) / 1e6);
-    }),
-  );
 }
 
 function indented(line: string): void {

@@ -4,7 +4,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse, stringify } from "yaml";
 import { CHART } from "../../scripts/chart/helm.ts";
+import type { TraceReceiver } from "../process/support/trace-receiver.ts";
 import type { Window } from "./audit.ts";
+import {
+  judgeQueries,
+  judgeQuotas,
+  judgeTargets,
+  judgeTraces,
+  memoryOf,
+  startWatching,
+  watchedBy,
+} from "./observe.ts";
+import type { Prometheus } from "./prometheus.ts";
 import {
   allReady,
   applyExamples,
@@ -20,8 +31,19 @@ import { type Call, isFailed, parseCalls, workloadManifests } from "./workloads.
 
 const operatorPods = `app.kubernetes.io/name=${RELEASE}`;
 
-/** Answers when the operator was not installed. */
-export async function tour(steps: Steps, stage: Stage): Promise<Window> {
+export interface Toured {
+  /** When the operator was not installed. */
+  readonly uninstalled: Window;
+  /** Of every Pod at the end; nothing where this machine has no Prometheus. */
+  readonly operatorMegabytes: readonly number[];
+}
+
+export async function tour(
+  steps: Steps,
+  stage: Stage,
+  receiver: TraceReceiver,
+  closers: (() => unknown)[],
+): Promise<Toured> {
   const { kubectl, helm } = stage;
   const previous = previousChart(stage.directory);
   const settings = [
@@ -30,6 +52,7 @@ export async function tour(steps: Steps, stage: Stage): Promise<Window> {
     "--timeout=180s",
     `--set=image.repository=${stage.image.tag.split(":")[0]}`,
     `--set=image.tag=${stage.image.tag.split(":")[1]}`,
+    ...watchedBy(receiver),
   ];
   await steps.run("Create namespaces that enforce Pod Security restricted, and the login", () =>
     createNamespaces(stage),
@@ -37,6 +60,10 @@ export async function tour(steps: Steps, stage: Stage): Promise<Window> {
   await steps.run("helm install of the previous chart", async () => {
     await helm("install", RELEASE, previous, ...settings);
   });
+  const prometheus = await steps.run("Start a Prometheus that scrapes the operator", () =>
+    startWatching(stage),
+  );
+  closers.push(() => prometheus?.stop());
   await steps.run("Apply deploy/examples and wait until all is ready", async () => {
     await applyExamples(stage);
     await allReady(stage);
@@ -70,6 +97,10 @@ export async function tour(steps: Steps, stage: Stage): Promise<Window> {
   for (const turn of [1, 2, 3])
     await steps.run(`Rotation ${turn}: the mounted files change`, () => rotate(stage));
   await steps.run("The Pod with files was never restarted", () => neverRestarted(stage));
+  if (prometheus !== undefined) await seenBy(prometheus, steps, stage);
+  await steps.run("Traces lead from an object to the console's calls", () =>
+    judgeTraces(receiver, stage),
+  );
 
   await steps.run("Kill the Pod of the leader: the other one takes over", () => killLeader(stage));
   await steps.run("Kill the process of the leader: its lease runs out", () => crashLeader(stage));
@@ -107,7 +138,19 @@ export async function tour(steps: Steps, stage: Stage): Promise<Window> {
     return `${stage.console.requests.all.length} calls since, no POST but logins`;
   });
   await steps.run("Rotation by the new installation", () => rotate(stage));
-  return uninstalled;
+  if (prometheus === undefined) return { uninstalled, operatorMegabytes: [] };
+  await steps.run("Prometheus scrapes the new installation", () => judgeTargets(prometheus, stage));
+  return { uninstalled, operatorMegabytes: await memoryOf(prometheus) };
+}
+
+async function seenBy(prometheus: Prometheus, steps: Steps, stage: Stage): Promise<void> {
+  await steps.run("Prometheus scrapes every Pod, over HTTPS and with a token", () =>
+    judgeTargets(prometheus, stage),
+  );
+  await steps.run("Every query of dashboard and alerts has data", () => judgeQueries(prometheus));
+  await steps.run("The quota metrics are what the console lists", () =>
+    judgeQuotas(prometheus, stage),
+  );
 }
 
 /** All calls of both workloads so far. */

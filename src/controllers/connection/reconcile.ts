@@ -1,6 +1,5 @@
 import { readinessConditions } from "../../api/conditions.ts";
 import type { ClusterConnection, Connection, ConnectionStatus } from "../../api/connection.ts";
-import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Store } from "../../kube/store.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
@@ -140,9 +139,7 @@ async function reportQuietly(report: () => Promise<void>, { log }: Context): Pro
   try {
     await report();
   } catch (error) {
-    log.debug(
-      isKubeError(error) ? { code: error.code } : {},
-      "could not write the condition of a failed pass",
-    );
+    const err = error instanceof Error ? error : new Error("unknown");
+    log.debug({ err }, "could not write the condition of a failed pass");
   }
 }

@@ -127,7 +127,10 @@ async function createAccount(
   try {
     const created = await client.createServiceAccount(account, signal);
     if (attempt !== undefined) memory.created = { attempt: attempt.id, account: created };
-    log.info({ saId: created.saId, attempt: attempt?.id }, "created service account");
+    log.info(
+      { ...keyOf(before.object), saId: created.saId, attempt: attempt?.id },
+      "created service account",
+    );
     const { orgId, projectId } = account;
     // The console documents that a new account has no keys.
     const known = { tpn: undefined, orgId, projectId, origin: "Created", liveKeyIds: [] } as const;

@@ -1,9 +1,8 @@
 import type { Readiness } from "../../api/conditions.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { isKubeError } from "../../kube/errors.ts";
 import type { EventNote } from "../../kube/event-recorder.ts";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { originOf } from "../connection-origin.ts";
@@ -250,7 +249,10 @@ async function deletionPass(
     case "Release":
       await removeFinalizer(context, serviceAccountType, object);
       if (step.note !== undefined) record(object, [step.note], context);
-      context.log.info({ reason: step.note?.reason ?? "Released" }, "let service account go");
+      context.log.info(
+        { ...keyOf(object), reason: step.note?.reason ?? "Released" },
+        "let service account go",
+      );
       return {};
     case "Hold": {
       const progress = { object, account: known.account, attempt: known.attempt };
@@ -334,6 +336,7 @@ async function quietly(write: () => Promise<void>, { log }: Context): Promise<vo
   try {
     await write();
   } catch (error) {
-    log.debug(isKubeError(error) ? { reason: error.code } : {}, "could not write the status");
+    const err = error instanceof Error ? error : new Error("unknown");
+    log.debug({ err }, "could not write the status");
   }
 }

@@ -34,7 +34,7 @@ interface OtlpTraces {
   }[];
 }
 
-export async function startTraceReceiver(): Promise<TraceReceiver> {
+export async function startTraceReceiver(host = "127.0.0.1"): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
   const texts: string[] = [];
   const server = createServer(async (request, response) => {
@@ -45,9 +45,9 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
     if (request.url === "/v1/traces") spans.push(...spansOf(JSON.parse(body)));
     response.writeHead(request.url === "/v1/traces" ? 200 : 404).end("{}");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     spans,
     text: () => texts.join("\n"),
     close: () =>
