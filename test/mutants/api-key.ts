@@ -6,6 +6,7 @@ const plan = ["test/controllers/api-key/plan.test.ts"];
 const policies = ["test/controllers/api-key/policies.test.ts"];
 const schedule = ["test/controllers/api-key/schedule.test.ts"];
 const secret = ["test/controllers/api-key/secret.test.ts"];
+const retirement = ["test/controllers/api-key/retirement.test.ts"];
 const report = ["test/controllers/api-key/report.test.ts"];
 
 export const apiKeyMutants: readonly Mutant[] = [
@@ -97,8 +98,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "a turn is never refused",
     file: key("account-turn.ts"),
-    find: "    if (holder === undefined || holder === key) {",
-    replace: `    if (holder !== "") {`,
+    find: "    if (line.holder !== undefined && line.holder !== key) {",
+    replace: `    if (line.holder === "") {`,
     tests: report,
   },
   {
@@ -224,18 +225,16 @@ export const apiKeyMutants: readonly Mutant[] = [
   },
   {
     name: "the previous pair is shown for ever",
-    file: key("plan.ts"),
-    find: "  const inOverlap = state.superseded.filter((key) => now < overlapEnd(key, spec.rotation));",
-    replace:
-      "  const inOverlap = state.superseded.filter((key) => now > 0 && overlapEnd(key, spec.rotation) > 0);",
+    file: key("delivered.ts"),
+    find: "    (key) => now < overlapEnd(key, spec.rotation, converged),",
+    replace: "    (key) => now > 0 && overlapEnd(key, spec.rotation, converged) > 0,",
     tests: world,
   },
   {
     name: "superseded keys are ended before the overlap is over",
     file: key("plan.ts"),
-    find: "canRetire(key, account) && now >= overlapEnd(key, spec.rotation) && now < key.expiresAt,",
-    replace:
-      "canRetire(key, account) && overlapEnd(key, spec.rotation) > 0 && now < key.expiresAt,",
+    find: `      now >= overlapEnd(key, spec.rotation, converged) &&`,
+    replace: `      overlapEnd(key, spec.rotation, converged) > 0 &&`,
     tests: [...plan, ...world],
   },
   {
@@ -275,7 +274,7 @@ export const apiKeyMutants: readonly Mutant[] = [
   },
   {
     name: "edited times of the Secret are believed",
-    file: key("plan.ts"),
+    file: key("delivered.ts"),
     find: "  return { ...pair, issuedAt, expiresAt, revision };",
     replace: "  return { issuedAt, expiresAt, revision, ...pair };",
     tests: world,
@@ -312,8 +311,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "the overlap may be nothing",
     file: key("schedule.ts"),
-    find: "Math.max(parseDuration(rotation.overlap) ?? DAY, MIN_OVERLAP)",
-    replace: "Math.max(parseDuration(rotation.overlap) ?? DAY, MIN_OVERLAP * 0)",
+    find: `Math.max(parseDuration(overlap) ?? DAY, MIN_OVERLAP)`,
+    replace: `Math.max(parseDuration(overlap) ?? DAY, MIN_OVERLAP * 0)`,
     tests: schedule,
   },
   // The end
@@ -379,7 +378,7 @@ export const apiKeyMutants: readonly Mutant[] = [
     find: "    await around.context.kube.delete(secretType, keyOf(secret), { uid, resourceVersion });",
     replace:
       "    await around.context.kube.delete(secretType, keyOf(secret), uid + resourceVersion ? {} : {});",
-    tests: world,
+    tests: retirement,
   },
   {
     name: "the finalizer never goes",
@@ -393,46 +392,51 @@ export const apiKeyMutants: readonly Mutant[] = [
     file: key("plan.ts"),
     find: "const maintenance: readonly StepPolicy[] = [renderSecret, verifyCurrent, retire];",
     replace: "const maintenance: readonly StepPolicy[] = [renderSecret, retire, verifyCurrent];",
-    tests: [...plan, ...world],
+    tests: retirement,
   },
   {
-    name: "an old key is ended before the new one was ever accepted",
-    file: key("plan.ts"),
-    find: `  if (account.kind !== "Ready" || current?.verifiedAt === undefined) return undefined;
-  if (pairIn(target)?.keyId !== current.keyId) return undefined;`,
-    replace: `  if (account.kind !== "Ready" || current === undefined) return undefined;
-  if (pairIn(target)?.keyId !== current.keyId) return undefined;`,
-    tests: [...plan, ...world],
+    name: "the overlap does not wait for Pods on an older content",
+    file: key("schedule.ts"),
+    find: "  const extension = isConverged ? 0 :",
+    replace: "  const extension = isConverged !== undefined ? 0 :",
+    tests: schedule,
+  },
+  {
+    name: "Pods that were not counted count as none",
+    file: key("consumers.ts"),
+    find: "  return countOf(seen, seen.object.status?.content)?.stale === 0;",
+    replace: "  return (countOf(seen, seen.object.status?.content)?.stale ?? 0) === 0;",
+    tests: ["test/controllers/api-key/consumers.test.ts", ...schedule],
   },
   {
     name: "an old key is ended though the Secret does not hold the new one",
     file: key("plan.ts"),
     find: `  if (pairIn(target)?.keyId !== current.keyId) return undefined;
-  const retiring`,
+  const converged`,
     replace: `  if (target.kind === "Absent") return undefined;
-  const retiring`,
-    tests: [...plan, ...world],
+  const converged`,
+    tests: retirement,
   },
   {
     name: "an old key that is gone is ended for ever",
     file: key("console.ts"),
     find: `    if (isIamError(error, "NotFound")) return "Deleted" as const;`,
     replace: `    if (isIamError(error, "MfaRequired")) return "Deleted" as const;`,
-    tests: world,
+    tests: retirement,
   },
   {
     name: "a key that cannot be disabled is never deleted",
     file: key("console.ts"),
     find: "      if (!isRefused || deleteKey === undefined) throw error;",
     replace: "      if (isRefused || deleteKey === undefined) throw error;",
-    tests: world,
+    tests: retirement,
   },
   {
     name: "a console that refuses to end an old key stops all care for the new one",
     file: key("reconcile.ts"),
     find: "retiring ? around.timing.secretCheckMs : undefined",
     replace: "retiring ? undefined : undefined",
-    tests: world,
+    tests: retirement,
   },
   {
     name: "keys that expired are listed as live",

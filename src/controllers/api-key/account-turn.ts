@@ -1,10 +1,9 @@
 /**
  * Lets one ApiKey of an account issue at a time: only then does the difference between two key lists say
- * which key is whose. A key that has to wait is woken when its turn comes.
+ * which key is whose. One that has to wait is woken when its turn may have come.
  */
 export class AccountTurn {
-  readonly #holders = new Map<string, string>();
-  readonly #waiting = new Map<string, Set<string>>();
+  readonly #accounts = new Map<string, Line>();
   readonly #wake: (key: string) => void;
 
   /** `wake` is called with the key whose turn may have come. */
@@ -14,31 +13,77 @@ export class AccountTurn {
 
   /** Who has the account's turn now. */
   holderOf(account: string): string | undefined {
-    return this.#holders.get(account);
+    return this.#accounts.get(account)?.holder;
   }
 
-  /** Takes the account's turn for `key`; else answers who has it, and `key` will be woken. */
+  /** Takes the account's turn for `key`; else answers who has it, and `key` waits. */
   take(account: string, key: string): string | undefined {
-    const holder = this.#holders.get(account);
-    if (holder === undefined || holder === key) {
-      this.#holders.set(account, key);
-      this.#waiting.get(account)?.delete(key);
-      return undefined;
+    const line = this.#lineOf(account);
+    if (line.holder !== undefined && line.holder !== key) {
+      line.waiting.add(key);
+      return line.holder;
     }
-    const waiting = this.#waiting.get(account) ?? new Set();
-    this.#waiting.set(account, waiting.add(key));
-    return holder;
+    line.holder = key;
+    line.waiting.delete(key);
+    if (line.called === key) line.called = undefined;
+    return undefined;
   }
 
-  /** Gives the turn back, if `key` has it, and wakes the next one. */
-  release(account: string, key: string): void {
-    if (this.#holders.get(account) !== key) return;
-    this.#holders.delete(account);
-    const waiting = this.#waiting.get(account);
-    const [next] = waiting ?? [];
+  /** Has `key` wait until a turn is passed on, though nobody may have it now. */
+  wait(account: string, key: string): void {
+    this.#lineOf(account).waiting.add(key);
+  }
+
+  /** At the end of a pass of `key`: whatever it had of the account's turn goes to the next one. */
+  leave(account: string, key: string): void {
+    const line = this.#accounts.get(account);
+    if (line === undefined) return;
+    const hadTurn = line.holder === key;
+    const hadCall = line.called === key;
+    if (hadTurn) line.holder = undefined;
+    if (hadCall) line.called = undefined;
+    // One that was called and waits again found something that the next one would find as well.
+    if (hadTurn || (hadCall && !line.waiting.has(key))) this.passOn(account);
+    if (isEmpty(line)) this.#accounts.delete(account);
+  }
+
+  /** `key` is gone, whatever it waited for. */
+  forget(key: string): void {
+    for (const [account, line] of this.#accounts) {
+      line.waiting.delete(key);
+      this.leave(account, key);
+    }
+  }
+
+  /** Wakes the next one that waits, unless somebody has the turn or was called already. */
+  passOn(account: string): void {
+    const line = this.#accounts.get(account);
+    if (line === undefined || line.holder !== undefined || line.called !== undefined) return;
+    const [next] = line.waiting;
     if (next === undefined) return;
-    waiting?.delete(next);
-    if (waiting?.size === 0) this.#waiting.delete(account);
+    line.waiting.delete(next);
+    line.called = next;
     this.#wake(next);
   }
+
+  #lineOf(account: string): Line {
+    const line = this.#accounts.get(account) ?? {
+      holder: undefined,
+      called: undefined,
+      waiting: new Set(),
+    };
+    this.#accounts.set(account, line);
+    return line;
+  }
+}
+
+interface Line {
+  holder: string | undefined;
+  /** Woken, and not heard of since. */
+  called: string | undefined;
+  readonly waiting: Set<string>;
+}
+
+function isEmpty({ holder, called, waiting }: Line): boolean {
+  return holder === undefined && called === undefined && waiting.size === 0;
 }

@@ -158,7 +158,10 @@ function peersOf(object: ApiKey, spec: ApiKeySpec, { stores }: Context): readonl
 }
 
 /** Names the service account among all; what {@link Memory} keeps attempts by. */
-export function accountKeyOf({ namespace }: Self, spec: ApiKeySpec): string {
+export function accountKeyOf(
+  { namespace }: Pick<Self, "namespace">,
+  spec: Pick<ApiKeySpec, "serviceAccountRef">,
+): string {
   return `${namespace}/${spec.serviceAccountRef.name}`;
 }
 

@@ -6,8 +6,8 @@ import type { IssuedPair } from "./pair.ts";
 import { liveKeyCap, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf, stagingName } from "./secret.ts";
 
-/** How soon to ask again whether an ApiKey of the same account is done; mostly its turn is passed on sooner. */
-const PEER_CHECK_MS = 15_000;
+/** The reason of a block that ends when an ApiKey of the same account is done; whoever waits is woken then. */
+export const WAITING_FOR_PEER = "WaitingForPeer";
 
 /** Why a key is needed. */
 export interface Verdict {
@@ -221,13 +221,12 @@ function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Blo
   };
 }
 
-function peerIsUnsettled({ unsettledPeer }: Observed, { now }: Moment): Block | undefined {
+function peerIsUnsettled({ unsettledPeer }: Observed): Block | undefined {
   if (unsettledPeer === undefined) return undefined;
   return {
-    reason: "WaitingForPeer",
+    reason: WAITING_FOR_PEER,
     message:
       "Another ApiKey of the same service account is issuing; keys of one account are issued one after the other.",
     state: "Reconciling",
-    until: now + PEER_CHECK_MS,
   };
 }

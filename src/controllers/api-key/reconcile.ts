@@ -19,6 +19,7 @@ import { accountKeyOf, observe } from "./observe.ts";
 import type { Observed } from "./observed.ts";
 import { plan, type Rest } from "./plan.ts";
 import { type DeletionStep, planDeletion } from "./plan-deletion.ts";
+import { WAITING_FOR_PEER } from "./policies.ts";
 import { isUsable, newTrouble, nextLookMs } from "./report.ts";
 import { renewalTime, stableFraction } from "./schedule.ts";
 import { deleteSecret } from "./write-secret.ts";
@@ -48,6 +49,12 @@ export interface ApiKeyOptions {
 export function createApiKeyReconciler(context: Context, options: ApiKeyOptions): ApiKeyController {
   const memory = new Memory();
   const turn = new AccountTurn(options.wake);
+  // Whoever waits for an attempt to be explained goes on as soon as it is.
+  context.stores.apiKeys.subscribe(({ old, new: now }) => {
+    const account = old && accountOf(old);
+    const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
+    if (isExplained && account !== undefined) turn.passOn(account);
+  });
   const timing = { ...defaultTiming, ...options.timing };
   const { consumers = noConsumers } = options;
 
@@ -67,7 +74,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
         ? await keep(seen, around)
         : await letGo(seen, around);
     } finally {
-      turn.release(accountKeyOf(seen.self, seen.spec), keyText(seen.self));
+      turn.leave(accountKeyOf(seen.self, seen.spec), keyText(seen.self));
     }
   };
 
@@ -76,6 +83,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
     onGone: ({ namespace, name }) => {
       context.metrics.forgetObject("ApiKey", namespace, name);
       memory.withdrawAll(namespace, name);
+      turn.forget(keyText({ namespace, name }));
     },
     get unsavedPairs() {
       return memory.holding.length;
@@ -96,6 +104,11 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
   };
 }
 
+function accountOf({ metadata: { namespace = "" }, spec }: ApiKey): string | undefined {
+  const serviceAccountRef = spec?.serviceAccountRef;
+  return serviceAccountRef && accountKeyOf({ namespace }, { serviceAccountRef });
+}
+
 /** Brings the object as far as it can get, then says in its status how far that is. */
 async function keep(first: Observed, around: Surroundings): Promise<Result> {
   let seen = first;
@@ -103,7 +116,7 @@ async function keep(first: Observed, around: Surroundings): Promise<Result> {
   try {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = plan(seen, momentOf(around), around.timing);
-      if (action.kind === "Rest") return await report(seen, action, around);
+      if (action.kind === "Rest") return await rest(seen, action, around);
       // At a shutdown nothing new is begun, but what exists in memory only is written.
       if (action.kind !== "StagePair") around.signal.throwIfAborted();
       retiring = action.kind === "DisableKey" || action.kind === "DeleteKey";
@@ -184,6 +197,12 @@ async function release(seen: Observed, around: Surroundings): Promise<Result> {
     triedAt: undefined,
   });
   return {};
+}
+
+async function rest(seen: Observed, action: Rest, around: Surroundings): Promise<Result> {
+  if (action.block?.reason === WAITING_FOR_PEER)
+    around.turn.wait(accountKeyOf(seen.self, seen.spec), keyText(seen.self));
+  return await report(seen, action, around);
 }
 
 async function report(seen: Observed, rest: Rest, around: Surroundings): Promise<Result> {

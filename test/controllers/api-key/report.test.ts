@@ -312,7 +312,7 @@ test("a state comes back from its status as it was", () => {
 });
 
 describe("turns", () => {
-  test("one at a time, the others are woken in order, a release by somebody else does nothing", () => {
+  test("one at a time, the others are woken in order, one that has no turn gives none back", () => {
     const woken: string[] = [];
     const turn = new AccountTurn((key) => woken.push(key));
     expect([turn.take("sa", "a"), turn.take("sa", "b"), turn.take("sa", "c")]).toEqual([
@@ -321,12 +321,57 @@ describe("turns", () => {
       "a",
     ]);
     expect(turn.take("other", "b")).toBeUndefined();
-    turn.release("sa", "b");
+    turn.leave("sa", "b");
     expect(woken).toEqual([]);
-    turn.release("sa", "a");
+    turn.leave("sa", "a");
     expect([woken, turn.take("sa", "b"), turn.take("sa", "a")]).toEqual([["b"], undefined, "b"]);
-    turn.release("sa", "b");
+    turn.leave("sa", "b");
     expect(woken).toEqual(["b", "c"]);
+  });
+
+  const line = () => {
+    const woken: string[] = [];
+    const turn = new AccountTurn((key) => woken.push(key));
+    turn.take("sa", "a");
+    turn.take("sa", "b");
+    turn.take("sa", "c");
+    return { woken, turn };
+  };
+
+  test("one that was called and has no use for the turn passes it on", () => {
+    const { woken, turn } = line();
+    turn.leave("sa", "a");
+    turn.leave("sa", "b");
+    expect(woken).toEqual(["b", "c"]);
+  });
+
+  test("one that was called and has to wait again goes to the end, and wakes nobody", () => {
+    const { woken, turn } = line();
+    turn.leave("sa", "a");
+    turn.wait("sa", "b");
+    turn.leave("sa", "b");
+    expect(woken).toEqual(["b"]);
+    turn.passOn("sa");
+    turn.leave("sa", "c");
+    expect(woken).toEqual(["b", "c", "b"]);
+  });
+
+  test("nobody is woken while somebody has the turn, or was called and has not answered", () => {
+    const { woken, turn } = line();
+    turn.passOn("sa");
+    expect(woken).toEqual([]);
+    turn.leave("sa", "a");
+    turn.passOn("sa");
+    expect(woken).toEqual(["b"]);
+  });
+
+  test("one that is gone is neither waited for nor woken", () => {
+    const { woken, turn } = line();
+    turn.forget("b");
+    turn.forget("a");
+    expect(woken).toEqual(["c"]);
+    turn.forget("c");
+    expect(turn.holderOf("sa")).toBeUndefined();
   });
 });
 

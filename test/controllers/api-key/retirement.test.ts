@@ -30,6 +30,8 @@ const rotated = (changes: Parameters<typeof delivered>[0] = {}): Observed =>
       ...changes.state,
     },
   });
+/** So that nothing is issued in place of what is missing. */
+const spent = { since: NOW, count: 99 };
 const next = (seen: Observed) => plan(seen, at(), timing);
 
 describe("an old key", () => {
@@ -55,10 +57,13 @@ describe("an old key", () => {
     ],
     [
       "the console refuses the new key",
-      rotated({ rejection: { keyId: "sak_2", since: 0 }, triedAt: NOW }),
+      rotated({ rejection: { keyId: "sak_2", since: at().monotonic }, triedAt: NOW }),
     ],
-    ["the Secret holds the old one", rotated({ target: holding(pair(1)) })],
-    ["the Secret is gone", rotated({ target: { kind: "Absent" } })],
+    [
+      "the Secret holds the old one",
+      rotated({ target: holding(pair(1)), state: { issues: spent } }),
+    ],
+    ["the Secret is gone", rotated({ target: { kind: "Absent" }, state: { issues: spent } })],
     ["the connection names no calls for it", rotated({ account })],
     [
       "it has expired",

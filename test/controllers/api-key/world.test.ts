@@ -340,6 +340,18 @@ describe("troubles", () => {
     expect(world.status("ci").orphaned).toHaveLength(1);
   });
 
+  test("one that waits for an explanation is woken when there is one", async () => {
+    const world = new KeyWorld();
+    world.apiKey("ci");
+    world.apiKey("other");
+    world.fault = (call) => (call === 3 ? "lost after" : undefined);
+    await world.pass("ci");
+    expect(await world.pass("other")).toBeGreaterThan(MINUTE);
+    const before = [...world.woken];
+    await world.settle(["ci"]);
+    expect([before, world.woken]).toEqual([[], ["team-a/other"]]);
+  });
+
   test("suspend: nothing is written, but the warning before the end comes", async () => {
     const world = await withKey();
     world.edit("apikeys", "ci", ({ spec, metadata }) => {

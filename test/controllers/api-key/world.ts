@@ -57,6 +57,8 @@ export class KeyWorld {
   extraRefusal: IamErrorCode = "PermissionDenied";
   crashes = 0;
   lost = 0;
+  /** The objects that were to be looked at now, each as often as that was said. */
+  readonly woken: string[] = [];
   readonly #objects = new Map<string, Raw>();
   readonly #touched = new Set<string>();
   #version = 100;
@@ -242,7 +244,7 @@ export class KeyWorld {
         },
       },
     };
-    return createApiKeyReconciler(context, { wake: () => undefined });
+    return createApiKeyReconciler(context, { wake: (key) => void this.woken.push(key) });
   }
 
   /** Carries a call out, or does not, as the fault of its number says. */
