@@ -1,9 +1,22 @@
+/** What somebody who decides about the order of events goes by. */
+export interface Label {
+  /** Where it happens: a server or a process. */
+  readonly to: string;
+  /** Unlike that of any other event of the run, and the same in another run with the same beginning. */
+  readonly name: string;
+  /** Changes nothing there. */
+  readonly isRead: boolean;
+  /** Events of one stream happen in the order of their numbers. */
+  readonly stream?: { readonly name: string; readonly index: number };
+}
+
 /** A binary heap of what is to happen, ordered by (time, tie-break, order of arrival). */
 export interface QueuedEvent {
   readonly at: number;
   readonly tie: number;
   readonly sequence: number;
   readonly run: () => void;
+  readonly label?: () => Label;
   cancelled: boolean;
 }
 
@@ -32,6 +45,11 @@ export class EventQueue {
     const first = this.peek();
     if (first !== undefined) this.#removeFirst();
     return first;
+  }
+
+  /** All that have not happened, in no order. */
+  get waiting(): readonly QueuedEvent[] {
+    return this.#heap.filter(({ cancelled }) => !cancelled);
   }
 
   #removeFirst(): void {

@@ -3,6 +3,8 @@ import type { CallFault, ServerName } from "./faults.ts";
 
 export interface CallRecord {
   readonly sequence: number;
+  /** The how-manieth call of its process it is, from 1. */
+  readonly ordinal: number;
   readonly sentAt: number;
   /** Which process sent it. */
   readonly process: string;
@@ -22,10 +24,16 @@ export interface CallRecord {
 
 export class Journal {
   readonly calls: CallRecord[] = [];
+  readonly #ofProcess = new Map<string, number>();
 
-  open(call: Omit<CallRecord, "sequence" | "committedAt" | "revision" | "outcome">): CallRecord {
+  open(
+    call: Omit<CallRecord, "sequence" | "ordinal" | "committedAt" | "revision" | "outcome">,
+  ): CallRecord {
+    const ordinal = (this.#ofProcess.get(call.process) ?? 0) + 1;
+    this.#ofProcess.set(call.process, ordinal);
     const record: CallRecord = {
       sequence: this.calls.length + 1,
+      ordinal,
       ...call,
       committedAt: undefined,
       revision: undefined,

@@ -9,7 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Instant } from "../../src/util/time.ts";
-import { EventQueue } from "./event-queue.ts";
+import { EventQueue, type Label, type QueuedEvent } from "./event-queue.ts";
 import { type SeededRandom, seededRandom } from "./seeded-random.ts";
 
 export interface RunLimits {
@@ -58,14 +58,15 @@ export class Kernel {
     return this.#events;
   }
 
-  /** Has `run` happen after `ms`; the returned function cancels it. */
-  schedule(ms: number, run: () => void): () => void {
+  /** Has `run` happen after `ms`; the returned function cancels it. What goes over a network has a label. */
+  schedule(ms: number, run: () => void, label?: () => Label): () => void {
     this.#sequence += 1;
-    const event = {
+    const event: QueuedEvent = {
       at: this.#elapsed + Math.max(0, ms),
       tie: this.#ties.fraction(),
       sequence: this.#sequence,
       run,
+      ...(label === undefined ? {} : { label }),
       cancelled: false,
     };
     this.#queue.push(event);
@@ -115,10 +116,25 @@ export class Kernel {
     return this.run({ until: this.#elapsed + ms });
   }
 
+  /** What has not happened yet, in the order in which it would. */
+  get waiting(): readonly QueuedEvent[] {
+    return this.#queue.waiting.toSorted((a, b) => a.at - b.at || a.sequence - b.sequence);
+  }
+
+  /** Has one of the waiting events happen now, before all others. */
+  async runNow(event: QueuedEvent): Promise<void> {
+    event.cancelled = true;
+    await this.#happen(event);
+  }
+
   async #step(): Promise<void> {
     const event = this.#queue.pop();
-    if (event === undefined) return;
-    this.#elapsed = event.at;
+    if (event !== undefined) await this.#happen(event);
+  }
+
+  async #happen(event: QueuedEvent): Promise<void> {
+    // Somebody may have let time pass by it.
+    this.#elapsed = Math.max(this.#elapsed, event.at);
     this.#events += 1;
     event.run();
     await promisesSettled();

@@ -8,6 +8,7 @@ import {
   type HttpResponse,
   type SendHttp,
 } from "../../src/util/http.ts";
+import type { Label } from "./event-queue.ts";
 import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
 import { type CallRecord, describeCall, type Journal } from "./journal.ts";
 import type { Kernel } from "./kernel.ts";
@@ -122,7 +123,7 @@ class Flight {
       stopTimer();
       signal?.removeEventListener("abort", onAbort);
     };
-    this.#after(() => this.#arrive(fault));
+    this.#there(() => this.#arrive(fault));
   }
 
   get #isIam(): boolean {
@@ -217,15 +218,28 @@ class Flight {
 
   /** To the process, which may be paused. */
   #back(run: () => void): void {
-    this.#after(() => this.#process.deliver(run));
+    this.#after(
+      () => this.#process.deliver(run),
+      () => this.#label(this.#process.name, "answer to"),
+    );
   }
 
-  #after(run: () => void): void {
+  #there(run: () => void): void {
+    this.#after(run, () => this.#label(this.#endpoint.name, "call"));
+  }
+
+  #label(to: string, what: string): Label {
+    const { ordinal, operation, target, process } = this.#record;
+    const name = `${what} ${process} ${operation} ${target} (${ordinal})`;
+    return { to, name, isRead: to === this.#endpoint.name && !this.#record.mutating };
+  }
+
+  #after(run: () => void, label: () => Label): void {
     const { kernel } = this.#context;
     const [least, most] = this.#endpoint.latency;
     const { fault } = this.#record;
     const extra = fault?.kind === "Slow" ? fault.ms : 0;
-    kernel.schedule(extra + least + kernel.random.fraction() * (most - least), run);
+    kernel.schedule(extra + least + kernel.random.fraction() * (most - least), run, label);
   }
 }
 

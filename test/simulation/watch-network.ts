@@ -4,6 +4,7 @@ import { ApiFailure, expired } from "./api-server/failure.ts";
 import type { ApiServer } from "./api-server/server.ts";
 import { errorEvent, toLine, type Watch, type WatchEvent } from "./api-server/watch.ts";
 import { ByteStream } from "./byte-stream.ts";
+import type { Label } from "./event-queue.ts";
 import type { WatchFault } from "./faults.ts";
 import type { NetworkContext } from "./network.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -21,14 +22,21 @@ export function createOpenStream(
       const onAbort = () => reject(new HttpError("aborted", "simulated: aborted"));
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
-      context.kernel.schedule(latency(context), () => {
+      const connect = () => {
         if (!process.alive || signal.aborted) return;
         const opened = open(context, process, server, { method: "GET", url, headers }, signal);
         process.deliver(() => {
           signal.removeEventListener("abort", onAbort);
           if (!signal.aborted) resolve(opened);
         });
-      });
+      };
+      // It leads to the server and, since nothing can come in between, back.
+      const name = `watch ${process.name} ${new URL(url).pathname}`;
+      context.kernel.schedule(latency(context), connect, () => ({
+        to: process.name,
+        name,
+        isRead: false,
+      }));
     });
 }
 
@@ -44,7 +52,9 @@ function open(
     const { kind } = server.parse(raw);
     const fault = context.faults.strikeWatch(kind.type.plural);
     context.kernel.note(`${process.name} watch ${kind.type.plural} ${fault?.kind ?? ""}`);
-    new OpenWatch(context, process, server, server.watch(raw), body, fault).start(signal);
+    const watch = server.watch(raw);
+    const name = `${process.name} ${kind.type.plural}`;
+    new OpenWatch(context, process, server, name, watch, body, fault).start(signal);
     return { status: 200, headers: {}, body };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
@@ -58,18 +68,21 @@ class OpenWatch {
   readonly #context: NetworkContext;
   readonly #process: SimProcess;
   readonly #server: ApiServer;
+  readonly #name: string;
   readonly #watch: Watch;
   readonly #body: ByteStream;
   readonly #fault: WatchFault | undefined;
   readonly #cleanUps: (() => void)[] = [];
   readonly #underWay: (() => void)[] = [];
   #events = 0;
+  #sent = 0;
   #lastArrival = 0;
 
   constructor(
     context: NetworkContext,
     process: SimProcess,
     server: ApiServer,
+    name: string,
     watch: Watch,
     body: ByteStream,
     fault: WatchFault | undefined,
@@ -77,6 +90,7 @@ class OpenWatch {
     this.#context = context;
     this.#process = process;
     this.#server = server;
+    this.#name = name;
     this.#watch = watch;
     this.#body = body;
     this.#fault = fault;
@@ -134,12 +148,30 @@ class OpenWatch {
     const arrival = Math.max(this.#lastArrival, kernel.elapsed + extraMs + latency(this.#context));
     this.#lastArrival = arrival;
     this.#underWay.push(run);
-    kernel.schedule(arrival - kernel.elapsed, () => {
-      const next = this.#underWay.shift();
-      if (!this.#process.alive) this.#close();
-      // A frozen stream stays open and says nothing, bookmarks neither.
-      else if (this.#fault?.kind !== "Frozen" && next !== undefined) this.#process.deliver(next);
-    });
+    this.#sent += 1;
+    const index = this.#sent;
+    kernel.schedule(
+      arrival - kernel.elapsed,
+      () => this.#arrive(),
+      () => this.#label(index),
+    );
+  }
+
+  #arrive(): void {
+    const next = this.#underWay.shift();
+    if (!this.#process.alive) this.#close();
+    // A frozen stream stays open and says nothing, bookmarks neither.
+    else if (this.#fault?.kind !== "Frozen" && next !== undefined) this.#process.deliver(next);
+  }
+
+  #label(index: number): Label {
+    const stream = { name: this.#name, index };
+    return {
+      to: this.#process.name,
+      name: `event ${index} of ${this.#name}`,
+      isRead: false,
+      stream,
+    };
   }
 
   #bookmarkLater(): void {
