@@ -1,5 +1,6 @@
 /** What every chaos scenario works with: servers of its own, many objects, and the books at the end. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestRecord } from "../iam-server/request-log.ts";
 import { type Stock, takeStock } from "../process/support/ledger.ts";
 import { openRig, type Place, type Rig } from "../process/support/rig.ts";
@@ -26,14 +27,15 @@ export interface Scene {
   createKeys(fromRound?: number, toRound?: number): Promise<void>;
   /** Waits until this many calls 5 are under way; answers whether that came about. */
   busy(posts: number, timeoutMs?: number): Promise<boolean>;
-  /** Waits until every object is in order, or for so long. */
-  settle(timeoutMs?: number): Promise<Stock>;
+  /** Waits until every object is in order, or until for so long no more of them have come to be. */
+  settle(patienceMs?: number): Promise<Stock>;
   close(): Promise<void>;
 }
 
 /** How long the console thinks about a new key. */
 export const ISSUE_MS = 1_000;
 const POLL_MS = 1_000;
+const TOLD_EVERY_MS = 10_000;
 
 export async function openScene(size: Size, say: (line: string) => void): Promise<Scene> {
   const rig = await openRig();
@@ -77,27 +79,31 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
         () => true,
         () => false,
       ),
-    async settle(timeoutMs = 240_000) {
-      const take = () => takeStock(rig.kube, place.iam, place.namespace);
-      let stock: Stock | undefined;
-      let told = performance.now();
-      await until(
-        "order",
-        async () => {
-          // Where everything is busy or down, the books can wait as well.
-          stock = await take().catch(() => stock);
-          if (stock === undefined) return false;
-          if (performance.now() - told > 10_000) {
-            told = performance.now();
-            say(`${stock.objects - stock.stuck.length} of ${stock.objects} in order`);
-          }
-          return stock.stuck.length === 0;
-        },
-        timeoutMs,
-        POLL_MS,
-      ).catch(() => undefined);
-      return stock ?? take();
-    },
+    settle: (patienceMs = 240_000) =>
+      untilInOrder(() => takeStock(rig.kube, place.iam, place.namespace), say, patienceMs),
     close: () => rig.close(),
   };
+}
+
+/** Takes stock until all is in order, or nothing gets better any more. */
+async function untilInOrder(
+  take: () => Promise<Stock>,
+  say: (line: string) => void,
+  patienceMs: number,
+): Promise<Stock> {
+  let [toldAt, betterAt, inOrder] = [performance.now(), performance.now(), -1];
+  for (;;) {
+    // Where everything is busy or down, the books can wait as well.
+    const stock = await take().catch(() => undefined);
+    const now = performance.now();
+    const count = stock === undefined ? inOrder : stock.objects - stock.stuck.length;
+    if (stock?.stuck.length === 0) return stock;
+    if (count > inOrder) [inOrder, betterAt] = [count, now];
+    if (now - betterAt > patienceMs) return stock ?? take();
+    if (now - toldAt > TOLD_EVERY_MS) {
+      toldAt = now;
+      say(`${count} in order`);
+    }
+    await sleep(POLL_MS);
+  }
 }
