@@ -1,0 +1,191 @@
+/** One world of the small scope: two ApiKeys of one account, two replicas, and somebody who decides what comes next. */
+import {
+  apiKeyType,
+  clusterConnectionType,
+  serviceAccountType,
+} from "../../src/controllers/resource-types.ts";
+import { MINUTE, SECOND } from "../../src/util/time.ts";
+import type { Label, QueuedEvent } from "./event-queue.ts";
+import { NO_FAULTS } from "./faults.ts";
+import { endChecks, everythingIsReady } from "./invariants/at-rest.ts";
+import { apiKeysOf } from "./invariants/view.ts";
+import { Invariants, type Violation } from "./invariants.ts";
+import type { CallRecord } from "./journal.ts";
+import { NAMESPACE } from "./places.ts";
+import { connectionSpec, SimWorld } from "./sim-world.ts";
+import { happen } from "./world-events.ts";
+
+/** What can come next: something that is under way arrives, or something befalls the leader. */
+export type Step =
+  | { readonly kind: "Event"; readonly event: QueuedEvent; readonly label: Label }
+  | { readonly kind: "Blow"; readonly blow: Blow };
+
+export const blows = ["Kill", "Depose", "Stop", "DeleteLease", "PassTime"] as const;
+/** PassTime: the next timer goes off, although something is still under way. Depose: paused until another one leads. */
+export type Blow = (typeof blows)[number];
+
+export function nameOf(step: Step): string {
+  return step.kind === "Event" ? step.label.name : step.blow;
+}
+
+/** Longer than a lease and a retry. */
+const DEPOSED_MS = 20 * SECOND;
+const PATIENCE_MS = 5 * MINUTE;
+const KEYS = ["one", "two"];
+
+export class SmallWorld {
+  readonly #world: SimWorld;
+  readonly #invariants: Invariants;
+  readonly #setUpCalls: number;
+  /** Keys that the blows so far may cost. */
+  #allowance = 0;
+
+  private constructor(world: SimWorld) {
+    this.#world = world;
+    this.#invariants = new Invariants(world);
+    this.#setUpCalls = world.journal.calls.length;
+  }
+
+  /** The world in which the leader has just sent its `start`th call that matters; `undefined` where it never does. */
+  static async at(start: number): Promise<SmallWorld | undefined> {
+    const world = new SimWorld({ seed: 1, plan: NO_FAULTS });
+    world.startOperator("a");
+    await world.kernel.advance(SECOND);
+    world.startOperator("b");
+    await world.kernel.advance(SECOND);
+    const small = new SmallWorld(world);
+    createObjects(world);
+    return (await small.#reach(start)) ? small : undefined;
+  }
+
+  async #reach(start: number): Promise<boolean> {
+    const { kernel, journal } = this.#world;
+    let seen = this.#setUpCalls;
+    let steps = 0;
+    await kernel.run({
+      until: kernel.elapsed + MINUTE,
+      while: () => {
+        for (; seen < journal.calls.length; seen += 1) if (matters(journal.calls[seen])) steps += 1;
+        return steps < start;
+      },
+    });
+    return steps >= start;
+  }
+
+  /** In an order that is the same in every run that came here by the same steps. */
+  get enabled(): readonly Step[] {
+    const alive = new Set([...this.#world.replicas.values()].map(({ process }) => process.name));
+    const labelled = this.#world.kernel.waiting.flatMap((event) => {
+      const label = event.label?.();
+      return label === undefined ? [] : [{ kind: "Event", event, label } as const];
+    });
+    const arriving = labelled.filter(({ label: { to, stream } }) => {
+      const isFirst = labelled.every(
+        ({ label: other }) =>
+          other.stream?.name !== stream?.name || (other.stream?.index ?? 0) >= (stream?.index ?? 0),
+      );
+      return isFirst && (SERVERS.has(to) || alive.has(to));
+    });
+    return [...arriving, ...blows.map((blow) => ({ kind: "Blow", blow }) as const)];
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.kind === "Event") await this.#world.kernel.runNow(step.event);
+    else await this.#strike(step.blow);
+    await this.#settle();
+  }
+
+  /** Lets everything take its course; what has not held, on the way or in the end. */
+  async finish(): Promise<readonly Violation[]> {
+    const { kernel } = this.#world;
+    const deadline = kernel.elapsed + PATIENCE_MS;
+    while (kernel.elapsed < deadline && !isDone(this.#world)) await kernel.advance(SECOND);
+    const end = {
+      world: this.#world,
+      epochs: KEYS.length,
+      allowance: this.#allowance,
+      quietSince: kernel.elapsed,
+      picture: "",
+      unfulfilled: everythingIsReady,
+    };
+    const atEnd = FINAL.flatMap((invariant) => {
+      const what = endChecks[invariant]?.(end);
+      return what === undefined ? [] : [{ invariant, what, at: kernel.elapsed }];
+    });
+    return [...this.#invariants.violations, ...atEnd];
+  }
+
+  async #strike(blow: Blow): Promise<void> {
+    const world = this.#world;
+    switch (blow) {
+      case "PassTime":
+        await this.#nextTimer();
+        return;
+      case "Depose":
+        this.#allowance += 1;
+        world.process?.pauseFor(DEPOSED_MS);
+        await world.kernel.advance(DEPOSED_MS);
+        return;
+      case "Kill":
+        this.#allowance += 1;
+        happen(world, { kind: blow });
+        return;
+      default:
+        happen(world, { kind: blow });
+    }
+  }
+
+  async #nextTimer(): Promise<void> {
+    const { kernel } = this.#world;
+    const timer = kernel.waiting.find(({ label }) => label === undefined);
+    if (timer !== undefined) await kernel.runNow(timer);
+  }
+
+  /** What is due in a process at this moment needs nobody's decision. */
+  async #settle(): Promise<void> {
+    const { kernel } = this.#world;
+    for (;;) {
+      const due = kernel.waiting.find(
+        ({ label, at }) => label === undefined && at <= kernel.elapsed,
+      );
+      if (due === undefined) return;
+      await kernel.runNow(due);
+    }
+  }
+}
+
+const SERVERS = new Set(["kube", "iam"]);
+const FINAL = [
+  "L1 wish fulfilled",
+  "S4 issues",
+  "S4 accounts",
+  "S5 accounting",
+  "staging removed",
+  "no crash",
+];
+
+/** Reads of Kubernetes and renewals of the lease come in between anyway. */
+function matters(call: CallRecord | undefined): boolean {
+  if (call === undefined || call.operation.endsWith(" leases")) return false;
+  return call.mutating || call.server === "iam";
+}
+
+function createObjects(world: SimWorld): void {
+  const serviceAccountRef = { name: "ci-bot" };
+  world.create(clusterConnectionType, { metadata: { name: "default" }, spec: connectionSpec });
+  world.create(serviceAccountType, {
+    metadata: { name: "ci-bot", namespace: NAMESPACE },
+    spec: {},
+  });
+  for (const name of KEYS)
+    world.create(apiKeyType, {
+      metadata: { name, namespace: NAMESPACE },
+      spec: { serviceAccountRef },
+    });
+}
+
+function isDone(world: SimWorld): boolean {
+  if (everythingIsReady(world) !== undefined) return false;
+  const isSettled = apiKeysOf(world).every(({ status }) => status?.attempt === undefined);
+  return isSettled && endChecks["staging removed"]?.({ world } as never) === undefined;
+}
