@@ -16,6 +16,7 @@ import {
   spoil,
   type Tenant,
 } from "./support/tenant.ts";
+import { consume } from "./support/workloads.ts";
 
 /** Checked by an admission plugin of some clusters when an owner reference is written, not by a request. */
 const WITHOUT_REQUEST = "update iam.console.dev/apikeys/finalizers";
@@ -33,16 +34,16 @@ interface Scope {
 const scopes: readonly Scope[] = [
   { title: "the whole cluster", system: "sys-all", settings: [], shared: true, tenants: ["all-a"] },
   {
-    title: "strict",
+    title: "strict, with restarts of workloads",
     system: "sys-strict",
-    settings: ["secrets.strict=true", "secrets.namespaces={strict-a}"],
+    settings: ["secrets.strict=true", "secrets.namespaces={strict-a}", "consumers.mode=restart"],
     shared: true,
     tenants: ["strict-a"],
   },
   {
-    title: "listed namespaces",
+    title: "listed namespaces, with restarts of workloads",
     system: "sys-listed",
-    settings: ["scope.namespaces={listed-a,listed-b}"],
+    settings: ["scope.namespaces={listed-a,listed-b}", "consumers.mode=restart"],
     shared: false,
     tenants: ["listed-a", "listed-b"],
   },
@@ -149,6 +150,7 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
       : { kind: "Connection", name: "own" };
     await order(kubectl, { namespace, connection });
     await rotate(kubectl, namespace);
+    if (settings.includes("consumers.mode=restart")) await consume(kubectl, namespace);
     await spoil(kubectl, namespace);
     await cancel(kubectl, namespace);
   }

@@ -47,6 +47,18 @@
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get, create, patch, delete]
+{{- if ne .Values.consumers.mode "none" }}
+# Pods that use them.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+{{- end }}
+{{- if eq .Values.consumers.mode "restart" }}
+# Workloads of spec.rollout: an annotation of their Pod template.
+- apiGroups: [apps]
+  resources: [deployments, statefulsets, daemonsets]
+  verbs: [get, list, patch]
+{{- end }}
 {{- end }}
 
 {{/* Beside the operator itself; may be empty. */}}
