@@ -1,0 +1,520 @@
+/** Every invariant can fail: for each, something that it must not let pass. */
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/meta.ts";
+import {
+  apiKeyType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../src/controllers/resource-types.ts";
+import { secretType } from "../../src/kube/resource-types.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import { type End, endChecks, everythingIsReady } from "./invariants/at-rest.ts";
+import { changeChecks } from "./invariants/on-change.ts";
+import { consoleChecks } from "./invariants/on-console.ts";
+import { Stage } from "./invariants/stage.ts";
+import { watchers } from "./invariants/watchers.ts";
+import { NAMESPACE } from "./places.ts";
+
+type Planting = readonly [invariant: string, what: string, plant: (stage: Stage) => unknown];
+
+const READY = {
+  type: "Ready",
+  status: "True",
+  reason: "Ready",
+  message: "",
+  observedGeneration: 1,
+};
+
+/** An ApiKey that is Ready with a key in its Secret. */
+async function delivered(stage: Stage, change = {}): Promise<{ keyId: string; secret: string }> {
+  stage.apiKey();
+  stage.status(apiKeyType, "ci", { attempt: attemptFor("NoKeyYet", stage) });
+  const pair = stage.issue();
+  await stage.pass(1);
+  stage.secret({ ...pair }, { annotations: { [annotations.keyId]: pair.keyId } });
+  stage.status(apiKeyType, "ci", {
+    attempt: null,
+    current: stage.current(pair.keyId, change),
+    conditions: [{ ...READY, lastTransitionTime: stage.time() }],
+  });
+  return pair;
+}
+
+function attemptFor(reason: string, stage: Stage, id = "attempt-1") {
+  return { id, revision: 1, reason, startedAt: stage.time() };
+}
+
+/** One more issue, announced as it should be. */
+async function issueAgain(stage: Stage, reason: string, attempt: string): Promise<void> {
+  stage.status(apiKeyType, "ci", { attempt: attemptFor(reason, stage, attempt) });
+  stage.issue(attempt);
+  await stage.pass(1);
+}
+
+const bySecret: readonly Planting[] = [
+  [
+    "S1 pair",
+    "the halves of two pairs in one Secret",
+    (stage) => {
+      stage.apiKey();
+      stage.secret({ keyId: stage.issue().keyId, secret: stage.issue().secret });
+    },
+  ],
+  ["S9 ownership", "a Secret without our label", (stage) => stage.secret({}, { labels: {} })],
+  [
+    "S9 deletion",
+    "somebody else's Secret deleted",
+    (stage) => {
+      stage.world.create(secretType, { metadata: { name: "theirs", namespace: NAMESPACE } });
+      stage.asOperator(() => stage.delete(secretType, "theirs"));
+    },
+  ],
+  [
+    "S15 tenancy",
+    "a Secret in another namespace than its owner's",
+    (stage) => {
+      stage.apiKey();
+      const { uid } = stage.stored.metadata;
+      const owner = { apiVersion: "iam.console.dev/v1alpha1", kind: "ApiKey", name: "ci", uid };
+      stage.secret({}, { namespace: "default", ownerReferences: [owner] });
+    },
+  ],
+  [
+    "S2 no gap",
+    "a Ready key that the console does not accept any more",
+    async (stage) => stage.console.setKeyStatus((await delivered(stage)).keyId, "inactive"),
+  ],
+  [
+    "S3 retirement",
+    "the previous key gone from the Secret before the overlap is over",
+    async (stage) => {
+      const { keyId, secret } = await delivered(stage);
+      const old = "sak_old";
+      stage.status(apiKeyType, "ci", { superseded: [supersededNow(stage, old)] });
+      for (const previousKeyId of [old, ""])
+        stage.asOperator(() =>
+          stage.world.patch(secretType, "ci", { stringData: { keyId, secret, previousKeyId } }),
+        );
+    },
+  ],
+];
+
+function supersededNow(stage: Stage, keyId: string) {
+  const { current } = stage.stored.status ?? {};
+  return { ...current, keyId, supersededAt: stage.time(), state: "Live" };
+}
+
+const byKey: readonly Planting[] = [
+  [
+    "S3 retirement",
+    "a key ended while it is in use",
+    async (stage) => {
+      const { keyId } = await delivered(stage);
+      stage.asOperator(() => stage.console.deleteKey(keyId));
+    },
+  ],
+  [
+    "S3 retirement",
+    "a superseded key ended before its overlap is over",
+    async (stage) => {
+      await delivered(stage);
+      const old = stage.issue();
+      stage.status(apiKeyType, "ci", { superseded: [supersededNow(stage, old.keyId)] });
+      stage.asOperator(() => stage.console.setKeyStatus(old.keyId, "inactive"));
+    },
+  ],
+  [
+    "S4 caps",
+    "five keys in a day",
+    async (stage) => {
+      stage.apiKey();
+      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 4 } });
+      for (const id of ["1", "2", "3", "4", "5"]) await issueAgain(stage, "SecretMissing", id);
+    },
+  ],
+  [
+    "S4 caps",
+    "a fourth key alive with one in use",
+    async (stage) => {
+      await delivered(stage);
+      for (const id of ["2", "3", "4"]) await issueAgain(stage, "SecretMissing", id);
+    },
+  ],
+  [
+    "S4 window",
+    "a budget that starts anew before a day is over",
+    async (stage) => {
+      stage.apiKey();
+      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 4 } });
+      await stage.pass(HOUR);
+      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 1 } });
+    },
+  ],
+  [
+    "S6 intent",
+    "a key without an announced attempt",
+    (stage) => {
+      stage.apiKey();
+      stage.issue();
+    },
+  ],
+  [
+    "S6 intent (account)",
+    "an account without an announced attempt",
+    (stage) =>
+      stage.asOperator(() => stage.console.createAccount({ ...stage.account, name: "another" })),
+  ],
+  [
+    "S7 order",
+    "a status that is ahead of the Secret",
+    (stage) => {
+      stage.apiKey();
+      stage.status(apiKeyType, "ci", { current: stage.current("sak_1") });
+    },
+  ],
+  [
+    "S7 verified",
+    "Ready with a key that was never tried",
+    (stage) => delivered(stage, { verifiedAt: null }),
+  ],
+  [
+    "S17 early rotation",
+    "a rotation two months before its time",
+    async (stage) => {
+      await delivered(stage);
+      await issueAgain(stage, "RotationDue", "2");
+    },
+  ],
+  [
+    "S17 L2 renewal",
+    "a key in use half an hour before its end",
+    async (stage) => {
+      await delivered(stage, { expiresAt: stage.time(2 * HOUR) });
+      await stage.pass(1.5 * HOUR);
+    },
+  ],
+];
+
+const byStatus: readonly Planting[] = [
+  [
+    "S16 generation",
+    "an observedGeneration that falls",
+    (stage) => {
+      stage.apiKey();
+      for (const observedGeneration of [2, 1])
+        stage.status(apiKeyType, "ci", { observedGeneration });
+    },
+  ],
+  [
+    "S16 revision",
+    "a revision that falls",
+    async (stage) => {
+      const { keyId } = await delivered(stage, { revision: 2 });
+      stage.status(apiKeyType, "ci", { current: stage.current(keyId, { revision: 1 }) });
+    },
+  ],
+  [
+    "S16 key times",
+    "a key whose times change",
+    async (stage) => {
+      const { keyId } = await delivered(stage);
+      const issuedAt = stage.time(-DAY);
+      stage.status(apiKeyType, "ci", { current: stage.current(keyId, { issuedAt }) });
+    },
+  ],
+  [
+    "S16 transitions",
+    "a transition time that moves alone",
+    async (stage) => {
+      await delivered(stage);
+      const lastTransitionTime = stage.time(HOUR);
+      stage.status(apiKeyType, "ci", { conditions: [{ ...READY, lastTransitionTime }] });
+    },
+  ],
+  [
+    "S13 leak",
+    "a secret in a status",
+    (stage) => {
+      stage.apiKey();
+      const message = stage.issue().secret;
+      const conditions = [{ ...READY, message, lastTransitionTime: stage.time() }];
+      stage.status(apiKeyType, "ci", { conditions });
+    },
+  ],
+  ["S13 leak", "a secret in the log", (stage) => stage.world.logs.push(stage.issue().secret)],
+];
+
+function bind(stage: Stage, ...policyIds: string[]): void {
+  stage.asOperator(() => stage.console.replaceBindings(stage.account.tpn, policyIds));
+}
+
+const byBindings: readonly Planting[] = [
+  [
+    "S10 completeness",
+    "a policy unbound that a PolicyBinding wants",
+    (stage) => {
+      stage.serviceAccount();
+      stage.binding(["a", "b"], ["a", "b"]);
+      bind(stage, "a", "b");
+      bind(stage, "a");
+    },
+  ],
+  [
+    "S11 S20 releases",
+    "somebody else's policy unbound",
+    (stage) => {
+      stage.serviceAccount();
+      stage.binding(["a"], ["a"]);
+      stage.console.replaceBindings(stage.account.tpn, ["theirs"]);
+      bind(stage, "a");
+    },
+  ],
+  [
+    "S11 S20 releases",
+    "everything unbound, and nobody has said so",
+    (stage) => {
+      stage.serviceAccount({ foreignPolicies: "Remove" });
+      stage.console.replaceBindings(stage.account.tpn, ["theirs"]);
+      bind(stage);
+    },
+  ],
+  [
+    "S11 S20 releases",
+    "a policy unbound since its PolicyBinding is not there",
+    (stage) => {
+      stage.serviceAccount();
+      bind(stage, "a", "b");
+      bind(stage, "a");
+    },
+  ],
+  [
+    "S11 reads",
+    "bindings written after a read that failed",
+    async (stage) => {
+      for (const operation of ["list policybindings", "get serviceaccounts"])
+        stage.call({ operation, outcome: "200" });
+      stage.call({ operation: "listBindings", outcome: "500" });
+      await stage.pass(1);
+      stage.call({ operation: "syncBindings", mutating: true });
+    },
+  ],
+  [
+    "S12 scope",
+    "a policy of kind scp bound",
+    (stage) => {
+      const scp = [...stage.console.policies.values()].find(({ kind }) => kind === "scp");
+      bind(stage, scp?.policyId ?? "");
+    },
+  ],
+];
+
+const byCall: readonly Planting[] = [
+  ["S8 fence", "a change without a lease", (stage) => stage.call({ mutating: true })],
+  [
+    "S8 fence",
+    "a change when the lease was renewed long ago",
+    async (stage) => {
+      const renewal = stage.call({ operation: "create leases", mutating: true });
+      await stage.pass(1);
+      renewal.committedAt = stage.world.kernel.elapsed;
+      stage.lease("a_1");
+      renewal.outcome = "201";
+      await stage.pass(6 * SECOND);
+      stage.call({ mutating: true });
+    },
+  ],
+  [
+    "S14 origin",
+    "a call that the API description does not show",
+    (stage) =>
+      stage.world.console.handle({
+        method: "GET",
+        url: "https://console.example.com/api/v1/elsewhere",
+        headers: {},
+        timeoutMs: 1,
+        maxBytes: 1,
+      }),
+  ],
+  [
+    "S19 logins",
+    "two logins at once",
+    (stage) => {
+      stage.call({});
+      stage.call({});
+    },
+  ],
+  [
+    "S19 logins",
+    "a login right after three that failed",
+    async (stage) => {
+      for (let failures = 0; failures < 4; failures += 1) {
+        stage.call({ outcome: "401" });
+        await stage.pass(SECOND);
+      }
+    },
+  ],
+  [
+    "S19 logins",
+    "a login after a second factor was asked for",
+    (stage) => {
+      for (const user of stage.console.users.values()) user.mfaRequired = true;
+      stage.call({ outcome: "200" });
+      stage.call({ outcome: "200" });
+    },
+  ],
+  [
+    "L9 Retry-After",
+    "a call that comes back too soon",
+    (stage) => {
+      const fault = { kind: "Refuse", status: 429, retryAfter: 2 } as const;
+      stage.call({ operation: "issueKey", fault, outcome: "429" });
+      stage.call({ operation: "issueKey" });
+    },
+  ],
+  [
+    "L10 refusals",
+    "a refused call again and again",
+    (stage) => {
+      const fault = { kind: "Refuse", status: 403 } as const;
+      for (let count = 0; count < 100; count += 1)
+        stage.call({ operation: "issueKey", fault, outcome: "403" });
+    },
+  ],
+];
+
+const byTime: readonly Planting[] = [
+  [
+    "L4 succession",
+    "nobody takes a lease that was given back",
+    async (stage) => {
+      stage.lease("");
+      stage.refuseLeases();
+      stage.world.startOperator("a");
+      await stage.pass(10 * SECOND);
+    },
+  ],
+  [
+    "L6 deletion",
+    "a deletion that does not end",
+    async (stage) => {
+      stage.apiKey();
+      stage.delete(apiKeyType, "ci");
+      await stage.pass(HOUR);
+    },
+  ],
+  [
+    "L7 orphans",
+    "an orphan that has long expired",
+    async (stage) => {
+      stage.apiKey();
+      const observedAt = stage.time();
+      const orphan = { keyId: "sak_1", attemptId: "1", observedAt, expiresAt: stage.time(HOUR) };
+      stage.status(apiKeyType, "ci", { orphaned: [orphan] });
+      await stage.pass(3 * HOUR);
+    },
+  ],
+  [
+    "L8 news",
+    "a wish that nobody has taken note of",
+    async (stage) => {
+      stage.apiKey();
+      await stage.pass(15 * MINUTE);
+    },
+  ],
+];
+
+const plantings = [...bySecret, ...byKey, ...byStatus, ...byBindings, ...byCall, ...byTime];
+
+test.each(plantings)("%s does not let pass: %s", async (invariant, _what, plant) => {
+  const stage = new Stage();
+  await plant(stage);
+  expect(await stage.broken()).toContain(invariant);
+});
+
+test("L5 repair does not let pass: a Secret that stays destroyed", async () => {
+  const event = { kind: "DeleteSecret" } as const;
+  const stage = new Stage({ name: "", faults: [{ on: "world", afterMs: 1, event }] });
+  await delivered(stage);
+  stage.world.unleash();
+  await stage.pass(20 * MINUTE);
+  expect(await stage.broken()).toContain("L5 repair");
+});
+
+describe("in the end", () => {
+  const endings: readonly Planting[] = [
+    ["L1 wish fulfilled", "an object that is not Ready", (stage) => stage.apiKey()],
+    ["S4 issues", "a key too many", (stage) => stage.issue()],
+    [
+      "S4 accounts",
+      "an account too many",
+      (stage) => stage.console.createAccount({ ...stage.account, name: "another" }),
+    ],
+    [
+      "S5 accounting",
+      "a key that no status names",
+      (stage) => {
+        stage.apiKey();
+        stage.issue();
+      },
+    ],
+    [
+      "S18 quiescence",
+      "a change with nothing to do",
+      async (stage) => {
+        await stage.pass(1);
+        for (let count = 0; count < 2; count += 1)
+          stage.call({ operation: "apply secrets", mutating: true });
+      },
+    ],
+    [
+      "staging removed",
+      "a staging Secret",
+      (stage) => stage.secret({}, { name: "ci-next", labels: { [labels.apiKey]: "ci" } }),
+    ],
+    ["no crash", "a bug that nothing caught", (stage) => stage.world.escaped.push("TypeError")],
+  ];
+
+  test.each(endings)("%s does not let pass: %s", async (invariant, _what, plant) => {
+    const stage = new Stage();
+    await plant(stage);
+    const end: Omit<End, "world"> = {
+      epochs: 0,
+      allowance: 0,
+      quietSince: 0,
+      picture: "",
+      unfulfilled: everythingIsReady,
+    };
+    stage.invariants.checkEnd(end);
+    expect(await stage.broken()).toContain(invariant);
+  });
+
+  test("none is left untried", () => {
+    expect(new Set(endings.map(([invariant]) => invariant))).toEqual(
+      new Set(Object.keys(endChecks)),
+    );
+  });
+});
+
+test("none is left untried", () => {
+  const all = [changeChecks, consoleChecks, watchers].flatMap((checks) => Object.keys(checks));
+  const others = ["S2 no gap", "S13 leak", "S14 origin"];
+  const tried = new Set(plantings.map(([invariant]) => invariant));
+  tried.add("L5 repair");
+  expect([...tried].sort()).toEqual([...all, ...others].sort());
+});
+
+test("what is as it should be passes", async () => {
+  const stage = new Stage();
+  await delivered(stage);
+  stage.status(apiKeyType, "ci", { observedGeneration: 1 });
+  stage.serviceAccount();
+  stage.status(serviceAccountType, "ci-bot", { observedGeneration: 1 });
+  stage.binding(["a"], ["a", "b"]);
+  stage.status(policyBindingType, "reader", { observedGeneration: 1 });
+  stage.console.replaceBindings(stage.account.tpn, ["theirs"]);
+  bind(stage, "theirs", "a", "b");
+  // What its PolicyBinding has on record and wants no longer.
+  bind(stage, "theirs", "a");
+  await stage.pass(HOUR);
+  expect(await stage.broken()).toEqual([]);
+});
