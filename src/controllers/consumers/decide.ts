@@ -11,6 +11,9 @@ import type { WorkloadDigest } from "./workloads.ts";
  */
 export const PICK_UP_MS = 2 * MINUTE;
 
+/** After this long, a restart that has not replaced every Pod is pointed out. */
+const PATIENCE_MS = 15 * MINUTE;
+
 /** What a Secret of an ApiKey holds. */
 export interface Content {
   readonly apiKey: string;
@@ -65,6 +68,8 @@ export type Judgement =
   | { readonly kind: "Restart" }
   /** Restarted for this content; Pods from before are still there. */
   | { readonly kind: "UnderWay" }
+  /** The same, for longer than a rollout should take. */
+  | { readonly kind: "Stuck" }
   | { readonly kind: "Wait"; readonly until: Instant };
 
 export interface Situation {
@@ -85,7 +90,8 @@ export function judgeWorkload(
     (pod) => matchesLabels(selector, pod.labels) && needsRestart(pod, content, now),
   );
   if (!needed) return { kind: "Nothing" };
-  if (annotations[contentAnnotation(content.apiKey)] === content.hash) return { kind: "UnderWay" };
+  if (annotations[contentAnnotation(content.apiKey)] === content.hash)
+    return { kind: now > (restartedAt ?? now) + PATIENCE_MS ? "Stuck" : "UnderWay" };
   if (restartedAt === undefined) return { kind: "Restart" };
   // Never longer than the interval, also where the clock was set back.
   const waitMs = Math.min(restartedAt + minIntervalMs - now, minIntervalMs);

@@ -27,7 +27,11 @@ import { nextCountMs } from "./schedule.ts";
 const MAX_NAMES = 3;
 const MAX_NOTE = 1_000;
 /** What a person has to do something about. */
-const troubles: ReadonlySet<string> = new Set(["RestartFailed", "WorkloadNotFound"]);
+const troubles: ReadonlySet<string> = new Set([
+  "RestartFailed",
+  "WorkloadNotFound",
+  "NotConverging",
+]);
 
 export interface ConsumersReconciler {
   readonly reconcile: Reconcile<ApiKey>;

@@ -12,6 +12,7 @@ type Outcome =
   | { readonly kind: "Nothing"; readonly what: string }
   | { readonly kind: "Restarted"; readonly what: string }
   | { readonly kind: "UnderWay"; readonly what: string }
+  | { readonly kind: "Stuck"; readonly what: string }
   | { readonly kind: "Waits"; readonly what: string; readonly until: number }
   | { readonly kind: "Missing"; readonly what: string }
   | { readonly kind: "Failed"; readonly what: string; readonly error: unknown };
@@ -94,6 +95,9 @@ function noteOf(outcomes: readonly Outcome[]): RolloutNote {
   const missing = ofKind(outcomes, "Missing");
   if (missing.length > 0)
     return open("WorkloadNotFound", `There is no ${names(missing)} in this namespace.`);
+  const stuck = ofKind(outcomes, "Stuck");
+  if (stuck.length > 0)
+    return open("NotConverging", `Restarted a while ago, yet older Pods remain: ${names(stuck)}.`);
   const waits = ofKind(outcomes, "Waits");
   if (waits.length > 0)
     return open("IntervalNotOver", `Not restarted before minInterval is over: ${names(waits)}.`);

@@ -197,6 +197,12 @@ describe("a workload", () => {
       [pod()],
       "UnderWay",
     ],
+    [
+      "marked for this content a quarter of an hour ago is stuck",
+      workload({ ...marked("new"), restartedAt: now - 16 * MINUTE }),
+      [pod()],
+      "Stuck",
+    ],
     ["without Pods has nothing to catch up with", workload(), [], "Nothing"],
     ["with younger Pods only", workload(), [pod({ created: SECOND })], "Nothing"],
     [
