@@ -11,6 +11,8 @@ const TOLERATED = 3;
 interface Tries {
   readonly epoch: number;
   last: CallRecord | undefined;
+  /** Whether the last one was met by a demand for a second factor, if it arrived. */
+  askedForMore: boolean;
   failures: number;
   needsSecondFactor: boolean;
 }
@@ -32,25 +34,29 @@ export const logins: CreateWatcher = (world) => {
       const before =
         known?.epoch === epoch
           ? known
-          : { epoch, last: undefined, failures: 0, needsSecondFactor: false };
+          : { epoch, last: undefined, askedForMore: false, failures: 0, needsSecondFactor: false };
       tries.set(call.process, before);
-      count(before, world);
+      count(before);
       const wrong = judge(before, call);
       before.last = call;
+      before.askedForMore = userOf(world)?.mfaRequired === true;
       return wrong;
     },
   };
 };
 
 /** Takes in how the last login ended. */
-function count(tries: Tries, world: SimWorld): void {
+function count(tries: Tries): void {
   const { last } = tries;
   if (last?.outcome === undefined) return;
   const isSuccess = last.outcome === "200" && last.fault === undefined;
-  const user = world.console.world.users.get(DEFAULT_CREDENTIALS.username);
-  tries.needsSecondFactor = isSuccess && user?.mfaRequired === true;
+  tries.needsSecondFactor = isSuccess && tries.askedForMore;
   if (REJECTIONS.has(last.outcome)) tries.failures += 1;
   else if (isSuccess) tries.failures = 0;
+}
+
+function userOf(world: SimWorld) {
+  return world.console.world.users.get(DEFAULT_CREDENTIALS.username);
 }
 
 const REJECTIONS = new Set(["401", "403", "404", "409", "422"]);

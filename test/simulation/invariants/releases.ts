@@ -105,20 +105,29 @@ function releasedBy({ metadata, spec, status }: PolicyBinding): readonly string[
   return spec.deletionPolicy === "Retain" ? [] : applied;
 }
 
-/** [S11] No PUT after a read that failed: the process's last look at what it decides on was complete. */
+/** [S11] No PUT from what was not read: of all that it is decided on, there is a recent answer, and a whole one. */
 export const completeReads: CreateWatcher = () => {
-  const looks = new Map<string, CallRecord>();
+  const looks = new Map<string, CallRecord[]>();
   return {
     onCall: (call) => {
-      if (READS.has(call.operation)) looks.set(`${call.process} ${call.operation}`, call);
-      if (call.operation !== "syncBindings") return undefined;
-      const wrong = [...READS].find((operation) => {
-        const look = looks.get(`${call.process} ${operation}`);
-        return look === undefined || look.outcome !== "200";
-      });
-      return wrong && `bindings were written without an answer to ${wrong}`;
+      const { operation, process, sentAt } = call;
+      if (READS.includes(operation)) {
+        const id = `${process} ${operation}`;
+        const recent = (looks.get(id) ?? []).filter((look) => look.sentAt > sentAt - MEMORY_MS);
+        looks.set(id, [...recent, call]);
+      }
+      if (operation !== "syncBindings") return undefined;
+      const missing = READS.find((read) => !(looks.get(`${process} ${read}`) ?? []).some(isWhole));
+      if (missing !== undefined) return `bindings were written without an answer to ${missing}`;
+      // Nobody else asks the console for them: the last answer is the one that was decided on.
+      const last = looks.get(`${process} listBindings`)?.findLast(({ outcome }) => outcome);
+      return last && isWhole(last) ? undefined : "bindings were written after a read that failed";
     },
   };
 };
 
-const READS = new Set(["listBindings", "list policybindings", "get serviceaccounts"]);
+const READS = ["listBindings", "list policybindings", "get serviceaccounts"];
+
+function isWhole({ outcome, fault }: CallRecord): boolean {
+  return outcome === "200" && fault?.kind !== "Garble";
+}
