@@ -1,4 +1,5 @@
 /** Policies and bindings as calls 7 and 9 may write them: the spec shows neither record. */
+import { isConsoleId } from "./console-id.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import { payloadOf, readListing, readWholeListing } from "./listing.ts";
 import type { IamPolicy, Json, LiveBindings } from "./model.ts";
@@ -55,8 +56,8 @@ function refuseIncomplete(payload: JsonObject): void {
 
 function readIds(records: readonly Json[], tpn: string): LiveBindings {
   const ids = records.map((record) => readBinding(record, tpn));
-  return ids.every((found) => found !== undefined)
-    ? { readable: true, policyIds: [...new Set(ids.flat())] }
+  return ids.every((found) => found?.every(isConsoleId))
+    ? { readable: true, policyIds: [...new Set(ids.flatMap((found) => found ?? []))] }
     : UNREADABLE;
 }
 

@@ -1,19 +1,24 @@
 /** Service accounts and API keys as calls 2 to 5 write them. */
 import { z } from "zod";
 import { Redacted } from "../util/redacted.ts";
+import { isConsoleId } from "./console-id.ts";
 import { isJsonObject } from "./json.ts";
 import { payloadOf, readWholeListing } from "./listing.ts";
 import type { IamServiceAccount, IamServiceAccountDetail, Json, KeyPair } from "./model.ts";
 import { ShapeError } from "./shape-error.ts";
 
+/** More keys than a status can name count as a list that cannot be read. */
+const MAX_KEYS = 10_000;
+
 const text = z.string().optional().catch(undefined);
-const id = z.string().min(1);
+const id = z.string().refine(isConsoleId);
+const otherId = id.optional().catch(undefined);
 
 const AccountRecord = z.object({
   saId: id,
-  tpn: text,
-  orgId: text,
-  projectId: text,
+  tpn: z.string().max(1_024).optional().catch(undefined),
+  orgId: otherId,
+  projectId: otherId,
   name: text,
   description: text,
   status: text,
@@ -35,7 +40,8 @@ export function readServiceAccountDetail(json: Json): IamServiceAccountDetail {
   return { ...readAccountRecord(record), keyIds: readKeyIds(record) };
 }
 
-const IssuedKey = z.object({ keyId: id, secret: id });
+const some = z.string().min(1);
+const IssuedKey = z.object({ keyId: some, secret: some });
 
 /**
  * Call 5. Any two non-empty strings are a pair: a prefix or length that the spec does not promise is no
@@ -68,8 +74,9 @@ function readKeyIds(record: Json): readonly string[] | undefined {
   if (!isJsonObject(record)) return undefined;
   const { keys } = record;
   const entries = Array.isArray(keys) ? keys : listedKeys(keys);
-  const ids = entries?.map(readKeyId);
-  return ids?.every((keyId) => keyId !== undefined) ? ids : undefined;
+  if (entries === undefined || entries.length > MAX_KEYS) return undefined;
+  const ids = entries.map(readKeyId);
+  return ids.every((keyId) => keyId !== undefined) ? ids : undefined;
 }
 
 function listedKeys(keys: Json | undefined): readonly Json[] | undefined {
@@ -84,5 +91,5 @@ function listedKeys(keys: Json | undefined): readonly Json[] | undefined {
 
 function readKeyId(entry: Json): string | undefined {
   const value = isJsonObject(entry) ? (entry.keyId ?? entry.id) : entry;
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return isConsoleId(value) ? value : undefined;
 }

@@ -2,11 +2,15 @@
 import { inspect } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { serviceAccountKind } from "../../src/api/service-account.ts";
 import type { IamClient } from "../../src/iam/client.ts";
 import { IamError } from "../../src/iam/errors.ts";
 import type { Json } from "../../src/iam/model.ts";
+import { readBindings } from "../../src/iam/policy-wire.ts";
 import { parseRetryAfter } from "../../src/iam/retry-after.ts";
 import { readServerText } from "../../src/iam/server-text.ts";
+import { readServiceAccountDetail } from "../../src/iam/service-account-wire.ts";
+import { ShapeError } from "../../src/iam/shape-error.ts";
 import type { HttpRequest, HttpResponse } from "../../src/util/http.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { DAY } from "../../src/util/time.ts";
@@ -189,6 +193,56 @@ test("a body full of secrets, or with an endless message, is not searched but pa
     message: undefined,
     requestId: "r",
   });
+});
+
+test("what is read of accounts and bindings fits into a status, or is not read", () => {
+  const odd = fc.constantFrom(
+    "a",
+    "",
+    "x".repeat(257),
+    "x".repeat(256),
+    "\ud800",
+    "😀".repeat(200),
+    7,
+  );
+  const id = fc.oneof(
+    { weight: 3, arbitrary: fc.string({ maxLength: 9 }) },
+    { weight: 1, arbitrary: odd },
+  );
+  const record = fc.record(
+    {
+      saId: id,
+      tpn: id,
+      orgId: id,
+      projectId: id,
+      keys: fc.array(fc.oneof(id, fc.record({ keyId: id }), fc.record({ id })), { maxLength: 3 }),
+      policyIds: fc.array(id, { maxLength: 3 }),
+    },
+    { requiredKeys: ["saId", "keys", "policyIds"] },
+  );
+  const values = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof ShapeError) return undefined;
+      throw error;
+    }
+  };
+  fc.assert(
+    fc.property(record, (json) => {
+      const account = values(() => readServiceAccountDetail(json));
+      const bound = values(() => readBindings(json, "tpn"));
+      const policyIds = bound?.readable ? bound.policyIds : [];
+      const { keyIds, saId, tpn, orgId, projectId } = account ?? {};
+      const status = { saId, tpn, orgId, projectId, liveKeyIds: keyIds, bindings: { policyIds } };
+      expect(serviceAccountKind.status.safeParse(status).success).toBe(true);
+      const stored = JSON.parse(Buffer.from(JSON.stringify(status)).toString("utf8"));
+      expect(stored).toEqual(JSON.parse(JSON.stringify(status)));
+    }),
+    { numRuns: 1_000 * effort },
+  );
+  const many = { saId: "a", keys: Array.from({ length: 10_001 }, (_, index) => `sak_${index}`) };
+  expect(readServiceAccountDetail(many)).toEqual({ saId: "a", keyIds: undefined });
 });
 
 test("Retry-After is a moment within a day, or nothing", () => {

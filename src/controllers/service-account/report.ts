@@ -55,7 +55,7 @@ function accountFields(account: Account): ServiceAccountStatus {
     ...(tpn === undefined ? {} : { tpn }),
     orgId,
     ...(projectId === undefined ? {} : { projectId }),
-    ...(state === undefined ? {} : { state: state.slice(0, 64) }),
+    ...(state === undefined ? {} : { state: state.slice(0, 64).toWellFormed() }),
     origin,
     ...(liveKeyIds === undefined
       ? {}
