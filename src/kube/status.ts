@@ -126,9 +126,7 @@ function retryAtOf(
   const moments = [parseRetryAfter(header, now), seconds && now + seconds * SECOND].filter(
     (moment) => moment !== undefined && moment > now,
   ) as Instant[];
-  return moments.length === 0
-    ? undefined
-    : Math.min(Math.max(...moments), now + LONGEST_WAIT);
+  return moments.length === 0 ? undefined : Math.min(Math.max(...moments), now + LONGEST_WAIT);
 }
 
 function parseRetryAfter(header: string | undefined, now: Instant): Instant | undefined {
