@@ -1,5 +1,12 @@
 /** The operator's view of one kind of object, in memory. */
-import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "./resource.ts";
+import {
+  compareResourceVersions,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  parseKey,
+} from "./resource.ts";
 import type { Store, StoreChange } from "./store.ts";
 import { type IndexFunction, StoreIndex } from "./store-index.ts";
 import { StoreScope } from "./store-scope.ts";
@@ -33,6 +40,8 @@ export interface StoreWriter<T extends KubeObject> {
   remove(object: T): void;
   /** Everything up to `version` has been delivered (a bookmark). */
   advance(version: string): void;
+  /** Whether an event must have been left out: a write of ours is older than what came, and not in here. */
+  readonly hasMissed: boolean;
 }
 
 export function createStore<T extends KubeObject>(options: StoreOptions<T>): WritableStore<T> {
@@ -107,7 +116,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     if (overlaps || this.#scopes.has(namespace)) {
       throw new Error(`the store's scope "${namespace}" overlaps with another one`);
     }
-    const scope = new StoreScope();
+    const scope = new StoreScope((key, version) => this.#isBehind(key, version));
     this.#scopes.set(namespace, scope);
     return {
       beginReplace: () => {
@@ -117,7 +126,15 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
       put: (object) => this.#change(scope, object, object),
       remove: (object) => this.#change(scope, object, undefined),
       advance: (version) => scope.advance(version),
+      get hasMissed() {
+        return scope.hasMissed;
+      },
     };
+  }
+
+  #isBehind(key: string, version: string): boolean {
+    const stored = this.#objects.get(key)?.metadata.resourceVersion;
+    return stored !== undefined && compareResourceVersions(stored, version) < 0;
   }
 
   #scopeOf({ namespace }: ObjectKey): StoreScope | undefined {

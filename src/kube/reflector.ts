@@ -13,7 +13,7 @@ import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { MINUTE, SECOND } from "../util/time.ts";
 import { Collection } from "./collection.ts";
-import { isKubeError } from "./errors.ts";
+import { isKubeError, KubeError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
 import { listPages, readVersion, type Selection } from "./list-pages.ts";
 import type { StoreWriter, WritableStore } from "./memory-store.ts";
@@ -185,6 +185,8 @@ class ReflectorLoop<T extends KubeObject> {
       const next = this.#feed(parseWatchLine(api, type, line));
       observer?.onEvent?.();
       if (next !== undefined) return next;
+      // What else was left out nobody knows: a listing does.
+      if (this.#writer.hasMissed) return this.#fail(new KubeError("Gone", "an event was left out"));
     }
     return this.#feed({ kind: "Closed", ...this.#moment() });
   }

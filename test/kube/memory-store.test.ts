@@ -159,6 +159,26 @@ describe("our own writes", () => {
     }
   });
 
+  test("that came and went without their event are missed until a listing brings them", () => {
+    const opened = open();
+    const { store, writer, fill } = opened;
+    fill("5", object("a", "1"));
+    store.noteWrite(object("a", "7"));
+    expect(writer.hasMissed).toBe(false);
+    writer.advance("8");
+    expect([writer.hasMissed, store.isCurrent(key)]).toEqual([true, false]);
+    fill("9", object("a", "7"));
+    expect([writer.hasMissed, store.isCurrent(key)]).toEqual([false, true]);
+  });
+
+  test("whose event was left out before they were noted are missed as well", () => {
+    const { store, writer, fill } = open();
+    fill("5", object("a", "1"));
+    writer.put(object("other", "8"));
+    store.noteWrite(object("a", "7"));
+    expect([writer.hasMissed, store.isCurrent(key)]).toEqual([true, false]);
+  });
+
   test("are awaited also before the first listing", () => {
     const { store, writer, fill } = open();
     const replace = writer.beginReplace();

@@ -256,6 +256,22 @@ describe("a stream that ends", () => {
   });
 });
 
+test("a stream that has left out the event of our own write is given up for a listing", async () => {
+  server.onWatch(
+    (response, request) => {
+      stream(...initial)(response, request);
+      setTimeout(() => {
+        store.noteWrite({ metadata: { name: "a", namespace: "ns", resourceVersion: "11" } });
+        response.write(bookmark("12"));
+      }, 40);
+    },
+    stream(event("ADDED", "a", "11"), event("ADDED", "b", "7"), bookmark("12", true)),
+  );
+  start();
+  await settled(["b 7", "a 11"]);
+  expect(restarts).toEqual(["Gone"]);
+});
+
 describe("a version that is gone", () => {
   const second = [event("ADDED", "a", "20"), event("ADDED", "c", "21"), bookmark("22", true)];
   const rebuilt = ["a 20", "c 21"];
