@@ -7,7 +7,7 @@
  *
  * Guarantees: the store changes at once from one complete listing to the next; the version only follows what
  * was delivered; a lost stream is resumed without listing again unless the server cannot or may not have
- * told everything; no wait is shorter than what the server asked for.
+ * told everything, and now and then all the same; no wait is shorter than what the server asked for.
  */
 import { MINUTE, SECOND } from "../util/time.ts";
 import { compareResourceVersions } from "./resource.ts";
@@ -136,6 +136,11 @@ const HEALTHY_AFTER = 2 * MINUTE;
 const SHORT_STREAM = 5 * SECOND;
 /** The server closes no stream before this; the shortest `timeoutSeconds` that is asked for. */
 const FULL_STREAM = 5 * MINUTE;
+/**
+ * How many of the streams that ended in good order are followed by a new listing: about one an hour. An event that
+ * the server never sent would be missed for ever otherwise, and nothing else shows that.
+ */
+const RELIST_SHARE = 1 / 8;
 
 export function step<T>(state: WatchState, input: WatchInput<T>): Step<T> {
   switch (input.kind) {
@@ -218,6 +223,7 @@ function onClosed<T>(state: WatchState, moment: Moment): Step<T> {
   }
   const healthy = afterHealth(state, moment.at);
   if (lasted >= FULL_STREAM) {
+    if (moment.fraction < RELIST_SHARE) return { ...list<T>(healthy), restart: "Ended" };
     return {
       ...open<T>({ ...healthy, phase: "Synced", version: state.version }, state.version),
       restart: "Ended",

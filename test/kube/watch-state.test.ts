@@ -242,6 +242,16 @@ describe("a closed stream", () => {
     expect(step(synced, { kind: "Closed", ...later(lasted) })).toMatchObject({ restart, next });
   });
 
+  test("after its time is, now and then, followed by a new listing", () => {
+    const closed = { kind: "Closed", at: 5 * MINUTE, fraction: 0.12 } as const;
+    expect(step(synced, closed)).toMatchObject({
+      state: { phase: "Initial", attempts: 0 },
+      restart: "Ended",
+      next: { kind: "OpenStream", version: undefined },
+    });
+    expect(step(synced, { ...closed, fraction: 0.13 }).next).toMatchObject({ version: "100" });
+  });
+
   test("within the initial objects is a failure", () => {
     expect(step(initial, { kind: "Closed", ...later(10 * MINUTE) })).toMatchObject({
       state: { phase: "Backoff", version: undefined },
