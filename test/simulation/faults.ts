@@ -24,10 +24,10 @@ export type CallFault =
   | { readonly kind: "Reset"; readonly when: "BeforeCommit" | "AfterCommit" }
   /** [F11, F12] No answer, ever: the caller's deadline ends it. */
   | { readonly kind: "Silence"; readonly when: "BeforeCommit" | "AfterCommit" }
-  /** [F13] Done, but the answer cannot be read. */
+  /** [F13, F30] Done, but the answer cannot be read, or its lists lack what they should hold. */
   | {
       readonly kind: "Garble";
-      readonly how: "Truncated" | "NotJson" | "WrongType" | "Nested" | "Empty";
+      readonly how: "Truncated" | "NotJson" | "WrongType" | "Nested" | "Empty" | "EmptyObject";
     }
   /** [F13] Done, and the answer is larger than anybody should read. */
   | { readonly kind: "Huge" }
@@ -36,14 +36,18 @@ export type CallFault =
   /** [F11] Slow both ways. */
   | { readonly kind: "Slow"; readonly ms: number };
 
-/** [F5, F6, F7] What happens to a watch. */
+/** [F4, F5, F6, F7] What happens to a watch, or to its nth event. */
 export type WatchFault =
-  | { readonly kind: "Frozen" }
+  /** Nothing comes any more from the nth event on; 0: nothing at all, not even what was there before. */
+  | { readonly kind: "Frozen"; readonly nth: number }
   | { readonly kind: "Dropped"; readonly nth: number }
   | { readonly kind: "Doubled"; readonly nth: number }
+  /** The connection breaks where the nth event was to come. */
+  | { readonly kind: "Torn"; readonly nth: number }
   | { readonly kind: "Late"; readonly ms: number }
   | { readonly kind: "Expired" }
-  | { readonly kind: "Torn" };
+  /** The server is behind: it shows an older state at first, and the rest `ms` later. */
+  | { readonly kind: "Stale"; readonly revisions: number; readonly ms: number };
 
 /** What somebody or something does to the world. */
 export type WorldEvent =
@@ -61,6 +65,9 @@ export type WorldEvent =
   | { readonly kind: "RemoveFinalizers"; readonly plural: string }
   /** [F28] */
   | { readonly kind: "RevokeTokens" }
+  | { readonly kind: "DemandSecondFactor" }
+  /** [F16] What is stored goes back to what it was then, and so do versions, unless they are moved on. */
+  | { readonly kind: "Restore"; readonly backMs: number; readonly bumped: boolean }
   /** [F15] */
   | { readonly kind: "JumpClock"; readonly ms: number }
   /** [F1, F2] The process is killed, or asked to end; another one starts soon after. */
@@ -103,6 +110,7 @@ export class FaultPlan {
   /** Faults that have struck at least once. */
   readonly struck = new Set<Fault>();
   readonly #counts = new Map<Fault, number>();
+  readonly #streams = new Map<string, number>();
   #hasCeased = false;
 
   constructor(plan: Plan) {
@@ -132,11 +140,18 @@ export class FaultPlan {
     return found;
   }
 
-  strikeWatch(plural: string): WatchFault | undefined {
-    if (this.#hasCeased) return undefined;
+  /** Which stream of its kind a new one is, and what befalls it. */
+  strikeWatch(plural: string): { stream: number; fault: WatchFault | undefined } {
+    const stream = (this.#streams.get(plural) ?? 0) + 1;
+    this.#streams.set(plural, stream);
+    const found = this.#hasCeased ? undefined : this.#watchFault(plural, stream);
+    return { stream, fault: found };
+  }
+
+  #watchFault(plural: string, stream: number): WatchFault | undefined {
     for (const fault of this.plan.faults) {
       if (fault.on !== "watch" || fault.plural !== plural) continue;
-      if (this.#count(fault) !== fault.nth) continue;
+      if (stream !== fault.nth) continue;
       this.struck.add(fault);
       return fault.fault;
     }

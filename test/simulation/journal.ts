@@ -22,8 +22,18 @@ export interface CallRecord {
   outcome: string | undefined;
 }
 
+/** An event as a watch was to deliver it. */
+export interface WatchRecord {
+  readonly at: number;
+  readonly plural: string;
+  /** Which stream of the kind, and which event of the stream; from 1. */
+  readonly stream: number;
+  readonly nth: number;
+}
+
 export class Journal {
   readonly calls: CallRecord[] = [];
+  readonly watched: WatchRecord[] = [];
   readonly #ofProcess = new Map<string, number>();
 
   open(

@@ -248,6 +248,7 @@ const GARBLED = {
   WrongType: '{"result":7,"metadata":[],"keyId":{},"secret":9}',
   Nested: "[".repeat(5_000) + "]".repeat(5_000),
   Empty: "",
+  EmptyObject: "{}",
 } as const;
 
 const IAM_REFUSAL = JSON.stringify({ message: "injected", requestId: "request-0", result: {} });

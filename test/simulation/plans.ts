@@ -1,6 +1,6 @@
-/** Every single fault, at every call of a run without faults. */
+/** Every single fault, at every call, at every event of a watch, and at every turn of a run without faults. */
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
-import type { CallRecord } from "./journal.ts";
+import type { CallRecord, Journal, WatchRecord } from "./journal.ts";
 
 export const crashFaults: readonly CallFault[] = [
   { kind: "Crash", when: "BeforeSend" },
@@ -18,42 +18,88 @@ const lostFaults: readonly CallFault[] = [
   { kind: "Garble", how: "WrongType" },
   { kind: "Garble", how: "Nested" },
   { kind: "Garble", how: "Empty" },
+  { kind: "Garble", how: "EmptyObject" },
   { kind: "Huge" },
   { kind: "Slow", ms: 1_500 },
 ];
 
-const kubeRefusals: readonly CallFault[] = [
-  { kind: "Refuse", status: 403 },
-  { kind: "Refuse", status: 409 },
-  { kind: "Refuse", status: 429, retryAfter: 2 },
-  { kind: "Refuse", status: 500 },
-  { kind: "Refuse", status: 503 },
-];
+const refused = (...statuses: readonly number[]): readonly CallFault[] =>
+  statuses.map((status) =>
+    status === 429 ? { kind: "Refuse", status, retryAfter: 2 } : { kind: "Refuse", status },
+  );
 
-const iamRefusals: readonly CallFault[] = [
-  { kind: "Refuse", status: 401 },
-  { kind: "Refuse", status: 429, retryAfter: 2 },
-  { kind: "Refuse", status: 500 },
-  { kind: "Refuse", status: 502 },
-  { kind: "Refuse", status: 503 },
-];
+/** What a server may say to any call at any time. A 404 or a 409 says something about the object: only once. */
+const kubeRefusals = refused(403, 404, 409, 422, 429, 500, 503, 504);
+const iamRefusals = refused(401, 403, 404, 409, 422, 429, 500, 502, 503);
+const lasting = refused(403, 409, 429, 503);
+
+/** To a call that tries a key: whatever else it may say proves that the key was let in. */
+const trialRefusals = refused(401, 429, 500, 502, 503);
+const TRIALS = new Set(["searchActions", "validateKey"]);
+
+/** Nothing is wrong with a request that only asks, or takes away. */
+const REFUSABLE = /^(create|apply|patch|replace) /;
 
 /** Which faults a call can suffer. */
-export function faultsOf({ server, mutating }: CallRecord): readonly CallFault[] {
-  const refusals = server === "kube" ? kubeRefusals : iamRefusals;
+export function faultsOf(call: Pick<CallRecord, "server" | "mutating" | "operation">) {
+  const { mutating } = call;
+  const refusals = refusalsOf(call);
   return [...(mutating ? crashFaults : []), ...lostFaults, ...refusals];
 }
 
+function refusalsOf({ server, operation }: Pick<CallRecord, "server" | "operation">) {
+  if (server === "iam") return TRIALS.has(operation) ? trialRefusals : iamRefusals;
+  return REFUSABLE.test(operation)
+    ? kubeRefusals
+    : kubeRefusals.filter((fault) => !("status" in fault) || fault.status !== 422);
+}
+
 /** One plan per call and fault. Calls are named by operation and count, so that a plan survives small changes. */
-export function callPlans(calls: readonly CallRecord[]): readonly Plan[] {
-  const counts = new Map<string, number>();
-  return calls.flatMap((call) => {
-    const id = `${call.server} ${call.operation}`;
-    const nth = (counts.get(id) ?? 0) + 1;
-    counts.set(id, nth);
-    const select = { server: call.server, operation: call.operation, nth };
-    return faultsOf(call).map((fault) => single(`${id} #${nth}`, { on: "call", select, fault }));
+export function callPlans(calls: readonly CallRecord[], since = 0): readonly Plan[] {
+  const counts = countsOf(calls);
+  return withoutPolling(calls.filter(({ sentAt }) => sentAt >= since)).flatMap((call) => {
+    const { server, operation } = call;
+    const nth = counts.get(call) ?? 1;
+    const select = { server, operation, nth };
+    return faultsOf(call).map((fault) =>
+      single(`${server} ${operation} #${nth}`, { on: "call", select, fault }),
+    );
   });
+}
+
+/** Every operation, refused several times in a row. */
+export function lastingPlans(calls: readonly CallRecord[], since = 0): readonly Plan[] {
+  const counts = countsOf(calls);
+  const firsts = new Map(
+    calls
+      .filter(({ sentAt }) => sentAt >= since)
+      .toReversed()
+      .map((call) => [`${call.server} ${call.operation}`, call]),
+  );
+  return [...firsts].flatMap(([name, call]) => {
+    const { server, operation } = call;
+    const select = { server, operation, nth: counts.get(call) ?? 1, times: 4 };
+    return lastingFaultsOf(call).map((fault) =>
+      single(`${name}, four times`, { on: "call", select, fault }),
+    );
+  });
+}
+
+function lastingFaultsOf(call: CallRecord): readonly CallFault[] {
+  const statuses = new Set(refusalsOf(call).map((fault) => "status" in fault && fault.status));
+  return lasting.filter((fault) => "status" in fault && statuses.has(fault.status));
+}
+
+/** Which of its operation a call is, from 1. */
+export function countsOf(calls: readonly CallRecord[]): ReadonlyMap<CallRecord, number> {
+  const counts = new Map<string, number>();
+  return new Map(
+    calls.map((call) => {
+      const id = `${call.server} ${call.operation}`;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+      return [call, counts.get(id) ?? 1];
+    }),
+  );
 }
 
 /** What is meant by doing the same for all calls of a kind that only ask again and again. */
@@ -66,20 +112,32 @@ export function withoutPolling(calls: readonly CallRecord[], most = 6): readonly
   });
 }
 
-const watchFaults: readonly WatchFault[] = [
-  { kind: "Frozen" },
-  { kind: "Dropped", nth: 1 },
-  { kind: "Dropped", nth: 2 },
-  { kind: "Doubled", nth: 1 },
-  { kind: "Late", ms: 3_000 },
-  { kind: "Expired" },
-  { kind: "Torn" },
+const eventFaults = (nth: number): readonly WatchFault[] => [
+  { kind: "Frozen", nth },
+  { kind: "Dropped", nth },
+  { kind: "Doubled", nth },
+  { kind: "Torn", nth },
 ];
 
-export function watchPlans(plurals: readonly string[]): readonly Plan[] {
-  return plurals.flatMap((plural) =>
-    watchFaults.map((fault) => single(`watch ${plural}`, { on: "watch", plural, nth: 1, fault })),
-  );
+const streamFaults: readonly WatchFault[] = [
+  { kind: "Frozen", nth: 0 },
+  { kind: "Late", ms: 3_000 },
+  { kind: "Expired" },
+  ...[1, 3, 10].map((revisions) => ({ kind: "Stale", revisions, ms: 5_000 }) as const),
+];
+
+/** Every event of every watch, and every stream as a whole. */
+export function watchPlans(watched: readonly WatchRecord[], since = 0): readonly Plan[] {
+  const events = watched.filter(({ at, plural }) => at >= since && plural !== "namespaces");
+  const streams = new Map(events.map((event) => [`${event.plural} #${event.stream}`, event]));
+  const plan = ({ plural, stream }: WatchRecord) => {
+    return (fault: WatchFault) =>
+      single(`watch ${plural} #${stream}`, { on: "watch", plural, nth: stream, fault });
+  };
+  return [
+    ...events.flatMap((event) => eventFaults(event.nth).map(plan(event))),
+    ...[...streams.values()].flatMap((event) => streamFaults.map(plan(event))),
+  ];
 }
 
 const OURS = ["apikeys", "serviceaccounts", "policybindings", "clusterconnections"];
@@ -88,13 +146,20 @@ const worldEvents: readonly WorldEvent[] = [
   { kind: "DeleteSecret" },
   { kind: "EditSecret", how: "TearPair" },
   { kind: "EditSecret", how: "RemoveEntry" },
+  { kind: "EditSecret", how: "MakeImmutable" },
+  { kind: "DeleteNamespace" },
   ...OURS.flatMap((plural): readonly WorldEvent[] => [
-    // A new ServiceAccount does not take over the account of the old one: that is for a person to decide.
-    ...(plural === "serviceaccounts" ? [] : [{ kind: "RecreateObject", plural } as const]),
+    { kind: "DeleteObject", plural },
+    { kind: "RecreateObject", plural },
     { kind: "WipeStatus", plural },
     { kind: "RemoveFinalizers", plural },
   ]),
   { kind: "RevokeTokens" },
+  { kind: "DemandSecondFactor" },
+  ...[100, 2_000, 20_000].flatMap((backMs): readonly WorldEvent[] => [
+    { kind: "Restore", backMs, bumped: false },
+    { kind: "Restore", backMs, bumped: true },
+  ]),
   { kind: "JumpClock", ms: 300_000 },
   { kind: "JumpClock", ms: -300_000 },
   { kind: "Kill" },
@@ -102,11 +167,42 @@ const worldEvents: readonly WorldEvent[] = [
   { kind: "Compact" },
 ];
 
-/** Each event at each of these moments. */
-export function worldPlans(moments: readonly number[]): readonly Plan[] {
+/** Each event just after some of the changes, and when everything is at rest. */
+export function worldPlans(calls: readonly CallRecord[], since: number): readonly Plan[] {
   return worldEvents.flatMap((event) =>
-    moments.map((afterMs) => single(`after ${afterMs} ms`, { on: "world", afterMs, event })),
+    momentsOf(calls, since).map((afterMs) =>
+      single(`after ${afterMs} ms`, { on: "world", afterMs, event }),
+    ),
   );
+}
+
+const MOST_MOMENTS = 6;
+const AT_REST_MS = 60_000;
+
+function momentsOf(calls: readonly CallRecord[], since: number): readonly number[] {
+  const changes = calls.filter(
+    ({ mutating, operation, sentAt }) =>
+      mutating && !/ (leases|events)$/.test(operation) && sentAt >= since,
+  );
+  const all = [...new Set(changes.map(({ sentAt }) => Math.round(sentAt - since) + 1))];
+  const step = Math.max(1, all.length / MOST_MOMENTS);
+  const some = Array.from({ length: Math.min(all.length, MOST_MOMENTS) }, (_, index) => {
+    return all[Math.floor(index * step)] ?? 0;
+  });
+  return [...some, AT_REST_MS];
+}
+
+/** Every single fault of a scenario, by the record of a run without. */
+export function allPlans(
+  { calls, watched }: Pick<Journal, "calls" | "watched">,
+  since: number,
+): readonly Plan[] {
+  return [
+    ...callPlans(calls, since),
+    ...lastingPlans(calls, since),
+    ...watchPlans(watched, since),
+    ...worldPlans(calls, since),
+  ];
 }
 
 function single(where: string, fault: Fault): Plan {

@@ -1,8 +1,12 @@
 /** One scenario under one plan, from the first event to the last check. */
 import { setImmediate as eventLoopTurned } from "node:timers/promises";
-import { MINUTE } from "../../src/util/time.ts";
+import { annotations } from "../../src/api/meta.ts";
+import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { HOUR, MINUTE } from "../../src/util/time.ts";
+import { treeAt } from "./api-server/tree.ts";
+import { endPictureOf } from "./end-picture.ts";
 import type { Fault, Plan, WorldEvent } from "./faults.ts";
-import { everythingIsReady, isOurs, pictureOf } from "./invariants/at-rest.ts";
+import { everythingIsReady, isReady, noiseSince, pictureOf } from "./invariants/at-rest.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -14,6 +18,7 @@ export interface Run {
   readonly seed: number;
   readonly violations: readonly Violation[];
   readonly calls: readonly CallRecord[];
+  readonly endPicture: readonly string[];
   /** When the world should have come to rest; virtual time. */
   readonly quietSince: number;
   readonly events: number;
@@ -28,6 +33,8 @@ export const RECOVERY_MS = 15 * MINUTE;
 /** Longer than every period but the hour in which something is looked at that may be as it was. */
 const QUIET_MS = 11 * MINUTE;
 const LOOK_MS = MINUTE / 2;
+/** After this, watches of all kinds have been listed anew; the chance that one has not is one in a thousand. */
+const RELISTED_MS = 7 * HOUR;
 
 export interface RunOptions extends Omit<SimOptions, "plan" | "flags"> {
   /** How long nothing may happen in the end. */
@@ -44,23 +51,26 @@ export async function runPlan(
   await scenario.play(world);
   await letFaultsStrike(world, scenario.settleMs - RECOVERY_MS);
   world.faults.cease();
+  if (needsPerson(plan)) askAgain(world);
   const { epochs, unfulfilled = everythingIsReady } = scenario;
-  const { quietSince, picture } = await comeToRest(world, quietMs, unfulfilled);
+  const recoveryMs = isMissed(plan) ? RELISTED_MS : RECOVERY_MS;
+  const { quietSince, picture } = await comeToRest(world, { quietMs, recoveryMs, unfulfilled });
   const allowance = allowanceOf(world);
   invariants.checkEnd({ epochs, allowance, quietSince, picture, unfulfilled });
   // Nothing in here waits for the event loop; who runs many of these must not keep it waiting.
   await eventLoopTurned();
   const { kernel, journal, faults } = world;
   const excused = excusedBy(plan);
-  const wrong = scenario.atEnd?.(world);
+  const what = scenario.atEnd?.(world);
+  const wrong = what === undefined ? [] : [{ invariant: "scenario", what, at: kernel.elapsed }];
   return {
     scenario: scenario.name,
     plan,
     seed: options.seed,
-    violations: [
-      ...invariants.violations.filter(({ invariant }) => !excused.has(invariant)),
-      ...(wrong === undefined ? [] : [{ invariant: "scenario", what: wrong, at: kernel.elapsed }]),
-    ],
+    violations: [...invariants.violations, ...wrong].filter(
+      ({ invariant }) => !excused.has(invariant),
+    ),
+    endPicture: endPictureOf(world),
     calls: journal.calls,
     quietSince,
     events: kernel.events,
@@ -76,64 +86,107 @@ async function letFaultsStrike(world: SimWorld, mostMs: number): Promise<void> {
     await world.kernel.advance(LOOK_MS);
 }
 
+interface Patience {
+  readonly quietMs: number;
+  readonly recoveryMs: number;
+  readonly unfulfilled: (world: SimWorld) => string | undefined;
+}
+
+/** Whether the operator may have missed something that nobody will tell it again. */
+function isMissed({ faults }: Plan): boolean {
+  return faults.some((fault) =>
+    fault.on === "watch"
+      ? fault.fault.kind === "Dropped"
+      : fault.on === "world" && fault.event.kind === "Restore" && !fault.event.bumped,
+  );
+}
+
 /**
  * Waits until all wishes are fulfilled and nothing has been changed for `quietMs`, but no longer than faults may
  * take to get over.
  */
 async function comeToRest(
   world: SimWorld,
-  quietMs: number,
-  unfulfilled: (world: SimWorld) => string | undefined,
+  { quietMs, recoveryMs, unfulfilled }: Patience,
 ): Promise<{ quietSince: number; picture: string }> {
   const { kernel } = world;
-  const deadline = kernel.elapsed + RECOVERY_MS;
+  const deadline = kernel.elapsed + recoveryMs;
   for (;;) {
     const quietSince = kernel.elapsed;
     const picture = pictureOf(world);
-    const { revision } = world.kube.storage;
     const isLast = quietSince >= deadline;
     const until = quietSince + quietMs;
-    while (kernel.elapsed < until && (isLast || !hasMoved(world, revision)))
+    while (kernel.elapsed < until && (isLast || noiseSince(world, quietSince).length === 0))
       await kernel.advance(Math.min(LOOK_MS, until - kernel.elapsed));
     if (isLast || (kernel.elapsed >= until && unfulfilled(world) === undefined))
       return { quietSince, picture };
   }
 }
 
-/** Leases are renewed and quotas are listed again; nothing else moves a world at rest. */
-function hasMoved({ kube }: SimWorld, since: number): boolean {
-  return kube.storage.since(since).some(({ kind }) => isOurs(kind));
-}
-
-/** Promises that a world event ends on purpose. */
-function excusedBy({ faults }: Plan): ReadonlySet<string> {
+/** Which promises a plan ends on purpose. */
+export function excusedBy({ faults }: Plan): ReadonlySet<string> {
   return new Set(faults.flatMap((fault) => (fault.on === "world" ? excuses(fault.event) : [])));
 }
 
-/** What somebody has taken away, or closed, only somebody can give back. */
+/** The wish as a whole: what somebody has taken away, or closed, only somebody can give back. */
+const WISH = ["L1 wish fulfilled", "scenario", "same end"];
+
 function excuses(event: WorldEvent): readonly string[] {
   switch (event.kind) {
     case "DeleteObject":
-      return ["L1 wish fulfilled"];
+    case "DemandSecondFactor":
+      return WISH;
     case "RecreateObject":
       // A new ServiceAccount does not take over the account of the old one: that is for a person to decide.
-      return event.plural === "serviceaccounts" ? ["L1 wish fulfilled"] : [];
+      return event.plural === "serviceaccounts" ? WISH : WISH.slice(1);
+    case "EditSecret":
+      return event.how === "MakeImmutable" ? [...WISH, "staging removed"] : [];
+    case "DeleteNamespace":
+    case "RemoveFinalizers":
+      return WISH.slice(1);
+    case "Restore":
+      // Wishes of people are lost with the rest; so is when conditions changed, and who has the lease.
+      return [...WISH.slice(1), "S16 transitions", "L8 news", "S8 fence"];
     default:
       return [];
   }
 }
 
+/** What a console, or Kubernetes, finds wrong with a request: only a person is expected to change that. */
+function needsPerson({ faults }: Plan): boolean {
+  return faults.some((fault) => {
+    if (fault.on !== "call" || fault.fault.kind !== "Refuse") return false;
+    return fault.select.server === "iam"
+      ? [403, 404, 422].includes(fault.fault.status)
+      : fault.fault.status === 422;
+  });
+}
+
+/** A person who has seen the conditions asks for another look at what is not Ready. */
+function askAgain(world: SimWorld): void {
+  for (const { kind, object } of world.kube.storage.all) {
+    if (!kind.custom || isReady(object)) continue;
+    const { name, namespace } = treeAt(object, "metadata");
+    const asked = { [annotations.reconcileRequestedAt]: String(world.kernel.elapsed) };
+    const change = { metadata: { annotations: asked } };
+    world.patch(kind.type, String(name), change, undefined, String(namespace ?? ""));
+  }
+}
+
 /** What the faults that struck may cost in keys. */
-function allowanceOf({ crashes, faults, journal }: SimWorld): number {
+function allowanceOf(world: SimWorld): number {
+  const { crashes, faults, journal } = world;
   const lost = journal.calls.filter(
     ({ operation, fault, committedAt }) =>
       fault !== undefined && committedAt !== undefined && LOSABLE.has(operation),
   ).length;
-  return crashes + lost + [...faults.struck].filter(costsKey).length;
+  // What befalls all objects of a kind, or all Secrets, costs each ApiKey one.
+  const each = Math.max(1, world.list(apiKeyType).length);
+  return crashes + lost + each * [...faults.struck].filter(costsKey).length;
 }
 
 const LOSABLE = new Set(["issueKey", "createServiceAccount"]);
-const COSTLY = new Set(["DeleteSecret", "EditSecret", "RecreateObject", "DeleteObject"]);
+const COSTLY = new Set(["DeleteSecret", "EditSecret", "RecreateObject", "DeleteObject", "Restore"]);
 /** Whoever loses the lease with a pair in memory may not write it any more. */
 const DEPOSING = new Set(["PauseLeader", "StealLease"]);
 

@@ -10,7 +10,7 @@ import { createOperator, type Operator } from "../../src/operator.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
-import type { Change } from "./api-server/storage.ts";
+import type { Change, Snapshot } from "./api-server/storage.ts";
 import { type Tree, treeAt } from "./api-server/tree.ts";
 import { Console, type ConsoleOptions } from "./console.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
@@ -54,6 +54,7 @@ export class SimWorld {
   #crashes = 0;
   #isMeddling = false;
   #unleashedAt = 0;
+  #snapshot: Snapshot | undefined;
   #hasMeddled = false;
 
   constructor({ seed, plan, flags = [], ...console }: SimOptions) {
@@ -200,12 +201,25 @@ export class SimWorld {
     });
   }
 
+  /** Goes back to where the plan had a snapshot taken. */
+  restore(bumped: boolean): void {
+    if (this.#snapshot === undefined) return;
+    this.#hasMeddled = true;
+    this.kube.storage.restore(this.#snapshot, bumped);
+  }
+
   #schedule(fault: Extract<Fault, { on: "world" }>): void {
-    this.kernel.schedule(fault.afterMs, () => {
+    const { event, afterMs } = fault;
+    if (event.kind === "Restore") {
+      this.kernel.schedule(afterMs - event.backMs, () => {
+        this.#snapshot = this.kube.storage.snapshot();
+      });
+    }
+    this.kernel.schedule(afterMs, () => {
       this.faults.struck.add(fault);
-      this.kernel.note(`event ${JSON.stringify(fault.event)}`);
+      this.kernel.note(`event ${JSON.stringify(event)}`);
       this.#isMeddling = true;
-      happen(this, fault.event);
+      happen(this, event);
       this.#isMeddling = false;
     });
   }

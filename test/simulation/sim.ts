@@ -1,116 +1,171 @@
 /**
  * Runs the operator in simulated worlds with faults.
- * `node test/simulation/sim.ts [--plans] [--seeds N] [--seed S] [--scenario NAME] [--plan TEXT] [--every N] [--json FILE] [--trace]`
+ *
+ *   npm run sim                                   every scenario, without faults
+ *   npm run sim -- --plans [--every N]            every single fault of every scenario, or every Nth
+ *   npm run sim -- --seeds N [--seed S]           many faults by chance, from seed S on
+ *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
+ *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
+ *
+ * Any of them: --scenario NAME, --threads N, --json FILE, --trace. Seeds: --state FILE goes on where it was left.
  */
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { NO_FAULTS, type Plan } from "./faults.ts";
+import { allScenarios } from "./all-scenarios.ts";
+import { Logbook, planShifts, seedShifts } from "./campaign.ts";
+import { summaryOf, writeCoverage } from "./coverage.ts";
+import { workOff } from "./crew.ts";
+import { NO_FAULTS } from "./faults.ts";
 import { describeCall } from "./journal.ts";
-import { callPlans, watchPlans, withoutPolling, worldPlans } from "./plans.ts";
-import { randomPlan } from "./random-plan.ts";
-import { RECOVERY_MS, type Run, runPlan } from "./run-plan.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
+import type { Shift } from "./shift.ts";
+import { count, merge, newTally, type Tally } from "./tally.ts";
 
 const { values } = parseArgs({
   options: {
     plans: { type: "boolean", default: false },
-    seeds: { type: "string", default: "0" },
-    seed: { type: "string", default: "1" },
+    every: { type: "string", default: "1" },
+    seeds: { type: "string" },
+    seed: { type: "string" },
+    keep: { type: "string" },
     scenario: { type: "string" },
     plan: { type: "string" },
-    every: { type: "string", default: "1" },
+    threads: { type: "string", default: String(availableParallelism()) },
+    state: { type: "string" },
     json: { type: "string" },
     trace: { type: "boolean", default: false },
   },
 });
 
-const seed = Number(values.seed);
+const NEWS_MS = 10_000;
+const SHOWN = 10;
 const started = performance.now();
-const coverage = new Map<string, number>();
-const failed: Run[] = [];
-let runs = 0;
-let complete = 0;
+const chosen = allScenarios.filter(({ name }) => name === (values.scenario ?? name));
+if (chosen.length === 0) throw new Error(`there is no scenario "${values.scenario}"`);
 
-const chosen = scenarios.filter(
-  ({ name }) => values.scenario === undefined || name === values.scenario,
-);
-for (const scenario of chosen) await explore(scenario);
-for (let index = 0; index < Number(values.seeds); index += 1) {
-  const scenario = chosen[(seed + index) % chosen.length];
-  if (scenario !== undefined) await note(scenario, randomPlan(seed + index), seed + index);
+if (values.plan !== undefined || isOneSeed()) await again();
+else await campaign();
+
+function isOneSeed(): boolean {
+  return values.seed !== undefined && values.seeds === undefined && !values.plans;
 }
-report();
 
-async function explore(scenario: Scenario): Promise<void> {
-  const faultless = await note(scenario, NO_FAULTS, seed);
-  if (!values.plans) return;
-  // A fault must leave time to get over it.
-  const early = faultless.calls.filter(({ sentAt }) => sentAt < faultless.quietSince - RECOVERY_MS);
-  const calls = withoutPolling(early);
-  const plans = [
-    ...callPlans(calls),
-    ...watchPlans(["apikeys", "serviceaccounts", "policybindings", "clusterconnections"]),
-    ...worldPlans([50, 300, 700, 1_500, 60_000]),
-  ].filter(({ name }) => values.plan === undefined || name.includes(values.plan));
-  const every = Number(values.every);
-  for (const [index, plan] of plans.entries()) {
-    if (index % every === 0) await note(scenario, plan, seed);
+/** In this thread, so that a debugger and a profiler see it. */
+async function again(): Promise<void> {
+  const tally = newTally();
+  for (const order of await orders()) {
+    const judged = await perform(order);
+    count(tally, judged);
+    if (values.trace) trace(judged);
+    if (judged.violations.length > 0) {
+      tally.failures.push({ order, violations: judged.violations, replay: "" });
+    }
   }
+  if (tally.runs === 0) throw new Error("there is no such plan");
+  report(tally, 0);
 }
 
-async function note(scenario: Scenario, plan: Plan, at: number): Promise<Run> {
-  const run = await runPlan(scenario, plan, { seed: at });
-  runs += 1;
-  if (run.isComplete) complete += 1;
-  for (const fault of run.world.faults.struck) {
-    const kind = fault.on === "world" ? fault.event.kind : fault.fault.kind;
-    coverage.set(kind, (coverage.get(kind) ?? 0) + 1);
+async function orders(): Promise<readonly Order[]> {
+  const seed = Number(values.seed ?? 1);
+  if (isOneSeed()) {
+    const order = await orderOfSeed(seed);
+    const kept = values.keep?.split(",").map(Number);
+    const faults = order.plan.faults.filter((_, index) => kept?.includes(index) ?? true);
+    return [{ ...order, plan: { ...order.plan, faults } }];
   }
-  if (run.violations.length > 0) failed.push(run);
-  if (runs % 50 === 0) progress(`${runs} runs`);
-  if (values.trace) trace(run);
-  return run;
+  const found: Order[] = [];
+  for (const { name } of chosen) {
+    const plans = [NO_FAULTS, ...(await plansOf(name))];
+    for (const plan of plans) {
+      if (!plan.name.includes(values.plan ?? "")) continue;
+      found.push({ scenario: name, plan, options: { seed } });
+    }
+  }
+  return found;
 }
 
-function trace({ calls, world, digest }: Run): void {
+function trace({ run }: Judged): void {
+  const { calls, world, digest } = run;
   for (const call of calls) console.log(Math.round(call.sentAt), describeCall(call));
-  for (const line of world.logs) if (!line.includes(" debug ")) console.log(line);
-  console.log(digest);
+  for (const line of world.logs) console.log(line);
+  for (const line of run.endPicture) console.log(line);
+  console.log(JSON.stringify(run.plan.faults), digest);
 }
 
-function progress(text: string): void {
-  console.log(`${text}, ${failed.length} with violations, ${seconds()} s`);
+async function campaign(): Promise<void> {
+  const logbook = values.state === undefined ? undefined : new Logbook(values.state);
+  const seeds = Number(values.seeds ?? 0);
+  const shifts = [...(await chosenShifts(seeds))];
+  const rest = logbook === undefined ? shifts : logbook.rest(shifts);
+  let saidAt = 0;
+  const onProgress = (soFar: Tally, shift: Shift) => {
+    logbook?.note(shift);
+    if (performance.now() - saidAt > NEWS_MS) {
+      saidAt = performance.now();
+      logbook?.save(soFar);
+      say(`${soFar.runs} runs, ${soFar.failures.length} with violations, ${seconds()} s`);
+    }
+    return true;
+  };
+  const tally = await workOff(rest, { threads: Number(values.threads), onProgress });
+  logbook?.save(tally);
+  if (logbook !== undefined) merge(tally, logbook.before);
+  report(tally, seeds);
+}
+
+async function chosenShifts(seeds: number): Promise<Iterable<Shift>> {
+  const numbers = [-1];
+  const faultless = chosen.map(({ name }): Shift => ({ kind: "plans", scenario: name, numbers }));
+  return [
+    ...(values.plans || seeds === 0 ? faultless : []),
+    ...(values.plans ? await planShifts(Number(values.every), chosen) : []),
+    ...seedShifts(Number(values.seed ?? 1), seeds),
+  ];
+}
+
+function report(tally: Tally, seeds: number): void {
+  const { failures, runs, complete, coverage } = tally;
+  for (const { order, violations, replay } of failures.slice(0, SHOWN)) {
+    console.log(`${order.scenario}: ${JSON.stringify(order.plan.faults)}`);
+    for (const { invariant, what, at } of violations)
+      console.log(`  ${at} ms ${invariant}: ${what}`);
+    if (replay !== "") console.log(`  again: ${replay}`);
+  }
+  if (failures.length > SHOWN) console.log(`and ${failures.length - SHOWN} more`);
+  const byInvariant = Object.groupBy(
+    failures.flatMap(({ violations }) => violations),
+    ({ invariant }) => invariant,
+  );
+  say(`the table of what was struck by what is in ${writeCoverage(coverage)}`);
+  finish({
+    plans: runs - seeds,
+    seeds,
+    complete,
+    violations: failures.length,
+    byInvariant: Object.fromEntries(
+      Object.entries(byInvariant).map(([name, all]) => [name, all?.length ?? 0]),
+    ),
+    coverage: summaryOf(coverage),
+    details: failures,
+  });
+}
+
+/** The last line is the summary, for people and programs; the file has the details as well. */
+function finish(outcome: Readonly<Record<string, unknown>> & { violations: number }): void {
+  const { details, ...summary } = outcome;
+  const whole = { ...summary, seconds: seconds() };
+  if (values.json !== undefined) {
+    writeFileSync(values.json, JSON.stringify({ ...whole, details }, null, 1));
+  }
+  console.log(JSON.stringify(whole));
+  process.exitCode = outcome.violations > 0 ? 1 : 0;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 function seconds(): number {
   return Math.round((performance.now() - started) / 100) / 10;
-}
-
-function report(): void {
-  const violations = failed.map(({ scenario, plan, seed: at, violations: found }) => ({
-    scenario,
-    plan: plan.name,
-    seed: at,
-    faults: plan.faults,
-    violations: found,
-  }));
-  const byInvariant = Map.groupBy(
-    violations.flatMap((each) => each.violations),
-    ({ invariant }) => invariant,
-  );
-  for (const each of violations.slice(0, 10)) console.log(JSON.stringify(each));
-  const summary = {
-    plans: runs,
-    complete,
-    seeds: Number(values.seeds),
-    violations: violations.length,
-    byInvariant: Object.fromEntries([...byInvariant].map(([name, all]) => [name, all.length])),
-    coverage: Object.fromEntries(coverage),
-    seconds: seconds(),
-  };
-  console.log(JSON.stringify(summary));
-  if (values.json !== undefined) {
-    writeFileSync(values.json, JSON.stringify({ ...summary, details: violations }, null, 1));
-  }
-  process.exit(violations.length > 0 ? 1 : 0);
 }

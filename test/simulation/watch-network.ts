@@ -50,11 +50,15 @@ function open(
   const body = new ByteStream();
   try {
     const { kind } = server.parse(raw);
-    const fault = context.faults.strikeWatch(kind.type.plural);
-    context.kernel.note(`${process.name} watch ${kind.type.plural} ${fault?.kind ?? ""}`);
-    const watch = server.watch(raw);
-    const name = `${process.name} ${kind.type.plural}`;
-    new OpenWatch(context, process, server, name, watch, body, fault).start(signal);
+    const { plural } = kind.type;
+    const { stream, fault } = context.faults.strikeWatch(plural);
+    context.kernel.note(`${process.name} watch ${plural} ${fault?.kind ?? ""}`);
+    const behind = fault?.kind === "Stale" ? fault.revisions : 0;
+    const watch = server.watch(raw, behind);
+    const name = `${process.name} ${plural}`;
+    const onEvent = (nth: number) =>
+      void context.journal.watched.push({ at: context.kernel.elapsed, plural, stream, nth });
+    new OpenWatch(context, process, server, name, watch, body, fault, onEvent).start(signal);
     return { status: 200, headers: {}, body };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
@@ -72,8 +76,10 @@ class OpenWatch {
   readonly #watch: Watch;
   readonly #body: ByteStream;
   readonly #fault: WatchFault | undefined;
+  readonly #onEvent: (nth: number) => void;
   readonly #cleanUps: (() => void)[] = [];
   readonly #underWay: (() => void)[] = [];
+  #isFrozen: boolean;
   #events = 0;
   #sent = 0;
   #lastArrival = 0;
@@ -86,6 +92,7 @@ class OpenWatch {
     watch: Watch,
     body: ByteStream,
     fault: WatchFault | undefined,
+    onEvent: (nth: number) => void,
   ) {
     this.#context = context;
     this.#process = process;
@@ -94,6 +101,8 @@ class OpenWatch {
     this.#watch = watch;
     this.#body = body;
     this.#fault = fault;
+    this.#onEvent = onEvent;
+    this.#isFrozen = fault?.kind === "Frozen" && fault.nth === 0;
   }
 
   start(signal: AbortSignal): void {
@@ -103,6 +112,7 @@ class OpenWatch {
       return;
     }
     for (const event of this.#watch.first) this.#send(event);
+    for (const event of this.#watch.missed) this.#catchUpWith(event);
     if (this.#watch.first.some(({ type }) => type === "ERROR")) {
       this.#later(0, () => this.#body.end());
       return;
@@ -113,6 +123,7 @@ class OpenWatch {
     });
     this.#cleanUps.push(
       stop,
+      this.#server.storage.onRestore(() => this.#tear()),
       this.#context.kernel.schedule(this.#watch.timeoutMs, () => this.#end()),
     );
     this.#bookmarkLater();
@@ -126,18 +137,33 @@ class OpenWatch {
 
   #onChange(event: WatchEvent): void {
     this.#events += 1;
+    this.#onEvent(this.#events);
     const fault = this.#fault;
-    if (fault?.kind === "Torn") {
-      this.#close();
-      this.#later(0, () => this.#body.fail(new HttpError("network", "simulated: reset")));
+    const isIt = fault !== undefined && "nth" in fault && fault.nth === this.#events;
+    if (isIt && fault.kind === "Torn") {
+      this.#tear();
       return;
     }
-    if (fault?.kind === "Dropped" && fault.nth === this.#events) return;
+    if (isIt && fault.kind === "Frozen") this.#isFrozen = true;
+    if (isIt && fault.kind === "Dropped") return;
     this.#send(event);
-    if (fault?.kind === "Doubled" && fault.nth === this.#events) this.#send(event);
+    if (isIt && fault.kind === "Doubled") this.#send(event);
+  }
+
+  #tear(): void {
+    this.#close();
+    this.#later(0, () => this.#body.fail(new HttpError("network", "simulated: reset")));
+  }
+
+  /** What a server that is behind has yet to tell. */
+  #catchUpWith(event: WatchEvent): void {
+    const line = toLine(event);
+    this.#later(this.#fault?.kind === "Stale" ? this.#fault.ms : 0, () => this.#body.push(line));
   }
 
   #send(event: WatchEvent): void {
+    // A frozen stream stays open and says nothing, bookmarks neither.
+    if (this.#isFrozen) return;
     const line = toLine(event);
     this.#later(this.#fault?.kind === "Late" ? this.#fault.ms : 0, () => this.#body.push(line));
   }
@@ -160,8 +186,7 @@ class OpenWatch {
   #arrive(): void {
     const next = this.#underWay.shift();
     if (!this.#process.alive) this.#close();
-    // A frozen stream stays open and says nothing, bookmarks neither.
-    else if (this.#fault?.kind !== "Frozen" && next !== undefined) this.#process.deliver(next);
+    else if (next !== undefined) this.#process.deliver(next);
   }
 
   #label(index: number): Label {
@@ -185,7 +210,7 @@ class OpenWatch {
 
   #end(): void {
     this.#close();
-    this.#later(0, () => this.#body.end());
+    if (!this.#isFrozen) this.#later(0, () => this.#body.end());
   }
 
   #close(): void {

@@ -36,6 +36,13 @@ export function happen(world: SimWorld, event: WorldEvent): void {
     case "RevokeTokens":
       world.console.world.revokeTokens();
       return;
+    case "DemandSecondFactor":
+      for (const user of world.console.world.users.values()) user.mfaRequired = true;
+      world.console.world.revokeTokens();
+      return;
+    case "Restore":
+      world.restore(event.bumped);
+      return;
     case "JumpClock":
       world.process?.clock.jump(event.ms);
       return;

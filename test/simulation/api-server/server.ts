@@ -80,8 +80,8 @@ export class ApiServer {
   }
 
   /** Throws ApiFailure where the server refuses. */
-  watch(raw: RawRequest): Watch {
-    return openWatch(this.storage, this.parse(raw));
+  watch(raw: RawRequest, behind = 0): Watch {
+    return openWatch(this.storage, this.parse(raw), behind);
   }
 
   #written(request: ApiRequest): Written {

@@ -22,6 +22,7 @@ export interface Change {
 export class Storage {
   readonly #shelves = new Map<ServedKind, Shelf>();
   readonly #listeners = new Set<(change: Change) => void>();
+  readonly #onRestore = new Set<() => void>();
   #history: Change[] = [];
   #revision: number;
   #compacted = 0;
@@ -55,6 +56,38 @@ export class Storage {
     return namespace === undefined
       ? entries
       : entries.filter(({ object }) => placeOf(object)[0] === namespace);
+  }
+
+  /** As it was at an earlier revision, as far as that is remembered. */
+  listAt(revision: number, kind: ServedKind, namespace?: string): readonly Tree[] {
+    const found = new Map(this.list(kind, namespace).map(({ object }) => [idOf(object), object]));
+    for (const { object, previous, ...change } of this.since(revision).toReversed()) {
+      const isOfIt = namespace === undefined || placeOf(object)[0] === namespace;
+      if (change.kind !== kind || !isOfIt) continue;
+      if (previous === undefined) found.delete(idOf(object));
+      else found.set(idOf(object), previous);
+    }
+    return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  snapshot(): Snapshot {
+    return { revision: this.#revision, entries: this.all };
+  }
+
+  /** Goes back to a snapshot, as etcd does from a backup; all watches break. Versions go back too, or are bumped. */
+  restore({ revision, entries }: Snapshot, bumped: boolean): void {
+    this.#shelves.clear();
+    for (const entry of entries) this.#shelf(entry.kind).put(entry);
+    this.#history = [];
+    this.#revision = bumped ? this.#revision + BUMP : revision;
+    this.#compacted = this.#revision;
+    for (const listener of [...this.#onRestore]) listener();
+  }
+
+  /** Tells of every restore. */
+  onRestore(listener: () => void): () => void {
+    this.#onRestore.add(listener);
+    return () => void this.#onRestore.delete(listener);
   }
 
   get all(): readonly Entry[] {
@@ -125,6 +158,19 @@ export function placeOf(object: Tree): [namespace: string, name: string] {
   return [textAt(metadata, "namespace") ?? "", textAt(metadata, "name") ?? ""];
 }
 
+function idOf(object: Tree): string {
+  return placeOf(object).join("/");
+}
+
+/** Everything as it was at a revision. */
+export interface Snapshot {
+  readonly revision: number;
+  readonly entries: readonly Entry[];
+}
+
+/** How far versions are moved on after a restore, so that no version comes twice. */
+const BUMP = 1_000_000;
+
 /** The objects of one kind. */
 class Shelf {
   readonly #entries = new Map<string, Entry>();
@@ -144,7 +190,7 @@ class Shelf {
 
   /** Answers what was there before. */
   put(entry: Entry): Entry | undefined {
-    const id = placeOf(entry.object).join("/");
+    const id = idOf(entry.object);
     const previous = this.#entries.get(id);
     this.#entries.set(id, entry);
     this.#sorted = undefined;

@@ -14,14 +14,16 @@ export interface WatchEvent {
 export interface Watch {
   /** What is there to be sent when the watch begins. */
   readonly first: readonly WatchEvent[];
+  /** What a server that is behind will only tell later. */
+  readonly missed: readonly WatchEvent[];
   /** What a change means for this watch, if anything. */
   translate(change: Change): WatchEvent | undefined;
   bookmark(): WatchEvent;
   readonly timeoutMs: number;
 }
 
-/** Throws where the server refuses the request as a whole. */
-export function openWatch(storage: Storage, request: ApiRequest): Watch {
+/** Throws where the server refuses the request as a whole. `behind`: how many revisions it does not know of yet. */
+export function openWatch(storage: Storage, request: ApiRequest, behind = 0): Watch {
   const { query, kind } = request;
   const version = query.get("resourceVersion");
   const initial = query.get("sendInitialEvents") === "true";
@@ -34,12 +36,14 @@ export function openWatch(storage: Storage, request: ApiRequest): Watch {
   }
   const matches = matcherOf(request);
   const translate = (change: Change) => translated(request, matches, change);
-  const first =
-    initial || version === null || version === "" || version === "0"
-      ? initialEvents(storage, request, matches, initial)
-      : since(storage, version, translate);
+  const isList = initial || version === null || version === "" || version === "0";
+  const known = Math.max(storage.revision - behind, storage.compacted);
+  const first = isList
+    ? initialEvents(storage, request, matches, initial, known)
+    : since(storage, version, translate);
   return {
     first,
+    missed: isList ? storage.since(known).flatMap((change) => translate(change) ?? []) : [],
     translate,
     bookmark: () => bookmarkOf(kind.type, storage.revision),
     timeoutMs: Number(query.get("timeoutSeconds") ?? 1_800) * 1_000,
@@ -51,14 +55,15 @@ function initialEvents(
   request: ApiRequest,
   matches: (object: Tree) => boolean,
   withEnd: boolean,
+  revision: number,
 ): readonly WatchEvent[] {
   const { kind, namespace } = request;
   const added = storage
-    .list(kind, namespace)
-    .filter(({ object }) => matches(object))
-    .map(({ object }): WatchEvent => ({ type: "ADDED", object: shown(request, object) }));
+    .listAt(revision, kind, namespace)
+    .filter(matches)
+    .map((object): WatchEvent => ({ type: "ADDED", object: shown(request, object) }));
   if (!withEnd) return added;
-  return [...added, bookmarkOf(kind.type, storage.revision, true)];
+  return [...added, bookmarkOf(kind.type, revision, true)];
 }
 
 function since(

@@ -1,6 +1,7 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 import type { ServedKind } from "../api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../api-server/tree.ts";
+import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { apiKeysOf, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
@@ -30,7 +31,7 @@ export function everythingIsReady(world: SimWorld): string | undefined {
     : waiting.map(({ kind, object }) => `${kind.type.kind} ${stateOf(object)}`).join("; ");
 }
 
-function isReady(object: Tree): boolean {
+export function isReady(object: Tree): boolean {
   const { generation, deletionTimestamp } = treeAt(object, "metadata");
   const status = treeAt(object, "status");
   return (
@@ -98,11 +99,18 @@ const accountsAreBounded: EndCheck = ({ world, allowance }) => {
 /** Written again and again, with something new to say. */
 const SCHEDULED = [" leases", " resourcequotaexports/status"];
 
+/** Changes that were tried after a moment, but for those that are to come again and again. */
+export function noiseSince({ journal }: SimWorld, since: number): readonly CallRecord[] {
+  const first = journal.calls.findLastIndex(({ sentAt }) => sentAt <= since) + 1;
+  return journal.calls
+    .slice(first)
+    .filter(
+      ({ mutating, operation }) => mutating && !SCHEDULED.some((text) => operation.includes(text)),
+    );
+}
+
 const isQuiet: EndCheck = ({ world, quietSince, picture }) => {
-  const noise = world.journal.calls.filter(
-    ({ sentAt, mutating, operation }) =>
-      sentAt > quietSince && mutating && !SCHEDULED.some((text) => operation.includes(text)),
-  );
+  const noise = noiseSince(world, quietSince);
   const [first] = noise;
   const targets = new Set(noise.map(({ operation, target }) => `${operation} ${target}`));
   // Once an hour a scheduled check notes when the bindings were last seen to be right.

@@ -114,7 +114,6 @@ export const wishScenarios: readonly Scenario[] = [
     "template changed",
     (world) =>
       void world.patch(apiKeyType, "ci", {
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: the operator's templates look like this
         spec: { secret: { data: { env: "ID=${keyId}\nSECRET=${secret}\n" } } },
       }),
     {

@@ -1,0 +1,66 @@
+/** Which shifts a campaign is made of, and how it goes on where it was interrupted. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { allScenarios } from "./all-scenarios.ts";
+import { plansOf } from "./orders.ts";
+import type { Scenario } from "./scenarios.ts";
+import type { Shift } from "./shift.ts";
+import { merge, newTally, type Tally } from "./tally.ts";
+
+const RUNS_A_SHIFT = 25;
+
+/** Single faults, every `every`th of all; spread so that each kind of fault keeps its share. */
+export async function planShifts(
+  every = 1,
+  chosen: readonly Scenario[] = allScenarios,
+): Promise<readonly Shift[]> {
+  const shifts: Shift[] = [];
+  for (const [index, { name }] of chosen.entries()) {
+    const { length } = await plansOf(name);
+    const all = Array.from({ length }, (_, number) => number);
+    const numbers = all.filter((number) => (number + index) % every === 0);
+    for (let at = 0; at < numbers.length; at += RUNS_A_SHIFT) {
+      shifts.push({ kind: "plans", scenario: name, numbers: numbers.slice(at, at + RUNS_A_SHIFT) });
+    }
+  }
+  return shifts;
+}
+
+export function* seedShifts(first: number, count: number): Generator<Shift> {
+  for (let from = first; from < first + count; from += RUNS_A_SHIFT) {
+    yield { kind: "seeds", from, count: Math.min(RUNS_A_SHIFT, first + count - from) };
+  }
+}
+
+/** What has been done of a long campaign, in a file. */
+export class Logbook {
+  readonly #path: string;
+  readonly #done: Set<number>;
+  readonly before: Tally = newTally();
+
+  constructor(path: string) {
+    this.#path = path;
+    const known = existsSync(path)
+      ? (JSON.parse(readFileSync(path, "utf8")) as { done: number[]; tally: Tally })
+      : undefined;
+    this.#done = new Set(known?.done);
+    if (known !== undefined) merge(this.before, known.tally);
+  }
+
+  *rest(shifts: Iterable<Shift>): Generator<Shift> {
+    for (const shift of shifts) {
+      if (shift.kind === "plans" || !this.#done.has(shift.from)) yield shift;
+    }
+  }
+
+  note(shift: Shift): void {
+    if (shift.kind === "seeds") this.#done.add(shift.from);
+  }
+
+  /** `now`: what has come in since this logbook was opened. */
+  save(now: Tally): void {
+    const tally = newTally();
+    merge(tally, this.before);
+    merge(tally, now);
+    writeFileSync(this.#path, JSON.stringify({ done: [...this.#done], tally }));
+  }
+}

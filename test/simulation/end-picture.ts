@@ -1,0 +1,122 @@
+/**
+ * What a world has come to, without what differs from run to run: ids, times, counters, the keys' values, and what
+ * is told of the way there. Two runs with the same wishes end in the same picture, whatever happened in between.
+ */
+import { isTree, type Json, listAt, type Tree, textAt, treeAt } from "./api-server/tree.ts";
+import { isTarget, pairOf } from "./invariants/view.ts";
+import { NAMESPACE } from "./places.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+/** One line for each thing that was found. */
+export function endPictureOf(world: SimWorld): readonly string[] {
+  const objects = world.kube.storage.all.flatMap(({ kind, object }): readonly [string, Tree][] => {
+    const { name, namespace } = treeAt(object, "metadata");
+    const place = `${kind.type.kind} ${String(namespace ?? "")}/${String(name)}`;
+    if (kind.custom) return [[place, customObject(object)]];
+    const isOurs = kind.type.kind === "Secret" && namespace === NAMESPACE;
+    return isOurs ? [[place, secret(world, object)]] : [];
+  });
+  const bound = [...world.console.world.bindings.values()].map((ids) => [...ids].sort());
+  return [
+    ...objects.flatMap(([place, tree]) => linesOf(tree, place)),
+    ...linesOf(bound, "bound at the console"),
+  ].sort();
+}
+
+/** The first thing that one picture has and the other has not. */
+export function differenceOf(
+  expected: readonly string[],
+  found: readonly string[],
+): string | undefined {
+  const [wanted, had] = [new Set(expected), new Set(found)];
+  const missing = expected.find((line) => !had.has(line));
+  const surplus = found.find((line) => !wanted.has(line));
+  if (missing === undefined && surplus === undefined) return undefined;
+  return `without faults: ${missing ?? "-"}; now: ${surplus ?? "-"}`;
+}
+
+const PASSING_STATUS = new Set([
+  "conditions",
+  "observedGeneration",
+  "saId",
+  "tpn",
+  "liveKeyIds",
+  "keyCount",
+  "keysListedAt",
+  "clockSkewSeconds",
+  "current",
+  "renewalTime",
+  "attempt",
+  "content",
+  "consumers",
+  "lastHandledReconcileAt",
+  "superseded",
+  "orphaned",
+  "orphanCount",
+  "issues",
+  "lastAuthenticatedAt",
+  "lastSuccessTime",
+  "syncedAt",
+]);
+
+function customObject(object: Tree): Tree {
+  const { name: _, ...metadata } = treeAt(object, "metadata");
+  const status = treeAt(object, "status");
+  return {
+    metadata: {
+      ...("labels" in metadata ? { labels: metadata.labels } : {}),
+      finalizers: listAt(metadata, "finalizers"),
+    },
+    spec: object.spec ?? null,
+    status: without(status, PASSING_STATUS),
+    ready: readyOf(status),
+    hasKey: status.current !== undefined,
+    isUnsettled: status.attempt !== undefined,
+  };
+}
+
+function readyOf(status: Tree): Json {
+  const ready = listAt(status, "conditions").find((each) => isTree(each) && each.type === "Ready");
+  return isTree(ready) ? `${textAt(ready, "status")} ${textAt(ready, "reason")}` : null;
+}
+
+function secret(world: SimWorld, object: Tree): Tree {
+  const metadata = treeAt(object, "metadata");
+  const known = object as unknown as Parameters<typeof pairOf>[0];
+  const pair = pairOf(known);
+  return {
+    type: object.type,
+    labels: metadata.labels ?? null,
+    annotations: Object.keys(treeAt(metadata, "annotations")).filter((name) => !WAYS.test(name)),
+    owners: listAt(metadata, "ownerReferences").map((owner) =>
+      isTree(owner) ? (owner.name ?? null) : null,
+    ),
+    entries: Object.keys(treeAt(object, "data")),
+    isPair:
+      !isTarget(known) || pair === undefined || world.console.world.isPair(pair.keyId, pair.secret),
+  };
+}
+
+/** Tell of the key before, or of the attempt that a pair comes from. */
+const WAYS = /previous|attempt/;
+
+function without(tree: Tree, names: ReadonlySet<string>): Tree {
+  const result: Tree = {};
+  for (const [name, value] of Object.entries(tree)) {
+    if (names.has(name)) continue;
+    result[name] = isTree(value) ? without(value, names) : value;
+  }
+  return result;
+}
+
+function linesOf(value: Json | undefined, path: string): readonly string[] {
+  if (isTree(value)) {
+    return Object.entries(value).flatMap(([name, part]) => linesOf(part, `${path} ${name}`));
+  }
+  if (!Array.isArray(value))
+    return value === undefined ? [] : [`${path}: ${JSON.stringify(value)}`];
+  if (value.length === 0) return [];
+  const isPlain = value.every((item) => !isTree(item) && !Array.isArray(item));
+  if (isPlain) return [`${path}: ${[...value].sort().join(" ")}`];
+  return value.flatMap((item, index) => linesOf(item, `${path}[${index}]`));
+}

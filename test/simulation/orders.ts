@@ -1,0 +1,73 @@
+/** Which runs there are, and how each of them is judged. */
+import { allScenarios, scenarioNamed } from "./all-scenarios.ts";
+import { differenceOf } from "./end-picture.ts";
+import { NO_FAULTS, type Plan } from "./faults.ts";
+import type { Violation } from "./invariants.ts";
+import { allPlans } from "./plans.ts";
+import { randomOptions, randomPlan } from "./random-plan.ts";
+import { excusedBy, type Run, type RunOptions, runPlan } from "./run-plan.ts";
+
+/** Everything a run depends on. */
+export interface Order {
+  readonly scenario: string;
+  readonly plan: Plan;
+  readonly options: RunOptions;
+}
+
+export interface Judged {
+  readonly run: Run;
+  readonly violations: readonly Violation[];
+}
+
+/** A run without faults: what may go wrong in the others, and what they must come to. */
+interface Baseline {
+  readonly plans: readonly Plan[];
+  readonly endPicture: readonly string[];
+}
+
+const baselines = new Map<string, Baseline>();
+
+/** The single faults of a scenario. */
+export async function plansOf(scenario: string): Promise<readonly Plan[]> {
+  return (await baselineOf(scenario)).plans;
+}
+
+/** The run of a seed: some scenario, some console, some faults. */
+export async function orderOfSeed(seed: number): Promise<Order> {
+  const scenario = allScenarios[seed % allScenarios.length]?.name ?? "";
+  const plan = randomPlan(seed, await plansOf(scenario));
+  return { scenario, plan, options: randomOptions(seed) };
+}
+
+export async function perform({ scenario, plan, options }: Order): Promise<Judged> {
+  const known = scenarioNamed(scenario);
+  const { endPicture } = await baselineOf(known.endsAs ?? scenario);
+  const run = await runPlan(known, plan, options);
+  const what = differenceOf(endPicture, run.endPicture);
+  const isExcused = excusedBy(plan).has("same end") || run.violations.length > 0;
+  const other =
+    what === undefined || isExcused ? [] : [{ invariant: "same end", what, at: run.quietSince }];
+  return { run, violations: [...run.violations, ...other] };
+}
+
+/** The same order with as few faults as it takes to fail in the same way. */
+export async function shrunk(order: Order, invariant: string): Promise<Order> {
+  for (const dropped of order.plan.faults) {
+    if (order.plan.faults.length < 2) return order;
+    const faults = order.plan.faults.filter((fault) => fault !== dropped);
+    const smaller = { ...order, plan: { ...order.plan, faults } };
+    const { violations } = await perform(smaller);
+    if (violations.some((each) => each.invariant === invariant)) return shrunk(smaller, invariant);
+  }
+  return order;
+}
+
+async function baselineOf(name: string): Promise<Baseline> {
+  const found = baselines.get(name);
+  if (found !== undefined) return found;
+  const run = await runPlan(scenarioNamed(name), NO_FAULTS, { seed: 1 });
+  const { journal, unleashedAt } = run.world;
+  const baseline = { plans: allPlans(journal, unleashedAt), endPicture: run.endPicture };
+  baselines.set(name, baseline);
+  return baseline;
+}
