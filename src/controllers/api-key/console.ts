@@ -99,7 +99,10 @@ export async function closeAttempt(
   return { ...rest, state: next, recovery: undefined };
 }
 
-/** Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. */
+/**
+ * Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. One that
+ * the console will not end is noted, so that the others have their turn in the same pass.
+ */
 export async function endKey(
   seen: Observed,
   action: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
@@ -108,9 +111,11 @@ export async function endKey(
   const { account, client } = readyAccount(seen, around);
   const { keyId } = action;
   const state = await callToEnd(action, client.extra, account.saId).catch((error: unknown) => {
-    if (isIamError(error, "NotFound")) return "Deleted" as const;
-    throw error;
+    if (!isIamError(error)) throw error;
+    return error.code === "NotFound" ? "Deleted" : error;
   });
+  if (typeof state !== "string")
+    return { ...seen, unended: new Map([...(seen.unended ?? []), [keyId, state]]) };
   tell(
     seen,
     around,

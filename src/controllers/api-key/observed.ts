@@ -1,5 +1,6 @@
 /** Everything a decision about an ApiKey is made from, as plain data. */
 import type { ApiKey, ApiKeySpec, ApiKeyStatus } from "../../api/api-key.ts";
+import type { IamError } from "../../iam/errors.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
 import type { Consumers, ConsumersMode } from "../consumers-board.ts";
 import type { HeldPair, Recovery, Rejection } from "./memory.ts";
@@ -32,6 +33,8 @@ export interface Observed {
   readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
   /** Found in this pass: the second reading of the account's keys in a recovery. */
   readonly secondRead?: { readonly keyIds: readonly string[] | undefined };
+  /** Found in this pass: keys that the console would not end. */
+  readonly unended?: ReadonlyMap<string, IamError>;
   /** The attempt that this pass has just written down and may now carry out. */
   readonly armed?: string;
   /** The key that this pass has seen the console accept. */

@@ -40,13 +40,13 @@ function listUnlisted({ state, held, staging, target }: Observed): DeletionStep 
 }
 
 function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | undefined {
-  const { self, spec, account, state } = seen;
+  const { self, spec, account, unended } = seen;
   const patience = (self.deletingSince ?? at.now) + timing.deletionPatienceMs;
   const open = recoverAttempt(seen, at, timing);
   if (at.now >= patience) return open && assumeLost(seen, at);
   if (open !== undefined) return open;
   if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
-  return endKey(state, account, at);
+  return endKey(seen, account, at) ?? (unended && { kind: "Rest" });
 }
 
 /** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
@@ -62,7 +62,7 @@ function assumeLost({ state, spec }: Observed, { now }: Moment): DeletionStep | 
 }
 
 function endKey(
-  { current, superseded }: Observed["state"],
+  { state: { current, superseded }, unended }: Observed,
   account: Account,
   { now }: Moment,
 ): DeletionStep | undefined {
@@ -71,7 +71,9 @@ function endKey(
     ...(current === undefined || isListed ? [] : [{ ...current, state: "Live" as const }]),
     ...superseded,
   ];
-  const next = keys.find((key) => canRetire(key, account) && now < key.expiresAt);
+  const next = keys.find(
+    (key) => canRetire(key, account) && !unended?.has(key.keyId) && now < key.expiresAt,
+  );
   if (next === undefined) return undefined;
   return {
     kind: next.state === "Live" && account.canDisableKeys ? "DisableKey" : "DeleteKey",

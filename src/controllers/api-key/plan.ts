@@ -382,6 +382,7 @@ function retire(seen: Observed, { now }: Moment): Step | undefined {
   const retiring = state.superseded.find(
     (key) =>
       canRetire(key, account) &&
+      !seen.unended?.has(key.keyId) &&
       now >= overlapEnd(key, spec.rotation, converged) &&
       now < key.expiresAt,
   );

@@ -112,21 +112,22 @@ function accountOf({ metadata: { namespace = "" }, spec }: ApiKey): string | und
 /** Brings the object as far as it can get, then says in its status how far that is. */
 async function keep(first: Observed, around: Surroundings): Promise<Result> {
   let seen = first;
-  let retiring = false;
   try {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = plan(seen, momentOf(around), around.timing);
-      if (action.kind === "Rest") return await rest(seen, action, around);
+      if (action.kind === "Rest") {
+        failWhereUnended(seen);
+        return await rest(seen, action, around);
+      }
       // At a shutdown nothing new is begun, but what exists in memory only is written.
       if (action.kind !== "StagePair") around.signal.throwIfAborted();
-      retiring = action.kind === "DisableKey" || action.kind === "DeleteKey";
       seen = await apply(action, seen, around);
     }
     throw new Error("the plan for an ApiKey goes in circles");
   } catch (error) {
     const cause = await reportFailure(seen, error, around);
     // A console that refuses to end an old key must not keep the one in use from being looked after.
-    return retryWhereTerminal(cause, retiring ? around.timing.secretCheckMs : undefined);
+    return retryWhereTerminal(cause, seen.unended && around.timing.secretCheckMs);
   }
 }
 
@@ -136,8 +137,10 @@ async function letGo(first: Observed, around: Surroundings): Promise<Result> {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       const action = planDeletion(seen, momentOf(around), around.timing);
       if (action.kind === "LetGo") return await release(seen, around);
-      if (action.kind === "Rest")
+      if (action.kind === "Rest") {
+        failWhereUnended(seen);
         return seen.self.hasFinalizer ? await report(seen, action, around) : {};
+      }
       seen = await applyDeletion(action, seen, around);
     }
     throw new Error("the plan for a deleted ApiKey goes in circles");
@@ -145,6 +148,12 @@ async function letGo(first: Observed, around: Surroundings): Promise<Result> {
     // Nor must it hold a deleted object for longer than one that is silent.
     return retryWhereTerminal(await reportFailure(seen, error, around), DELETION_RETRY_MS);
   }
+}
+
+/** A key that the console would not end is a failure, but not before everything else is done. */
+function failWhereUnended({ unended }: Observed): void {
+  const [error] = unended?.values() ?? [];
+  if (error !== undefined) throw error;
 }
 
 function applyDeletion(

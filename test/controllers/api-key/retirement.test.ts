@@ -141,6 +141,45 @@ describe("a console that refuses", () => {
   });
 });
 
+describe("a key that the console will not end", () => {
+  const refusingTheFirst = (world: KeyWorld) => {
+    world.extraRefusal = "PermissionDenied";
+    let calls = 0;
+    world.fault = (_, name) => {
+      if (name === "disableKey") calls += 1;
+      return name === "disableKey" && calls === 1 ? "refused" : undefined;
+    };
+  };
+
+  test("does not keep another one alive", async () => {
+    const world = await afterOverlap();
+    world.extra = {};
+    world.rotate("again");
+    await world.settle();
+    await world.clock.advance(25 * HOUR);
+    world.extra = { disableKey: true, deleteKey: true };
+    refusingTheFirst(world);
+    await world.pass();
+    const states = () => world.status().superseded.map(({ state }: { state: string }) => state);
+    expect(states()).toEqual(["Live", "Deleted"]);
+    expect(world.condition("Ready").reason).toBe("PermissionDenied");
+    await world.pass();
+    expect(states()).toEqual(["Deleted", "Deleted"]);
+  });
+
+  test("holds up a deletion, and not the end of the others", async () => {
+    const world = await afterOverlap();
+    refusingTheFirst(world);
+    world.remove();
+    await world.pass();
+    expect(world.keys.map(({ state }) => state).toSorted()).toEqual(["Deleted", "Live"]);
+    expect(world.exists()).toBe(true);
+    await world.settle();
+    expect(world.keys.map(({ state }) => state)).toEqual(["Deleted", "Deleted"]);
+    expect(world.exists()).toBe(false);
+  });
+});
+
 test("a Secret that was replaced since it was looked at is not deleted", async () => {
   const world = await afterOverlap();
   await world.settle();
