@@ -6,6 +6,8 @@
  *   npm run sim -- --seeds N [--seed S]           many faults by chance, from seed S on
  *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
  *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
+ *   npm run sim -- --small-scope DEPTH            every order of events while two replicas issue two keys;
+ *                                                 with --blows N to the leader, --every N, or one --path again
  *
  * Any of them: --scenario NAME, --threads N, --json FILE, --trace. Seeds: --state FILE goes on where it was left.
  */
@@ -20,6 +22,7 @@ import { NO_FAULTS } from "./faults.ts";
 import { describeCall } from "./journal.ts";
 import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
 import type { Shift } from "./shift.ts";
+import { runSmallScope } from "./small-scope-command.ts";
 import { count, merge, newTally, type Tally } from "./tally.ts";
 
 const { values } = parseArgs({
@@ -31,6 +34,9 @@ const { values } = parseArgs({
     keep: { type: "string" },
     scenario: { type: "string" },
     plan: { type: "string" },
+    "small-scope": { type: "string" },
+    blows: { type: "string", default: "1" },
+    path: { type: "string" },
     threads: { type: "string", default: String(availableParallelism()) },
     state: { type: "string" },
     json: { type: "string" },
@@ -44,11 +50,18 @@ const started = performance.now();
 const chosen = allScenarios.filter(({ name }) => name === (values.scenario ?? name));
 if (chosen.length === 0) throw new Error(`there is no scenario "${values.scenario}"`);
 
-if (values.plan !== undefined || isOneSeed()) await again();
+if (values["small-scope"] !== undefined) await smallScope(Number(values["small-scope"]));
+else if (values.plan !== undefined || isOneSeed()) await again();
 else await campaign();
 
 function isOneSeed(): boolean {
   return values.seed !== undefined && values.seeds === undefined && !values.plans;
+}
+
+async function smallScope(depth: number): Promise<void> {
+  const { blows, every, path, json } = values;
+  const command = { depth, blows: Number(blows), every: Number(every), path, json };
+  process.exitCode = await runSmallScope(command);
 }
 
 /** In this thread, so that a debugger and a profiler see it. */

@@ -41,24 +41,34 @@ interface Branch {
 }
 
 export async function exploreSmallScope(scope: SmallScope): Promise<SmallScopeReport> {
-  const tally = { starts: 0, paths: 0, cut: 0, steps: 0 };
-  const states = new Set<string>();
-  const failures: { path: string; violations: readonly Violation[] }[] = [];
-  const report = () => ({ ...tally, states: states.size, failures });
+  const tally: Tally = { starts: 0, paths: 0, cut: 0, steps: 0, states: new Set(), failures: [] };
   for (let start = 1; (await SmallWorld.at(start)) !== undefined; start += scope.every ?? 1) {
     tally.starts += 1;
-    const branches: Branch[] = [{ choices: [], asleep: new Map() }];
-    for (let branch = branches.pop(); branch !== undefined; branch = branches.pop()) {
-      const end = await walk(start, branch, scope, branches, states);
-      tally.steps += end.steps;
-      if (end.violations === undefined) tally.cut += 1;
-      else tally.paths += 1;
-      if (end.violations !== undefined && end.violations.length > 0)
-        failures.push({ path: end.path, violations: end.violations });
-    }
-    scope.onProgress?.(report());
+    await exploreFrom(start, scope, tally);
+    scope.onProgress?.({ ...tally, states: tally.states.size });
   }
-  return report();
+  return { ...tally, states: tally.states.size };
+}
+
+interface Tally extends Omit<SmallScopeReport, "states" | "failures"> {
+  starts: number;
+  paths: number;
+  cut: number;
+  steps: number;
+  readonly states: Set<string>;
+  readonly failures: SmallScopeReport["failures"][number][];
+}
+
+async function exploreFrom(start: number, scope: SmallScope, tally: Tally): Promise<void> {
+  const branches: Branch[] = [{ choices: [], asleep: new Map() }];
+  for (let branch = branches.pop(); branch !== undefined; branch = branches.pop()) {
+    const { path, steps, violations } = await walk(start, branch, scope, branches, tally.states);
+    tally.steps += steps;
+    if (violations === undefined) tally.cut += 1;
+    else tally.paths += 1;
+    if (violations !== undefined && violations.length > 0)
+      tally.failures.push({ path, violations });
+  }
 }
 
 interface End {
@@ -102,15 +112,18 @@ async function walk(
   return { path: pathOf(start, taken), steps: taken.length, violations: await world.finish() };
 }
 
-/** Runs one path again, and says what happens on it. */
-export async function replay(path: string): Promise<readonly Violation[]> {
+/** Runs one path again, and tells each step of it. */
+export async function replay(
+  path: string,
+  tell: (step: string) => void,
+): Promise<readonly Violation[]> {
   const [start = "1", choices = ""] = path.split(":");
   const world = await SmallWorld.at(Number(start));
   if (world === undefined) throw new Error(`there is no step ${start}`);
   for (const choice of choices.split(".").filter((text) => text !== "")) {
     const step = world.enabled[Number(choice)];
     if (step === undefined) throw new Error(`nothing to choose by ${choice}`);
-    console.log(nameOf(step));
+    tell(nameOf(step));
     await world.take(step);
   }
   return await world.finish();
