@@ -1,7 +1,7 @@
 /** Bundles the operator into dist/. The same sources always give the same bytes. */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "..");
@@ -24,6 +24,17 @@ const { metafile } = await build({
   sourcemap: "external",
   legalComments: "linked",
   metafile: true,
+  plugins: [
+    {
+      name: "undici in parts",
+      setup: ({ onResolve }) =>
+        onResolve({ filter: /^undici$/ }, ({ importer }) =>
+          importer.startsWith(join(root, "src") + sep)
+            ? { path: join(import.meta.dirname, "undici-parts.cjs") }
+            : undefined,
+        ),
+    },
+  ],
   // Bundled CommonJS packages require Node's modules, which an ES module has no `require` for.
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',

@@ -1,7 +1,7 @@
 /** Flags and environment → Config. The only reader of the environment. */
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { parseLabelSelector } from "./kube/label-selector.ts";
 import { DURATION_PATTERN, parseDuration } from "./util/time.ts";
 

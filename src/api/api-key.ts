@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isCron } from "../util/cron.ts";
 import { DAY } from "../util/time.ts";
 import {

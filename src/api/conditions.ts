@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Instant, toIso8601 } from "../util/time.ts";
 
 export const conditionSchema = z

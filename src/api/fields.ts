@@ -1,5 +1,5 @@
 /** Field schemas that several kinds share. */
-import { z } from "zod";
+import * as z from "zod";
 import { parseDuration } from "../util/time.ts";
 import { conditionSchema } from "./conditions.ts";
 import { celPattern, matching, withRule } from "./rule.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { commonStatus, consoleId, localRef, suspend, timestamp } from "./fields.ts";
 import { ageColumn, defineKind, readyColumn } from "./kind.ts";
 import type { IamObject } from "./meta.ts";

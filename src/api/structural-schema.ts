@@ -1,5 +1,5 @@
 /** From zod to the structural OpenAPI v3 schema that a CRD holds. */
-import { z } from "zod";
+import * as z from "zod";
 import { VALIDATIONS, type Validation } from "./rule.ts";
 
 /** The part of apiextensions.k8s.io/v1 JSONSchemaProps that we use. */

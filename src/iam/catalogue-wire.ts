@@ -1,5 +1,5 @@
 /** Quotas (call 12) and actions (call 13): the two records that the spec shows in full. */
-import { z } from "zod";
+import * as z from "zod";
 import { type Listing, readListing } from "./listing.ts";
 import type { IamAction, Json, Quota } from "./model.ts";
 import { ShapeError } from "./shape-error.ts";

@@ -1,5 +1,5 @@
 /** Lists as the console may write them: in an envelope with pagination, or as a bare array. */
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import type { Json } from "./model.ts";
 import { ShapeError } from "./shape-error.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Redacted } from "../util/redacted.ts";
 import { isJsonObject } from "./json.ts";
 import { payloadOf } from "./listing.ts";

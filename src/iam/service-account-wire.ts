@@ -1,5 +1,5 @@
 /** Service accounts and API keys as calls 2 to 5 write them. */
-import { z } from "zod";
+import * as z from "zod";
 import { Redacted } from "../util/redacted.ts";
 import { isConsoleId } from "./console-id.ts";
 import { isJsonObject } from "./json.ts";

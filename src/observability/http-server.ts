@@ -1,6 +1,6 @@
 /** Small HTTP servers for scrapes and probes. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Clock, SECOND } from "../util/time.ts";
 
@@ -62,9 +62,12 @@ function create(options: ServeOptions): Server | SecureServer {
   const listener = (request: IncomingMessage, response: ServerResponse) =>
     void answer(options, request, response);
   const { certificate } = options;
+  // Importing node:http as a module makes Node load all of its own HTTP clients, for their names.
   return certificate === undefined
-    ? createServer(limits, listener)
-    : createSecureServer({ ...limits, ...certificate, handshakeTimeout: 5 * SECOND }, listener);
+    ? process.getBuiltinModule("node:http").createServer(limits, listener)
+    : process
+        .getBuiltinModule("node:https")
+        .createServer({ ...limits, ...certificate, handshakeTimeout: 5 * SECOND }, listener);
 }
 
 /** `/metrics` out of `render`; scrapes that come together share one rendering, as it holds up the event loop. */

@@ -1,5 +1,5 @@
 /** The Secrets of an ApiKey as data: what they should hold, and what a stored one proves to hold. */
-import { z } from "zod";
+import * as z from "zod";
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { API_VERSION, annotations, labels, MANAGED_BY } from "../../api/meta.ts";
 import { Redacted } from "../../util/redacted.ts";
