@@ -5,6 +5,7 @@ import { NO_FAULTS, type Plan } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
 import { allPlans } from "./plans.ts";
 import { randomOptions, randomPlan } from "./random-plan.ts";
+import { leaderPlans } from "./replica-plans.ts";
 import { excusedBy, type Run, type RunOptions, runPlan } from "./run-plan.ts";
 
 /** Everything a run depends on. */
@@ -66,8 +67,11 @@ async function baselineOf(name: string): Promise<Baseline> {
   const found = baselines.get(name);
   if (found !== undefined) return found;
   const run = await runPlan(scenarioNamed(name), NO_FAULTS, { seed: 1 });
-  const { journal, unleashedAt } = run.world;
-  const baseline = { plans: allPlans(journal, unleashedAt), endPicture: run.endPicture };
+  const { journal, unleashedAt, replicas } = run.world;
+  const early = run.calls.filter(({ sentAt }) => sentAt < run.quietSince);
+  const ofLeaders = replicas.size > 1 ? leaderPlans(early, unleashedAt) : [];
+  const plans = [...allPlans(journal, unleashedAt), ...ofLeaders];
+  const baseline = { plans, endPicture: run.endPicture };
   baselines.set(name, baseline);
   return baseline;
 }
