@@ -420,8 +420,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "an old key that is gone is ended for ever",
     file: key("console.ts"),
-    find: `    if (isIamError(error, "NotFound")) return "Deleted" as const;`,
-    replace: `    if (isIamError(error, "MfaRequired")) return "Deleted" as const;`,
+    find: `    return error.code === "NotFound" ? "Deleted" : error;`,
+    replace: `    return error.code === "MfaRequired" ? "Deleted" : error;`,
     tests: retirement,
   },
   {
@@ -434,8 +434,15 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "a console that refuses to end an old key stops all care for the new one",
     file: key("reconcile.ts"),
-    find: "retiring ? around.timing.secretCheckMs : undefined",
-    replace: "retiring ? undefined : undefined",
+    find: "seen.unended && around.timing.secretCheckMs",
+    replace: "seen.unended && undefined",
+    tests: retirement,
+  },
+  {
+    name: "a key that the console will not end lets a deletion go on without it",
+    file: key("plan-deletion.ts"),
+    find: `  return endKey(seen, account, at) ?? (unended && { kind: "Rest" });`,
+    replace: "  return endKey(seen, account, at) ?? (unended && undefined);",
     tests: retirement,
   },
   {

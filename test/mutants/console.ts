@@ -154,4 +154,32 @@ export const consoleMutants: readonly Mutant[] = [
     replace: "        ? {}",
     tests: ["test/iam"],
   },
+  {
+    name: "an id that no status can name is read",
+    file: "src/iam/console-id.ts",
+    find: "value.length <= LONGEST && value.isWellFormed()",
+    replace: "value.length <= LONGEST * 100",
+    tests: ["test/iam/answers.fuzz.test.ts"],
+  },
+  {
+    name: "answers nest as deep as they like",
+    file: "src/iam/json.ts",
+    find: "  return depth > MAX_DEPTH;",
+    replace: "  return depth > MAX_DEPTH * 1e9;",
+    tests: ["test/iam/wire.test.ts"],
+  },
+  {
+    name: "quotas that are listed twice are counted twice",
+    file: "src/iam/all-pages.ts",
+    find: `    if (found.has(key)) throw new ShapeError("a quota is listed twice");`,
+    replace: "",
+    tests: ["test/iam/wire.test.ts"],
+  },
+  {
+    name: "the prefix of a display text that can be read is taken for the whole",
+    file: "src/controllers/quota-export/quota-text.ts",
+    find: "  return names.size === parts.length ? amounts : undefined;",
+    replace: "  return names.size <= parts.length ? amounts : undefined;",
+    tests: ["test/controllers/quota-export/quota-text.test.ts"],
+  },
 ];
