@@ -9,17 +9,13 @@ import { parse, stringify } from "yaml";
 import { CHART, findHelm, renderChart } from "../../scripts/chart/helm.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { findProgram } from "../support/prometheus-programs.ts";
+import { type Rules, toAlertsPage } from "./support/alerts-page.ts";
 
 const support = join(import.meta.dirname, "support");
 const promtool = findProgram("promtool");
 const directory = mkdtempSync(join(tmpdir(), "iam-operator-alerts-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-interface Rules {
-  readonly groups: readonly {
-    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
-  }[];
-}
 let rules: Rules;
 
 beforeAll(async () => {
@@ -50,6 +46,10 @@ describe.skipIf(promtool === undefined)("promtool", () => {
   test("sees every alert fire when it should, and not otherwise", () => {
     expect(run("test", "rules", "alerts.yaml")).toContain("SUCCESS");
   });
+});
+
+test("every alert is documented as it is", async () => {
+  await expect(toAlertsPage(rules)).toMatchFileSnapshot("../../docs/alerts.md");
 });
 
 test("every alert has a story in which it fires", () => {
