@@ -115,6 +115,9 @@ export async function tour(
     if (after !== before + 1) throw new Error(`columns of the CRD: ${before}, then ${after}`);
     await kubectl(["rollout", "status", `deployment/${RELEASE}`, `-n=${SYSTEM}`, "--timeout=90s"]);
   });
+  await steps.run("helm test", async () => {
+    await helm("test", RELEASE, `--namespace=${SYSTEM}`, "--timeout=60s");
+  });
   const before = await holdings(stage);
   const uninstalledFrom = Date.now();
   await steps.run("helm uninstall: objects, Secrets and keys stay", async () => {

@@ -48,7 +48,7 @@ function files(directory: string): Readonly<Record<string, string>> {
     "containerd.toml": containerd(directory),
     "kubelet.yaml": kubelet(directory),
     "kube-proxy.yaml": kubeProxy,
-    "resolv.conf": `nameserver ${addresses.dns}\n`,
+    "resolv.conf": `nameserver ${addresses.host}\n`,
     "network.conflist": network,
   };
 }
@@ -111,7 +111,7 @@ authentication:
   webhook: {enabled: true}
   x509: {clientCAFile: ${directory}/pki/ca.crt}
 authorization: {mode: Webhook}
-clusterDNS: [${addresses.dns}]
+clusterDNS: [${addresses.host}]
 clusterDomain: cluster.local
 resolvConf: ${directory}/resolv.conf
 syncFrequency: 10s

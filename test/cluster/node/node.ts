@@ -24,6 +24,7 @@ import { buildPrograms } from "../build.ts";
 import { lastLines } from "../program.ts";
 import { addresses, links } from "./addresses.ts";
 import { writeConfiguration } from "./configuration.ts";
+import { serveDns } from "./dns.ts";
 import { pauseImage } from "./pause-image.ts";
 
 /** A running node. */
@@ -61,7 +62,9 @@ export async function startNode({ onProgress = () => undefined }: NodeOptions = 
   mkdirSync(join(directory, "log"));
   renameSync(join(directory, "network.conflist"), join(directory, "cni/10-testbed.conflist"));
   const namespaces = await enterNamespaces(directory, tools, programs);
+  let endDns: () => void = () => undefined;
   const stop = async ({ keep = false } = {}) => {
+    endDns();
     await namespaces.end();
     await removeLeftovers();
     if (!keep) rmSync(directory, { recursive: true, force: true });
@@ -75,6 +78,12 @@ export async function startNode({ onProgress = () => undefined }: NodeOptions = 
   };
   try {
     await connect(namespaces.pid);
+    endDns = await serveDns(addresses.host, async (namespace, name) => {
+      const show = ["--ignore-not-found", "-o=jsonpath={.spec.clusterIP}"];
+      return (
+        (await ask(["get", "service", name, `--namespace=${namespace}`, ...show])) || undefined
+      );
+    });
     await untilReady(() => ask(["wait", "node/node1", "--for=condition=Ready", "--timeout=5s"]), {
       isAlive: namespaces.isAlive,
       directory,
