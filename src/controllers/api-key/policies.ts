@@ -3,7 +3,7 @@ import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
 import type { Moment, Timing } from "./moment.ts";
 import type { Observed, State } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
-import { liveKeyCap, renewalTime, safetyLimit } from "./schedule.ts";
+import { type Lifetime, liveKeyCap, pauseBeyondCap, renewalTime, safetyLimit } from "./schedule.ts";
 import { secretNameOf, stagingName } from "./secret.ts";
 
 /** The reason of a block that ends when an ApiKey of the same account is done; whoever waits is woken then. */
@@ -201,24 +201,33 @@ function budgetIsUsedUp(seen: Observed, { now }: Moment, because: Verdict): Bloc
 }
 
 function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Block | undefined {
-  const { state, spec, self } = seen;
-  const { current } = state;
-  const ends = [
-    ...(current === undefined ? [] : [current.expiresAt]),
-    ...state.superseded.filter(({ state: s }) => s === "Live").map((key) => key.expiresAt),
-    ...state.orphaned.map((key) => key.expiresAt),
-  ].filter((end) => end > now);
-  const cap = liveKeyCap(spec, self.uid);
-  if (ends.length < cap || rotationIsRequested(seen) !== undefined) return undefined;
-  // Without a usable key in the Secret, or shortly before its end, a consumer matters more than the cap.
-  if (current === undefined || now >= safetyLimit(current)) return undefined;
-  const until = Math.min(...ends);
+  const { spec, self } = seen;
+  const { current } = seen.state;
+  const live = liveKeys(seen.state, now);
+  const beyond = live.length - liveKeyCap(spec, self.uid);
+  if (beyond < 0 || rotationIsRequested(seen) !== undefined) return undefined;
+  // Without a usable key, or shortly before its end, a consumer matters more than the cap: the next one may
+  // follow sooner, but each only after twice the time.
+  const isUrgent = current === undefined || now >= safetyLimit(current);
+  const last = Math.max(...live.map(({ issuedAt }) => issuedAt));
+  const urgently = isUrgent ? last + pauseBeyondCap(spec, beyond) : Number.POSITIVE_INFINITY;
+  const until = Math.min(urgently, ...live.map(({ expiresAt }) => expiresAt));
+  if (now >= until) return undefined;
   return {
     reason: "TooManyLiveKeys",
-    message: `${because.message} But ${ends.length} keys of this ApiKey are still alive at the console and only expiry ends them; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    message: `${because.message} But ${live.length} keys of this ApiKey are still alive at the console and only expiry ends them; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
     state: "Reconciling",
     until,
   };
+}
+
+/** Keys that the console still accepts, as far as it is known; those whose secret is lost count like any other. */
+function liveKeys({ current, superseded, orphaned }: State, now: Instant): readonly Lifetime[] {
+  return [
+    ...(current === undefined ? [] : [current]),
+    ...superseded.filter(({ state }) => state === "Live"),
+    ...orphaned.map(({ observedAt, expiresAt }) => ({ issuedAt: observedAt, expiresAt })),
+  ].filter(({ expiresAt }) => expiresAt > now);
 }
 
 function peerIsUnsettled({ unsettledPeer }: Observed): Block | undefined {

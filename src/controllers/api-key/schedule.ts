@@ -77,6 +77,18 @@ export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
   return Math.ceil(lifetime / periodOf(spec.rotation, lifetime, uid)) + 1;
 }
 
+/** So many doublings of the first pause make up a lifetime. */
+const DOUBLINGS = 6;
+
+/**
+ * How long a consumer without a usable key waits for one more than the cap allows, counted from the last issue:
+ * a day, or less where keys live for less than two months, and twice as long with each key beyond the cap. So
+ * there is always another try, and no more than a handful of keys come of it in a lifetime.
+ */
+export function pauseBeyondCap({ expiresInDays }: ApiKeySpec, beyond: number): number {
+  return Math.min(DAY, (expiresInDays * DAY) / 2 ** DOUBLINGS) * 2 ** beyond;
+}
+
 function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {
   const percentage = rotation.renewBeforePercentage ?? DEFAULT_PERCENTAGE;
   const wanted =

@@ -4,7 +4,7 @@ import {
   mustIssue,
   mustNotIssue,
 } from "../../../src/controllers/api-key/policies.ts";
-import { DAY, MINUTE } from "../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import {
   account,
   at,
@@ -25,6 +25,15 @@ const asked = { ...owner, deletingSince: undefined, hasFinalizer: true, rotateTo
 const why = { reason: "RotationDue", message: "Because." };
 const used = (count: number, agoMs = 0) => ({ issues: { since: NOW - agoMs, count } });
 const alive = [superseded(1), superseded(2)];
+const orphan = (number: number, observedAt: number) => ({
+  keyId: `sak_${number}`,
+  attemptId: `attempt-${number}`,
+  observedAt,
+  expiresAt: observedAt + 90 * DAY,
+});
+/** As many as may be alive. */
+const lost = (agoMs = 0) => [1, 2, 3].map((number) => orphan(number, NOW - agoMs));
+const TOO_MANY = "TooManyLiveKeys";
 
 describe("a key is needed", () => {
   test.each([
@@ -138,9 +147,59 @@ describe("a key may not be issued", () => {
       }),
       undefined,
     ],
+    [
+      "while the first key was lost again and again",
+      seen({ state: { orphaned: lost() } }),
+      TOO_MANY,
+    ],
+    [
+      "but a day later, since nobody has a key yet",
+      seen({ state: { orphaned: lost(DAY) } }),
+      undefined,
+    ],
+    [
+      "nor on that day where one more is lost already",
+      seen({ state: { orphaned: [...lost(DAY), orphan(4, NOW - DAY)] } }),
+      TOO_MANY,
+    ],
+    [
+      "but when one of them has expired",
+      seen({ state: { orphaned: [...lost().slice(1), { ...orphan(1, NOW), expiresAt: NOW }] } }),
+      undefined,
+    ],
+    [
+      "but for a first key on request, however many are lost",
+      seen({ state: { orphaned: lost() }, self: asked }),
+      undefined,
+    ],
+    [
+      "shortly before the end, where one was lost just now",
+      delivered({
+        state: {
+          superseded: alive.slice(1),
+          orphaned: [orphan(3, NOW)],
+          current: current(1, { issuedAt: NOW - 89 * DAY, expiresAt: NOW + DAY }),
+        },
+      }),
+      TOO_MANY,
+    ],
     ["while a peer is issuing", seen({ unsettledPeer: "other" }), "WaitingForPeer"],
   ])("%s", (_, world, reason) => {
     expect(firstFinding(mustNotIssue, world, at(), why)?.reason).toBe(reason);
+  });
+
+  test("keys that are lost one after the other come ever more seldom, and never stop for good", () => {
+    const spec = keySpec({});
+    let orphaned: readonly ReturnType<typeof orphan>[] = [];
+    const issued: number[] = [];
+    for (let now = NOW; now < NOW + 88 * DAY; now += HOUR) {
+      const world = seen({ spec, state: { orphaned } });
+      if (firstFinding(mustNotIssue, world, { ...at(), now }, why) !== undefined) continue;
+      issued.push(now);
+      orphaned = [...orphaned, orphan(issued.length, now)];
+    }
+    const days = issued.map((now) => Math.floor((now - NOW) / DAY));
+    expect(days).toEqual([0, 0, 0, 1, 3, 7, 15, 31, 63]);
   });
 
   test("a block says what to do and until when", () => {

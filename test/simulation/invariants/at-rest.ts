@@ -25,11 +25,22 @@ export type EndCheck = (end: End) => string | undefined;
 export function everythingIsReady(world: SimWorld): string | undefined {
   const waiting = world.kube.storage.all
     .filter(({ kind }) => kind.custom)
-    .filter(({ object }) => !isReady(object));
+    .filter(({ object }) => !isReady(object) && !isCapped(object));
   return waiting.length === 0
     ? undefined
     : waiting.map(({ kind, object }) => `${kind.type.kind} ${stateOf(object)}`).join("; ");
 }
+
+/** Whether keys were lost so often that the next one has to wait: where S4 holds, L1 has to. */
+export function isCapped(object: Tree): boolean {
+  const status = treeAt(object, "status");
+  const isHeld = listAt(status, "conditions").some(
+    (each) => isTree(each) && each.type === "IssuanceAllowed" && CAPS.has(String(each.reason)),
+  );
+  return isHeld && listAt(status, "orphaned").length + listAt(status, "superseded").length > 1;
+}
+
+const CAPS = new Set(["BudgetExceeded", "TooManyLiveKeys"]);
 
 export function isReady(object: Tree): boolean {
   const { generation, deletionTimestamp } = treeAt(object, "metadata");

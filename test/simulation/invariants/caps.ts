@@ -1,8 +1,12 @@
 /** [S4] How many keys may be issued a day, and be alive at once, whatever crashes and restarts there are. */
-import { liveKeyCap, safetyLimit } from "../../../src/controllers/api-key/schedule.ts";
+import {
+  liveKeyCap,
+  pauseBeyondCap,
+  safetyLimit,
+} from "../../../src/controllers/api-key/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
-import { apiKeysOf, asApiKey, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import { asApiKey, issuerOf, issuingObject, placeOf, type StoredApiKey } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 /** The window of the daily budget moves on when a day is over, and not before. */
@@ -11,8 +15,7 @@ export const budgetWindow: CreateWatcher = (world, circumstances) => ({
     if (!byOperator || change.kind.type.kind !== "ApiKey" || world.hasMeddled) return undefined;
     const old = asApiKey(change.previous ?? {}).status?.issues;
     const now = asApiKey(change.object).status?.issues;
-    if (old === undefined || (old.since === now?.since && old.count - 1 <= now.count))
-      return undefined;
+    if (old === undefined || goesOn(old, now)) return undefined;
     const from = parseInstant(old.since) ?? 0;
     const to = parseInstant(now?.since) ?? 0;
     // Between the least and the greatest that clocks have been off lies twice as much.
@@ -22,6 +25,13 @@ export const budgetWindow: CreateWatcher = (world, circumstances) => ({
   },
 });
 
+type Issues = NonNullable<NonNullable<StoredApiKey["status"]>["issues"]>;
+
+/** An issue that came to nothing is given back. */
+function goesOn(old: Issues, now: Issues | undefined): boolean {
+  return old.since === now?.since && old.count - 1 <= now.count;
+}
+
 /** Keys of one object: of those issued in one window, and of those alive at once. */
 export const caps: CreateWatcher = (world, circumstances) => {
   /** Keys that a person asked for by annotation: no cap holds them up. */
@@ -29,12 +39,10 @@ export const caps: CreateWatcher = (world, circumstances) => {
   return {
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "keyIssued" || !byOperator || world.hasMeddled) return undefined;
-      const key = world.console.world.keys.get(change.keyId);
-      const issuer = key && issuerOf(key.description);
-      const object = apiKeysOf(world).find((each) => placeOf(each) === issuer?.key);
-      if (key === undefined || object === undefined) return undefined;
-      if (object.status?.attempt?.reason === "RotationRequested") requested.add(key.keyId);
-      return requested.has(key.keyId) ? undefined : (overBudget(object) ?? overCap(object));
+      const object = issuingObject(world, change.keyId);
+      if (object === undefined) return undefined;
+      if (object.status?.attempt?.reason === "RotationRequested") requested.add(change.keyId);
+      return requested.has(change.keyId) ? undefined : (overBudget(object) ?? overCap(object));
     },
   };
 
@@ -52,18 +60,25 @@ export const caps: CreateWatcher = (world, circumstances) => {
 
   function overCap(object: StoredApiKey): string | undefined {
     const { now } = world.kernel;
-    const { current } = object.status ?? {};
     const live = keysOf(object).filter((key) => key.status === "active" && now < key.expiresAt);
-    const cap = liveKeyCap(object.spec as Parameters<typeof liveKeyCap>[0], object.metadata.uid);
-    if (live.length <= cap || current === undefined) return undefined;
-    const { issuedAt, expiresAt } = current;
-    const limit = safetyLimit({
-      issuedAt: parseInstant(issuedAt) ?? 0,
-      expiresAt: parseInstant(expiresAt) ?? 0,
-    });
-    // Shortly before its key ends, a consumer matters more than the cap.
-    if (now >= limit - circumstances.widestSkew) return undefined;
-    return `${live.length} keys of ${placeOf(object)} are alive, at most ${cap} are allowed`;
+    const spec = object.spec as Parameters<typeof liveKeyCap>[0];
+    const cap = liveKeyCap(spec, object.metadata.uid);
+    if (live.length <= cap) return undefined;
+    const [last = 0, before = 0] = live.map(({ issuedAt }) => issuedAt).sort((a, b) => b - a);
+    const pause = pauseBeyondCap(spec, live.length - 1 - cap) - 2 * circumstances.widestSkew;
+    const isInTime = last - before >= pause - SECOND;
+    return isUrgent(object) && isInTime
+      ? undefined
+      : `${live.length} keys of ${placeOf(object)} are alive, at most ${cap} are allowed`;
+  }
+
+  /** Without a key, or shortly before it ends, a consumer may get more than the cap allows, if ever more seldom. */
+  function isUrgent({ status }: StoredApiKey): boolean {
+    const { current } = status ?? {};
+    if (current === undefined) return true;
+    const issuedAt = parseInstant(current.issuedAt) ?? 0;
+    const limit = safetyLimit({ issuedAt, expiresAt: parseInstant(current.expiresAt) ?? 0 });
+    return world.kernel.now >= limit - circumstances.widestSkew;
   }
 
   /** Since it was made: another object of its name may have had some too. */

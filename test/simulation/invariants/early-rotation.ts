@@ -1,6 +1,6 @@
 /** [S17] Clocks that are off by minutes, or that move, start no rotation before its time. */
 import { DAY, HOUR, parseDuration, parseInstant, SECOND } from "../../../src/util/time.ts";
-import { apiKeysOf, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import { issuingObject, type StoredApiKey } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 const JITTER_SHARE = 0.1;
@@ -8,9 +8,7 @@ const JITTER_SHARE = 0.1;
 export const earlyRotation: CreateWatcher = (world, circumstances) => ({
   onConsoleChange: (change) => {
     if (change.kind !== "keyIssued" || world.hasMeddled) return undefined;
-    const key = world.console.world.keys.get(change.keyId);
-    const issuer = issuerOf(key?.description ?? "");
-    const object = apiKeysOf(world).find((each) => placeOf(each) === issuer?.key);
+    const object = issuingObject(world, change.keyId);
     const { attempt, current } = object?.status ?? {};
     if (object === undefined || attempt?.reason !== "RotationDue" || current === undefined)
       return undefined;

@@ -61,10 +61,13 @@ export const releases: CreateWatcher = (world) => {
     }
   }
 
+  function heardOf(tpn: string): readonly Word[] {
+    const since = world.kernel.elapsed - MEMORY_MS;
+    return (words.get(tpn) ?? []).filter(({ until }) => until >= since);
+  }
+
   function judge({ tpn, before, after }: Replacement, known: Set<string>): string | undefined {
-    const heard = (words.get(tpn) ?? []).filter(
-      ({ until }) => until >= world.kernel.elapsed - MEMORY_MS,
-    );
+    const heard = heardOf(tpn);
     const lost = before.filter((id) => !after.includes(id));
     if (heard.some(({ everything }) => everything) || lost.length === 0) return undefined;
     if (after.length === 0 && !heard.some(({ empty }) => empty))

@@ -18,21 +18,20 @@ export const retirement: CreateWatcher = (world, circumstances) => {
   };
 
   function tooEarly(keyId: string): string | undefined {
-    const owner = apiKeysOf(world).find(
-      ({ status }) =>
-        status?.current?.keyId === keyId || status?.superseded?.some((key) => key.keyId === keyId),
-    );
+    const owner = apiKeysOf(world).find(({ status }) => lists(status, keyId));
     if (owner === undefined)
       return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
     if (owner.metadata.deletionTimestamp !== undefined) return undefined;
-    const { current } = owner.status ?? {};
-    if (current?.keyId === keyId) return `ended ${keyId}, which is in use`;
+    if (owner.status?.current?.keyId === keyId) return `ended ${keyId}, which is in use`;
     if (isInOverlap(owner, keyId)) return `ended ${keyId} before the overlap was over`;
+    return hasSuccessor(owner) ? undefined : `ended ${keyId} before its successor was in use`;
+  }
+
+  function hasSuccessor(owner: StoredApiKey): boolean {
+    const { current } = owner.status ?? {};
     const target = targetOf(world, owner);
     const delivered = target && pairOf(target)?.keyId;
-    return current?.verifiedAt !== undefined && delivered === current.keyId
-      ? undefined
-      : `ended ${keyId} before its successor was in use`;
+    return current?.verifiedAt !== undefined && delivered === current.keyId;
   }
 
   function isInOverlap({ spec, status }: StoredApiKey, keyId: string): boolean {
@@ -60,6 +59,11 @@ export const retirement: CreateWatcher = (world, circumstances) => {
     return `${place} no longer shows ${old}, whose overlap is not over`;
   }
 };
+
+function lists(status: StoredApiKey["status"], keyId: string): boolean {
+  const { current, superseded = [] } = status ?? {};
+  return [current, ...superseded].some((key) => key?.keyId === keyId);
+}
 
 /** What an entry of that name shows; absent where there is none. */
 function previousIn({ data, metadata }: ReturnType<typeof asSecret>): string | undefined {

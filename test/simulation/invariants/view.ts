@@ -63,6 +63,13 @@ export function issuerOf(description: string): { key: string; attempt: string } 
   return found === null ? undefined : { key: found[1] ?? "", attempt: found[2] ?? "" };
 }
 
+/** The object that a key at the console was issued for, if it is still there. */
+export function issuingObject(world: SimWorld, keyId: string): StoredApiKey | undefined {
+  const key = world.console.world.keys.get(keyId);
+  const place = key && issuerOf(key.description)?.key;
+  return apiKeysOf(world).find((each) => placeOf(each) === place);
+}
+
 export function placeOf({ metadata }: { metadata: { namespace?: string; name: string } }): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
