@@ -163,11 +163,16 @@ export class Exchange {
   }
 }
 
+/** Nothing that goes wrong here may cost an answer, which may be the only one with a key's secret. */
 function noteAnswer(span: Span, exchanged: Exchanged): void {
   if (!span.isRecording) return;
   const { status } = exchanged.response;
-  span.set({ "http.response.status_code": status, requestId: requestIdOf(exchanged) });
-  if (!isSuccess(status)) span.fail(codeOfStatus(status));
+  try {
+    span.set({ "http.response.status_code": status, requestId: requestIdOf(exchanged) });
+    if (!isSuccess(status)) span.fail(codeOfStatus(status));
+  } catch {
+    // The span has less to say.
+  }
 }
 
 function isSuccess(status: number): boolean {

@@ -102,6 +102,15 @@ function telling(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
+/** What is told about work must not undo it. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // There is one span less.
+  }
+}
+
 /** The span whose work runs. */
 interface Running {
   readonly context: Context;
@@ -133,7 +142,7 @@ function createTracer(openTelemetry: OpenTelemetryTracer): Tracer {
       throw error;
     } finally {
       own.hasEnded = true;
-      started.end();
+      quietly(() => started.end());
     }
   };
   return {

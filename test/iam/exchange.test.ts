@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { startTracing } from "../../src/observability/tracing.ts";
 import type { HttpRequest, HttpResponse } from "../../src/util/http.ts";
 import { silentLog } from "../../src/util/log.ts";
+import { noTracer, type Tracer } from "../../src/util/trace.ts";
 import { collectSpans, type SeenSpan } from "../support/spans.ts";
 import { ACCOUNT, clientOf, failureOf } from "./clients.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -101,6 +102,24 @@ test("a call that is refused late finds the token that others have got meanwhile
   late.resolve();
   expect(await refusedLate).toMatchObject({ saId: "sa-1" });
   expect(logins).toBe(2);
+});
+
+test("a tracer that breaks costs no answer", async () => {
+  const broken = () => {
+    throw new Error("broken");
+  };
+  const tracer: Tracer = {
+    span: (_name, _fields, work) =>
+      work({
+        isRecording: true,
+        set: ({ waitedMs }) => waitedMs === undefined && broken(),
+        fail: broken,
+      }),
+    childSpan: noTracer.childSpan,
+  };
+  const send = async () => json({ accessToken: "the-token", keyId: "k", secret: "the-secret" });
+  const { keyId } = await clientOf({ url: URL_ }, { send, tracer }).issueKey("sa-1", KEY);
+  expect(keyId).toBe("k");
 });
 
 test("every call is a span with what its people can look up, and without what it carries", async () => {
