@@ -105,8 +105,15 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "no cap on live keys",
     file: key("policies.ts"),
-    find: "  if (ends.length < cap || rotationIsRequested(seen) !== undefined) return undefined;",
-    replace: "  if (ends.length < cap + 99) return undefined;",
+    find: "  if (beyond < 0 || rotationIsRequested(seen) !== undefined) return undefined;",
+    replace: "  if (beyond < 99) return undefined;",
+    tests: policies,
+  },
+  {
+    name: "beyond the cap, keys follow each other without pause where none is usable",
+    file: key("policies.ts"),
+    find: "last + pauseBeyondCap(spec, beyond)",
+    replace: "last + pauseBeyondCap(spec, beyond) * 0",
     tests: policies,
   },
   {
