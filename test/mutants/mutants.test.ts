@@ -5,7 +5,9 @@ import { mutants } from "./mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test.each(mutants)("the mutant fits the sources: $name", ({ file, find, replace, tests }) => {
+const numbered = mutants.map((mutant, index) => ({ ...mutant, number: index + 1 }));
+
+test.each(numbered)("mutant $number fits the sources: $name", ({ file, find, replace, tests }) => {
   expect(readFileSync(join(root, file), "utf8").split(find).length - 1).toBe(1);
   expect(replace).not.toBe(find);
   for (const path of tests) expect(existsSync(join(root, path)), path).toBe(true);
