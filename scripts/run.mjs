@@ -38,7 +38,7 @@ const tasks = {
   },
   "test:watch": { command: [...vitest, "watch"], cluster: true },
   check: { command: ["scripts/check.ts"] },
-  mutants: { command: ["test/mutants/main.ts"] },
+  mutants: { command: ["test/mutants/main.ts"], cluster: true },
   fix: { command: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"] },
   generate: { command: ["scripts/generate.ts"] },
   build: { command: ["scripts/build.ts"] },
