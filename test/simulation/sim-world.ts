@@ -6,7 +6,7 @@ import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { createOperator, type Operator } from "../../src/operator.ts";
+import { createOperator, type Operator, type OperatorOptions } from "../../src/operator.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
@@ -31,6 +31,9 @@ export type ConsoleSettings = Omit<ConsoleOptions, "now" | "random">;
 export interface SimOptions extends ConsoleSettings {
   readonly seed: number;
   readonly plan: Plan;
+  /** Strikes in place of the plan. */
+  readonly faults?: FaultPlan;
+  readonly timing?: OperatorOptions["timing"];
   /** The operator's flags, such as `--leader-elect=false`. */
   readonly flags?: readonly string[];
 }
@@ -50,6 +53,7 @@ export class SimWorld {
   /** Whether replicas elect a leader. */
   readonly isElected: boolean;
   readonly #flags: readonly string[];
+  readonly #timing: OperatorOptions["timing"];
   readonly #replicas = new Map<string, Replica>();
   #crashes = 0;
   #isMeddling = false;
@@ -57,12 +61,13 @@ export class SimWorld {
   #snapshot: Snapshot | undefined;
   #hasMeddled = false;
 
-  constructor({ seed, plan, flags = [], ...console }: SimOptions) {
+  constructor({ seed, plan, faults, timing, flags = [], ...console }: SimOptions) {
     this.kernel = new Kernel(seed);
     const now = () => this.kernel.now;
     this.kube = new ApiServer({ now, random: this.kernel.random.fork("kube") });
     this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
-    this.faults = new FaultPlan(plan);
+    this.faults = faults ?? new FaultPlan(plan);
+    this.#timing = timing;
     this.#flags = flags;
     this.isElected = readConfig(flags, "any").leaderElect;
     startHousekeeping(this.kernel, this.kube);
@@ -244,6 +249,7 @@ export class SimWorld {
         sendLease: send,
         openStream: createOpenStream(context, process, this.kube),
       },
+      ...(this.#timing === undefined ? {} : { timing: this.#timing }),
       sendIam: createSend(context, process, iamEndpoint(this.console)),
     });
   }

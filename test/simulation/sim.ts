@@ -6,6 +6,7 @@
  *   npm run sim -- --seeds N [--seed S]           many faults by chance, from seed S on
  *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
  *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
+ *   npm run sim -- --years 2 [--keys N]           many keys for a long time, with outages
  *   npm run sim -- --small-scope DEPTH            every order of events while two replicas issue two keys;
  *                                                 with --blows N to the leader, --every N, or one --path again
  *
@@ -24,6 +25,7 @@ import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders
 import type { Shift } from "./shift.ts";
 import { runSmallScope } from "./small-scope-command.ts";
 import { count, merge, newTally, type Tally } from "./tally.ts";
+import { runYears } from "./years-command.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +36,8 @@ const { values } = parseArgs({
     keep: { type: "string" },
     scenario: { type: "string" },
     plan: { type: "string" },
+    years: { type: "string" },
+    keys: { type: "string", default: "1000" },
     "small-scope": { type: "string" },
     blows: { type: "string", default: "1" },
     path: { type: "string" },
@@ -51,6 +55,7 @@ const chosen = allScenarios.filter(({ name }) => name === (values.scenario ?? na
 if (chosen.length === 0) throw new Error(`there is no scenario "${values.scenario}"`);
 
 if (values["small-scope"] !== undefined) await smallScope(Number(values["small-scope"]));
+else if (values.years !== undefined) await years(Number(values.years));
 else if (values.plan !== undefined || isOneSeed()) await again();
 else await campaign();
 
@@ -62,6 +67,19 @@ async function smallScope(depth: number): Promise<void> {
   const { blows, every, path, json } = values;
   const command = { depth, blows: Number(blows), every: Number(every), path, json };
   process.exitCode = await runSmallScope(command);
+}
+
+async function years(count: number): Promise<void> {
+  const { keys, seed = "1", threads } = values;
+  const { violations, ...found } = await runYears({
+    years: count,
+    keys: Number(keys),
+    seed: Number(seed),
+    threads: Number(threads),
+    onProgress: (line) => say(`${line}, ${seconds()} s`),
+  });
+  for (const each of violations.slice(0, SHOWN)) console.log(JSON.stringify(each));
+  finish({ years: count, ...found, violations: violations.length, details: violations });
 }
 
 /** In this thread, so that a debugger and a profiler see it. */

@@ -161,6 +161,13 @@ class OpenWatch {
     this.#later(this.#fault?.kind === "Stale" ? this.#fault.ms : 0, () => this.#body.push(line));
   }
 
+  /** At once where nothing is under way: most of what happens in a quiet world are bookmarks. */
+  #sendBookmark(): void {
+    const event = this.#watch.bookmark();
+    if (this.#isFrozen || this.#underWay.length > 0) this.#send(event);
+    else this.#process.deliver(() => this.#body.push(toLine(event)));
+  }
+
   #send(event: WatchEvent): void {
     // A frozen stream stays open and says nothing, bookmarks neither.
     if (this.#isFrozen) return;
@@ -202,7 +209,7 @@ class OpenWatch {
   #bookmarkLater(): void {
     const cancel = this.#context.kernel.schedule(BOOKMARK_MS, () => {
       if (!this.#process.alive) return this.#close();
-      this.#send(this.#watch.bookmark());
+      this.#sendBookmark();
       this.#bookmarkLater();
     });
     this.#cleanUps.push(cancel);

@@ -1,6 +1,7 @@
 /** What the controller manager and etcd's compactor do, each a while after there was a reason to. */
 import { collectionPath } from "../../../src/kube/api-path.ts";
-import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { eventType } from "../../../src/kube/event-writer.ts";
+import { HOUR, type Instant, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { Kernel } from "../kernel.ts";
 import type { ApiServer } from "./server.ts";
 import { type Change, type Entry, placeOf } from "./storage.ts";
@@ -16,6 +17,7 @@ export function startHousekeeping(kernel: Kernel, server: ApiServer): void {
   let forgotten = storage.revision;
   // As kube-apiserver has etcd do it: what is older than the last time it looked.
   const compactLater = once(kernel, COMPACT_MS, () => {
+    forgetEvents(server, kernel.now);
     storage.compact(forgotten);
     forgotten = storage.revision;
   });
@@ -23,6 +25,14 @@ export function startHousekeeping(kernel: Kernel, server: ApiServer): void {
     if (isReason(change)) keepHouseLater();
     compactLater();
   });
+}
+
+/** Events are kept for an hour. */
+function forgetEvents(server: ApiServer, now: Instant): void {
+  for (const entry of server.storage.list(server.kindOf(eventType.group, eventType.plural))) {
+    const created = parseInstant(textAt(treeAt(entry.object, "metadata"), "creationTimestamp"));
+    if (created !== undefined && created < now - HOUR) server.storage.remove(entry);
+  }
 }
 
 /** Has `run` happen `ms` after the first of any calls since it last did. */
@@ -40,6 +50,7 @@ function once(kernel: Kernel, ms: number, run: () => void): () => void {
 
 /** Whether a change can leave something without an owner, or is part of an ending. */
 function isReason({ type, object, previous = {} }: Change): boolean {
+  if (object.kind === "Event") return false;
   if (type === "DELETED" || isDeleted(object)) return true;
   const owners = ownersOf(object);
   return owners.length > 0 && !isSame(owners, ownersOf(previous));

@@ -109,8 +109,12 @@ function releasedBy({ metadata, spec, status }: PolicyBinding): readonly string[
 }
 
 /** [S11] No PUT from what was not read: of all that it is decided on, there is a recent answer, and a whole one. */
-export const completeReads: CreateWatcher = () => {
+export const completeReads: CreateWatcher = (world) => {
   const looks = new Map<string, CallRecord[]>();
+  const isWhole = ({ outcome, fault, operation }: CallRecord) =>
+    outcome === "200" &&
+    // What nobody else has bound anything to may be written by the record alone.
+    (fault?.kind !== "Garble" || (operation === "listBindings" && isAllOurs(accountsOf(world))));
   return {
     onCall: (call) => {
       const { operation, process, sentAt } = call;
@@ -119,7 +123,7 @@ export const completeReads: CreateWatcher = () => {
         const recent = (looks.get(id) ?? []).filter((look) => look.sentAt > sentAt - MEMORY_MS);
         looks.set(id, [...recent, call]);
       }
-      if (operation !== "syncBindings") return undefined;
+      if (operation !== "syncBindings" || isLeaving(accountsOf(world))) return undefined;
       const missing = READS.find((read) => !(looks.get(`${process} ${read}`) ?? []).some(isWhole));
       if (missing !== undefined) return `bindings were written without an answer to ${missing}`;
       // Nobody else asks the console for them: the last answer is the one that was decided on.
@@ -131,6 +135,11 @@ export const completeReads: CreateWatcher = () => {
 
 const READS = ["listBindings", "list policybindings", "get serviceaccounts"];
 
-function isWhole({ outcome, fault }: CallRecord): boolean {
-  return outcome === "200" && fault?.kind !== "Garble";
+/** Who unbinds everything because the account goes need know nothing about it. */
+function isLeaving(accounts: readonly ServiceAccount[]): boolean {
+  return accounts.every(({ metadata }) => metadata.deletionTimestamp !== undefined);
+}
+
+function isAllOurs(accounts: readonly ServiceAccount[]): boolean {
+  return accounts.every(({ status }) => status?.origin === "Created");
 }
