@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import type { KubeObject } from "../kube/resource.ts";
+import { compareResourceVersions, type KubeObject } from "../kube/resource.ts";
 import type { StoreChange } from "../kube/store.ts";
 
 /**
- * Whether a change of an object is one its reconciler must see: anything but its status. Generation alone
- * would miss an annotation such as "rotate now".
+ * Whether a change of an object is one its reconciler must see: anything but its status, which only the
+ * reconciler itself writes; and a step back in time, to a status that it has left behind. Generation alone would
+ * miss an annotation such as "rotate now".
  */
 export function isMoreThanStatus({ old, new: object }: StoreChange<KubeObject>): boolean {
   return (
     old === undefined ||
     object === undefined ||
     finalizersVanished(old, object) ||
+    wentBack(old, object) ||
     !isDeepStrictEqual(whatMatters(old), whatMatters(object))
   );
 }
@@ -30,4 +32,11 @@ function whatMatters({ metadata }: KubeObject): readonly unknown[] {
 function finalizersVanished(old: KubeObject, object: KubeObject): boolean {
   const left = new Set(object.metadata.finalizers);
   return (old.metadata.finalizers ?? []).some((finalizer) => !left.has(finalizer));
+}
+
+/** The API server was restored from an older backup. */
+function wentBack({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
+  const { resourceVersion: before } = old;
+  const { resourceVersion: now } = metadata;
+  return before !== undefined && now !== undefined && compareResourceVersions(now, before) < 0;
 }

@@ -165,6 +165,17 @@ describe("a controller", () => {
     expect(passes.length).toBeGreaterThanOrEqual(1 + changes.length);
   });
 
+  test("looks at an object again that has gone back to an earlier status", async () => {
+    const { clock, writer, thing, passes } = setUp();
+    const early = thing("a", {}, "early");
+    writer.put(early);
+    writer.put(thing("a", {}, "written by ourselves"));
+    await clock.settle();
+    writer.beginReplace()([early], "2");
+    await clock.settle();
+    expect(passes).toEqual(["a", "a"]);
+  });
+
   test("is woken by what its objects relate to", async () => {
     const { clock, writer, otherWriter, thing, passes } = setUp();
     writer.put(thing("of-x"));
