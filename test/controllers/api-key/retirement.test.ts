@@ -1,9 +1,11 @@
 /** When an old key may end, and what the end of one that does not go well leaves alone. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Observed } from "../../../src/controllers/api-key/observed.ts";
 import { plan } from "../../../src/controllers/api-key/plan.ts";
 import type { IamErrorCode } from "../../../src/iam/errors.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
+import { effort } from "../../setup/effort.ts";
 import {
   account,
   at,
@@ -15,7 +17,7 @@ import {
   superseded,
   timing,
 } from "./builders.ts";
-import { KeyWorld } from "./world.ts";
+import { type Fault, KeyWorld } from "./world.ts";
 
 const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
 /** Key 2 in use, the overlap with key 1 long over. */
@@ -194,4 +196,81 @@ test("a Secret that was replaced since it was looked at is not deleted", async (
   };
   await world.settle().catch(() => undefined);
   expect(world.entry("secret")).toBe("another's");
+});
+
+type Event = "rotate" | "hour" | "day" | "restart" | "lost" | "crash" | "refused" | "unaccepted";
+
+function play(world: KeyWorld, event: Event): unknown {
+  let left = 3;
+  const strike = (kind: Fault) => {
+    world.fault = () => {
+      left -= 1;
+      return left === 0 ? kind : undefined;
+    };
+  };
+  switch (event) {
+    case "rotate":
+      return world.rotate(`at ${world.clock.now()}`);
+    case "hour":
+      return world.clock.advance(HOUR);
+    case "day":
+      return world.clock.advance(DAY);
+    case "restart":
+      return world.restart();
+    case "lost":
+      return strike("lost after");
+    case "crash":
+      return strike("crash after");
+    case "refused":
+      return strike("refused");
+    case "unaccepted":
+      // The console knows its latest key no more, for a while.
+      world.accepts = ({ keyId, state }) => state === "Live" && keyId !== world.keys.at(-1)?.keyId;
+  }
+}
+
+test("whatever happens: a key ends only after its overlap, with another one accepted and in the Secret", async () => {
+  const events = fc.constantFrom<Event>(
+    ...(["rotate", "rotate", "hour", "day", "day"] as const),
+    ...(["restart", "lost", "crash", "refused", "unaccepted"] as const),
+  );
+  let ended = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(events, { minLength: 3, maxLength: 14 }), async (all) => {
+      const world = new KeyWorld();
+      world.extra = { disableKey: true, deleteKey: true };
+      world.apiKey("ci", { maxIssuesPerDay: 100 });
+      await world.settle();
+      world.ending = (keyId) => {
+        ended += 1;
+        const { current, superseded = [] } = world.status();
+        const key = superseded.find((each: { keyId: string }) => each.keyId === keyId);
+        expect(world.clock.now() - Date.parse(key.supersededAt)).toBeGreaterThanOrEqual(DAY);
+        expect(world.entry("keyId")).toBe(current.keyId);
+        expect(current.verifiedAt).toBeDefined();
+        expect(keyId).not.toBe(current.keyId);
+      };
+      for (const event of all) {
+        await play(world, event);
+        for (let pass = 0; pass < 3; pass += 1) {
+          await world.pass();
+          await world.clock.advance(5_000);
+        }
+      }
+      world.fault = () => undefined;
+      world.accepts = ({ state }) => state === "Live";
+      // A rotation may have waited for the end of an overlap, and has one of its own.
+      for (let overlap = 0; overlap < 3; overlap += 1) {
+        await world.settle();
+        await world.clock.advance(25 * HOUR);
+      }
+      await world.settle();
+      expect(world.violations).toEqual([]);
+      expect(world.holdsLivePair()).toBe(true);
+      const live = world.keys.filter(({ state }) => state === "Live").length;
+      expect(live - (world.status().orphaned ?? []).length).toBe(1);
+    }),
+    { numRuns: 100 * effort },
+  );
+  expect(ended).toBeGreaterThan(50);
 });

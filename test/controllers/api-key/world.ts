@@ -53,6 +53,8 @@ export class KeyWorld {
   /** Whether the API server forbids new Secrets, as without rights or quota. */
   forbidsSecrets = false;
   extra: { disableKey?: boolean; deleteKey?: boolean } = {};
+  /** Told of each key that the console is about to end. */
+  ending: (keyId: string) => void = () => undefined;
   /** What a refused call of these answers. */
   extraRefusal: IamErrorCode = "PermissionDenied";
   crashes = 0;
@@ -340,6 +342,7 @@ export class KeyWorld {
     const down = () => new IamError("Unavailable", "502", { operation });
     const end = (keyId: string, state: "Disabled" | "Deleted") => {
       if (this.consoleIsDown) throw down();
+      this.ending(keyId);
       for (const key of this.keys) if (key.keyId === keyId) key.state = state;
     };
     const refused = () => new IamError(this.extraRefusal, "no", { operation });
