@@ -165,7 +165,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         BudgetExceeded:
           "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam.console.dev/rotate-requested-at.",
         TooManyLiveKeys:
-          "Earlier keys are still alive and only expiry ends them: wait, or ask for a key by the same annotation.",
+          "Earlier keys are still alive at the console: wait until one ends, or ask for a key by the same annotation.",
       },
     },
     {

@@ -215,7 +215,7 @@ function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Blo
   if (now >= until) return undefined;
   return {
     reason: "TooManyLiveKeys",
-    message: `${because.message} But ${live.length} keys of this ApiKey are still alive at the console and only expiry ends them; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    message: `${because.message} But ${live.length} keys of this ApiKey are still alive at the console; the next one may follow when one of them ends, at ${toIso8601(until)} at the latest, or when you set the annotation iam.console.dev/rotate-requested-at.`,
     state: "Reconciling",
     until,
   };
