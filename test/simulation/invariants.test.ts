@@ -291,6 +291,7 @@ const byBindings: readonly Planting[] = [
     "S11 reads",
     "bindings written after a read that failed",
     async (stage) => {
+      stage.serviceAccount();
       for (const operation of ["list policybindings", "get serviceaccounts"])
         stage.call({ operation, outcome: "200" });
       stage.call({ operation: "listBindings", outcome: "500" });

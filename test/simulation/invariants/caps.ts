@@ -13,23 +13,26 @@ import type { CreateWatcher } from "./watcher.ts";
 export const budgetWindow: CreateWatcher = (world, circumstances) => ({
   onChange: ({ change, byOperator }: ChangeSeen) => {
     if (!byOperator || change.kind.type.kind !== "ApiKey" || world.hasMeddled) return undefined;
-    const old = asApiKey(change.previous ?? {}).status?.issues;
-    const now = asApiKey(change.object).status?.issues;
-    if (old === undefined || goesOn(old, now)) return undefined;
-    const from = parseInstant(old.since) ?? 0;
-    const to = parseInstant(now?.since) ?? 0;
+    const [old, now] = [change.previous ?? {}, change.object].map(
+      (object) => asApiKey(object).status?.issues,
+    );
     // Between the least and the greatest that clocks have been off lies twice as much.
-    return to >= from + DAY - SECOND - 2 * circumstances.widestSkew
+    return goesOn(old, now) || isNextDay(old, now, SECOND + 2 * circumstances.widestSkew)
       ? undefined
-      : `the count of issues since ${old.since} was forgotten`;
+      : `the count of issues since ${old?.since} was forgotten`;
   },
 });
 
 type Issues = NonNullable<NonNullable<StoredApiKey["status"]>["issues"]>;
 
 /** An issue that came to nothing is given back. */
-function goesOn(old: Issues, now: Issues | undefined): boolean {
+function goesOn(old: Issues | undefined, now: Issues | undefined): boolean {
+  if (old === undefined) return true;
   return old.since === now?.since && old.count - 1 <= now.count;
+}
+
+function isNextDay(old: Issues | undefined, now: Issues | undefined, tolerance: number): boolean {
+  return (parseInstant(now?.since) ?? 0) >= (parseInstant(old?.since) ?? 0) + DAY - tolerance;
 }
 
 /** Keys of one object: of those issued in one window, and of those alive at once. */

@@ -1,5 +1,12 @@
 /** [S17] Clocks that are off by minutes, or that move, start no rotation before its time. */
-import { DAY, HOUR, parseDuration, parseInstant, SECOND } from "../../../src/util/time.ts";
+import {
+  DAY,
+  HOUR,
+  type Instant,
+  parseDuration,
+  parseInstant,
+  SECOND,
+} from "../../../src/util/time.ts";
 import { issuingObject, type StoredApiKey } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -8,17 +15,20 @@ const JITTER_SHARE = 0.1;
 export const earlyRotation: CreateWatcher = (world, circumstances) => ({
   onConsoleChange: (change) => {
     if (change.kind !== "keyIssued" || world.hasMeddled) return undefined;
-    const object = issuingObject(world, change.keyId);
-    const { attempt, current } = object?.status ?? {};
-    if (object === undefined || attempt?.reason !== "RotationDue" || current === undefined)
-      return undefined;
-    const issuedAt = parseInstant(current.issuedAt) ?? 0;
-    const lifetime = (parseInstant(current.expiresAt) ?? 0) - issuedAt;
-    const due = issuedAt + leastPeriod(object, lifetime);
+    const due = dueOf(issuingObject(world, change.keyId));
     const early = due - world.kernel.now - 2 * circumstances.widestSkew;
     return early <= SECOND ? undefined : `rotated ${Math.round(early)} ms before it was due`;
   },
 });
+
+/** When a key that is replaced since it is due can be due at the earliest. */
+function dueOf(object: StoredApiKey | undefined): Instant {
+  const { attempt, current } = object?.status ?? {};
+  if (object === undefined || current === undefined || attempt?.reason !== "RotationDue") return 0;
+  const issuedAt = parseInstant(current.issuedAt) ?? 0;
+  const lifetime = (parseInstant(current.expiresAt) ?? 0) - issuedAt;
+  return issuedAt + leastPeriod(object, lifetime);
+}
 
 /** From the issue to the earliest moment that the jitter allows. */
 function leastPeriod({ spec }: StoredApiKey, lifetime: number): number {

@@ -19,12 +19,15 @@ export const retirement: CreateWatcher = (world, circumstances) => {
 
   function tooEarly(keyId: string): string | undefined {
     const owner = apiKeysOf(world).find(({ status }) => lists(status, keyId));
-    if (owner === undefined)
-      return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
+    if (owner === undefined) return unlisted(keyId);
     if (owner.metadata.deletionTimestamp !== undefined) return undefined;
     if (owner.status?.current?.keyId === keyId) return `ended ${keyId}, which is in use`;
     if (isInOverlap(owner, keyId)) return `ended ${keyId} before the overlap was over`;
     return hasSuccessor(owner) ? undefined : `ended ${keyId} before its successor was in use`;
+  }
+
+  function unlisted(keyId: string): string | undefined {
+    return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
   }
 
   function hasSuccessor(owner: StoredApiKey): boolean {
