@@ -53,16 +53,24 @@ export async function perform({ scenario, plan, options }: Order): Promise<Judge
   return { run, violations: [...run.violations, ...other] };
 }
 
-/** The same order with as few faults as it takes to fail in the same way. */
-export async function shrunk(order: Order, invariant: string): Promise<Order> {
+/** The same order with as few of its faults as it takes for `fails` to hold. */
+export async function shrunk(
+  order: Order,
+  fails: (smaller: Order) => Promise<boolean>,
+): Promise<Order> {
   for (const dropped of order.plan.faults) {
     if (order.plan.faults.length < 2) return order;
     const faults = order.plan.faults.filter((fault) => fault !== dropped);
     const smaller = { ...order, plan: { ...order.plan, faults } };
-    const { violations } = await perform(smaller);
-    if (violations.some((each) => each.invariant === invariant)) return shrunk(smaller, invariant);
+    if (await fails(smaller)) return shrunk(smaller, fails);
   }
   return order;
+}
+
+/** Whether an order breaks that promise. */
+export async function breaks(order: Order, invariant: string): Promise<boolean> {
+  const { violations } = await perform(order);
+  return violations.some((each) => each.invariant === invariant);
 }
 
 async function baselineOf(name: string): Promise<Baseline> {

@@ -1,6 +1,6 @@
 /** One piece of work for one thread: some runs, one after the other. */
 import { NO_FAULTS } from "./faults.ts";
-import { type Order, orderOfSeed, perform, plansOf, shrunk } from "./orders.ts";
+import { breaks, type Order, orderOfSeed, perform, plansOf, shrunk } from "./orders.ts";
 import { count, newTally, type Tally } from "./tally.ts";
 
 export type Shift =
@@ -30,7 +30,7 @@ async function carryOut(order: Order, tally: Tally): Promise<void> {
   count(tally, judged);
   const [first] = judged.violations;
   if (first === undefined) return;
-  const smallest = await shrunk(order, first.invariant);
+  const smallest = await shrunk(order, (smaller) => breaks(smaller, first.invariant));
   tally.failures.push({
     order: smallest,
     violations: judged.violations,

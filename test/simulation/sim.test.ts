@@ -1,50 +1,28 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { allScenarios } from "./all-scenarios.ts";
 import { NO_FAULTS } from "./faults.ts";
-import { callPlans, crashFaults } from "./plans.ts";
-import { runPlan } from "./run-plan.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import { orderOfSeed, perform, shrunk } from "./orders.ts";
 import { SimWorld } from "./sim-world.ts";
 
-function scenario(name: string): Scenario {
-  const found = scenarios.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`no scenario ${name}`);
-  return found;
-}
-
-test.each(scenarios.map(({ name }) => name))(
-  "%s: without faults every promise holds",
+test.each(allScenarios)(
+  "$name: without faults every promise holds",
   { timeout: 120_000 },
-  async (name) => {
-    const run = await runPlan(scenario(name), NO_FAULTS, { seed: 1 });
-    expect(run.violations).toEqual([]);
-    expect(run.world.console.world.keys.size).toBe(scenario(name).epochs);
+  async ({ name, epochs }) => {
+    const order = { scenario: name, plan: NO_FAULTS, options: { seed: 1 } };
+    const { run, violations } = await perform(order);
+    expect(violations).toEqual([]);
+    const issued = run.world.console.world.journal.filter(({ kind }) => kind === "keyIssued");
+    expect(issued).toHaveLength(epochs);
   },
 );
-
-describe("a crash at any changing call of the first key", () => {
-  test("breaks no promise", { timeout: 120_000 }, async () => {
-    const faultless = await runPlan(scenario("first key"), NO_FAULTS, { seed: 1 });
-    const plans = callPlans(faultless.calls).filter(({ faults }) =>
-      faults.some((fault) => fault.on === "call" && crashFaults.includes(fault.fault)),
-    );
-    const broken = [];
-    // Every fourth here, so that each of the three moments takes its turn; `sim.ts --plans` runs all.
-    const some = plans.filter((_plan, index) => index % 4 === 0);
-    for (const plan of some) {
-      const { violations, isComplete } = await runPlan(scenario("first key"), plan, { seed: 1 });
-      if (violations.length > 0 || !isComplete) broken.push({ plan: plan.name, violations });
-    }
-    expect(plans.length).toBeGreaterThan(50);
-    expect(broken).toEqual([]);
-  });
-});
 
 test("an answer that is lost after the commit costs one key, and it is accounted for", async () => {
   const select = { server: "iam", operation: "issueKey", nth: 1 } as const;
   const fault = { kind: "Reset", when: "AfterCommit" } as const;
   const plan = { name: "lost", faults: [{ on: "call", select, fault } as const] };
-  const { violations, world } = await runPlan(scenario("first key"), plan, { seed: 1 });
-  expect({ violations, keys: world.console.world.keys.size }).toEqual({ violations: [], keys: 2 });
+  const { run, violations } = await perform({ scenario: "first key", plan, options: { seed: 1 } });
+  const { keys } = run.world.console.world;
+  expect({ violations, keys: keys.size }).toEqual({ violations: [], keys: 2 });
 });
 
 test("a call outside the documented ones is noticed", () => {
@@ -52,4 +30,25 @@ test("a call outside the documented ones is noticed", () => {
   const url = "https://console.example.com/api/v1/elsewhere";
   world.console.handle({ method: "GET", url, headers: {}, timeoutMs: 1, maxBytes: 1 });
   expect(world.console.unknownCalls).toEqual(["GET /api/v1/elsewhere"]);
+});
+
+test("a seed gives the same run again, whatever ran before it", { timeout: 60_000 }, async () => {
+  const digests: string[] = [];
+  for (const seed of [7, 8, 7]) digests.push((await perform(await orderOfSeed(seed))).run.digest);
+  expect(digests[2]).toBe(digests[0]);
+  expect(digests[1]).not.toBe(digests[0]);
+});
+
+test("a failing plan is shrunk to the faults that it takes", async () => {
+  const faults = [1, 2, 3, 4].map((nth) => {
+    const fault = { kind: "Slow", ms: nth } as const;
+    return { on: "call", select: { nth }, fault } as const;
+  });
+  const order = { scenario: "", plan: { name: "four", faults }, options: { seed: 1 } };
+  const hasSecondAndFourth = ({ plan }: typeof order) =>
+    [2, 4].every((nth) => plan.faults.some(({ select }) => select.nth === nth));
+  const { plan } = await shrunk(order, (smaller) =>
+    Promise.resolve(hasSecondAndFourth(smaller as typeof order)),
+  );
+  expect(plan.faults).toEqual([faults[1], faults[3]]);
 });
