@@ -1,7 +1,7 @@
 /** Every metric of the program. Labels are closed sets; an object's name labels per-object gauges only. */
 import type { Registry } from "prom-client";
 import { consoleMetrics, kubeMetrics } from "./call-metrics.ts";
-import { apiKeyMetrics, objectMetrics } from "./object-metrics.ts";
+import { apiKeyMetrics, consumerMetrics, objectMetrics } from "./object-metrics.ts";
 import { controllerMetrics, queueMetrics } from "./queue-metrics.ts";
 import { quotaMetrics } from "./quota-metrics.ts";
 
@@ -73,6 +73,7 @@ function declare(registry: Registry) {
   return {
     ...objectMetrics(registry),
     ...apiKeyMetrics(registry),
+    ...consumerMetrics(registry),
     ...quotaMetrics(registry),
     ...consoleMetrics(registry),
     ...kubeMetrics(registry),

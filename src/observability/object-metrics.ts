@@ -18,8 +18,7 @@ export function objectMetrics(registry: Registry) {
 
 /** Every gauge is of one ApiKey. */
 export function apiKeyMetrics(registry: Registry) {
-  const perKey = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ["namespace", "name"], registers: [registry] });
+  const perKey = gaugePerKey(registry);
   return {
     apiKeyExpiration: perKey(
       "iam_operator_apikey_expiration_timestamp_seconds",
@@ -45,6 +44,19 @@ export function apiKeyMetrics(registry: Registry) {
       "iam_operator_superseded_live_keys",
       "Keys that were replaced and have not expired.",
     ),
+    apiKeyIssues: new Counter({
+      name: "iam_operator_apikey_issues_total",
+      help: "Attempts to issue a key, by what became of them.",
+      labelNames: ["result"],
+      registers: [registry],
+    }),
+  };
+}
+
+/** About Pods that use the Secret of an ApiKey, where the operator counts them. */
+export function consumerMetrics(registry: Registry) {
+  const perKey = gaugePerKey(registry);
+  return {
     consumers: perKey(
       "iam_operator_consumers",
       "Pods that use the Secret, where the operator counts them.",
@@ -59,11 +71,10 @@ export function apiKeyMetrics(registry: Registry) {
       labelNames: ["result"],
       registers: [registry],
     }),
-    apiKeyIssues: new Counter({
-      name: "iam_operator_apikey_issues_total",
-      help: "Attempts to issue a key, by what became of them.",
-      labelNames: ["result"],
-      registers: [registry],
-    }),
   };
+}
+
+function gaugePerKey(registry: Registry) {
+  return (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ["namespace", "name"], registers: [registry] });
 }

@@ -16,6 +16,7 @@ import {
   watchedBy,
 } from "./observe.ts";
 import type { Prometheus } from "./prometheus.ts";
+import { restartedCalls, rotateAndRestart, startRestarted } from "./restarts.ts";
 import {
   allReady,
   applyExamples,
@@ -52,6 +53,7 @@ export async function tour(
     "--timeout=180s",
     `--set=image.repository=${stage.image.tag.split(":")[0]}`,
     `--set=image.tag=${stage.image.tag.split(":")[1]}`,
+    "--set=consumers.mode=restart",
     ...watchedBy(receiver),
   ];
   await steps.run("Create namespaces that enforce Pod Security restricted, and the login", () =>
@@ -97,6 +99,10 @@ export async function tour(
   for (const turn of [1, 2, 3])
     await steps.run(`Rotation ${turn}: the mounted files change`, () => rotate(stage));
   await steps.run("The Pod with files was never restarted", () => neverRestarted(stage));
+  await steps.run("Start workloads that the operator may restart", () => startRestarted(stage));
+  await steps.run("Rotation 4: the operator restarts them, and no call fails", () =>
+    rotateAndRestart(stage, rotate),
+  );
   if (prometheus !== undefined) await seenBy(prometheus, steps, stage);
   await steps.run("Traces lead from an object to the console's calls", () =>
     judgeTraces(receiver, stage),
@@ -156,9 +162,13 @@ async function seenBy(prometheus: Prometheus, steps: Steps, stage: Stage): Promi
   );
 }
 
-/** All calls of both workloads so far. */
+/** All calls so far, but for those of Pods that are gone. */
 export async function allCalls(stage: Stage): Promise<readonly Call[]> {
-  return [...(await callsOf(stage, "with-files")), ...(await callsOf(stage, "with-variables"))];
+  return [
+    ...(await callsOf(stage, "with-files")),
+    ...(await callsOf(stage, "with-variables")),
+    ...(await restartedCalls(stage)),
+  ];
 }
 
 async function callsOf({ node }: Stage, pod: string, ...flags: readonly string[]) {

@@ -158,6 +158,11 @@ describe("a rollout", () => {
     await look("two");
     await counted(1, 0);
     await world.condition("ApiKey", "key", "RolledOut", "True");
+    // Nor does a status that was lost restart anybody.
+    await world.clearStatus("ApiKey", "key");
+    await look("three");
+    await world.condition("ApiKey", "key", "RolledOut", "True");
+    await counted(1, 0);
     expect(await generationOf("Deployment", "api")).toBe(2);
     expect(await generationOf("Deployment", "web")).toBe(1);
     const told = (await world.events("key")).filter(({ reason }) => reason === "WorkloadRestarted");
