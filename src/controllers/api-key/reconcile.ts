@@ -1,6 +1,7 @@
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { findCondition, isTrue, readinessConditions } from "../../api/conditions.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
@@ -126,8 +127,10 @@ async function keep(first: Observed, around: Surroundings): Promise<Result> {
     throw new Error("the plan for an ApiKey goes in circles");
   } catch (error) {
     const cause = await reportFailure(seen, error, around);
-    // A console that refuses to end an old key must not keep the one in use from being looked after.
-    return retryWhereTerminal(cause, seen.unended && around.timing.secretCheckMs);
+    // A console that refuses to end an old key must not keep the one in use from being looked after; and what
+    // makes a Secret invalid, such as being immutable, goes away without anybody telling.
+    const mayPass = seen.unended !== undefined || isKubeError(cause, "Invalid");
+    return retryWhereTerminal(cause, mayPass ? around.timing.secretCheckMs : undefined);
   }
 }
 

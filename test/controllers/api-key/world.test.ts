@@ -248,6 +248,20 @@ describe("troubles", () => {
     expect(world.condition("Stalled")).toMatchObject({ reason: "InvalidArgument" });
   });
 
+  test("a Secret that cannot be written is looked at again: nobody tells when it is gone", async () => {
+    const world = await withKey();
+    world.edit("secrets", "ci", (secret) => {
+      secret.immutable = true;
+    });
+    world.rotate("x");
+    expect(await world.pass()).toBe(5 * MINUTE);
+    expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "Invalid" });
+    world.deleteSecret();
+    await world.settle();
+    expect(world.holdsLivePair()).toBe(true);
+    expect(world.posts()).toBe(2);
+  });
+
   test("a refused issue gives back no more than itself, and the request for it stays open", async () => {
     const world = await withKey();
     world.rotate("x");

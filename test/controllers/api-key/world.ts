@@ -316,6 +316,7 @@ export class KeyWorld {
           `patch ${type.plural}`,
           () => {
             const old = this.#existing(type, { name, ...patch.metadata });
+            if (old.immutable) throw new KubeError("Invalid", "field is immutable");
             if (type.plural === "secrets" && !dryRun) this.#touched.delete(name);
             return dryRun ? old : this.#save(type.plural, merged(old, patch));
           },
