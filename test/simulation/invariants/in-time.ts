@@ -5,7 +5,7 @@ import { type Tree, textAt, treeAt } from "../api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { gapOf } from "./always.ts";
 import type { Circumstances } from "./circumstances.ts";
-import { apiKeysOf, placeOf, type StoredApiKey } from "./view.ts";
+import { apiKeysOf, placeOf, type StoredApiKey, targetOf } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 type Look = (world: SimWorld, circumstances: Circumstances) => string | undefined;
@@ -100,7 +100,9 @@ export const damageIsRepaired = everyMinute((world, { calmMs }) => {
     );
     const isWanted =
       apiKey.spec.suspend !== true && apiKey.metadata.deletionTimestamp === undefined;
-    const gap = isWanted && mayIssue ? gapOf(world, apiKey) : undefined;
+    // What nobody can write, only a person can mend.
+    const isStuck = targetOf(world, apiKey)?.immutable === true;
+    const gap = isWanted && mayIssue && !isStuck ? gapOf(world, apiKey) : undefined;
     if (gap !== undefined) return `${placeOf(apiKey)}: ${gap}`;
   }
   return undefined;
@@ -115,28 +117,39 @@ export const newsArrive: CreateWatcher = (world, circumstances) => {
   let lookedAt = 0;
   return {
     onChange: ({ change, byOperator }) => {
-      if (byOperator || !change.kind.custom) return undefined;
-      const { uid, generation } = treeAt(change.object, "metadata");
-      const known = wishes.get(String(uid));
-      if (change.type === "DELETED") wishes.delete(String(uid));
-      else if (known?.generation !== generation)
-        wishes.set(String(uid), { generation: Number(generation), since: world.kernel.elapsed });
+      if (!change.kind.custom) return undefined;
+      const uid = String(treeAt(change.object, "metadata").uid);
+      const { generation } = treeAt(change.object, "metadata");
+      const since = world.kernel.elapsed;
+      if (change.type === "DELETED" || isNoted(change.object)) wishes.delete(uid);
+      else if (!byOperator && treeAt(change.previous ?? {}, "metadata").generation !== generation)
+        wishes.set(uid, { generation: Number(generation), since });
       return undefined;
     },
     afterEvent: () => {
       const { elapsed } = world.kernel;
       if (elapsed < lookedAt + MINUTE) return undefined;
       lookedAt = elapsed;
-      if (circumstances.calmMs < NEWS_MS) return undefined;
+      // An event that was left out may take until the next listing.
+      if (circumstances.calmMs < NEWS_MS || hasLostEvents()) return undefined;
       const unheard = world.kube.storage.all.find(({ object }) => isUnheard(object));
       return unheard && `${nameOf(unheard.object)} changed, and nobody has taken note of it`;
     },
   };
 
   function isUnheard(object: Tree): boolean {
-    const { uid } = treeAt(object, "metadata");
-    const wish = wishes.get(String(uid));
-    if (wish === undefined || world.kernel.elapsed < wish.since + NEWS_MS) return false;
-    return Number(treeAt(object, "status").observedGeneration ?? 0) < wish.generation;
+    const wish = wishes.get(String(treeAt(object, "metadata").uid));
+    return wish !== undefined && world.kernel.elapsed >= wish.since + NEWS_MS && !isNoted(object);
+  }
+
+  function hasLostEvents(): boolean {
+    return [...world.faults.struck].some(
+      (struck) => struck.on === "watch" && struck.fault.kind === "Dropped",
+    );
   }
 };
+
+function isNoted(object: Tree): boolean {
+  const { generation } = treeAt(object, "metadata");
+  return treeAt(object, "status").observedGeneration === generation;
+}
