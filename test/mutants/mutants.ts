@@ -3,6 +3,7 @@ import { accountMutants } from "./account.ts";
 import { apiKeyMutants } from "./api-key.ts";
 import { clusterMutants } from "./cluster.ts";
 import { consoleMutants } from "./console.ts";
+import { consumerMutants } from "./consumers.ts";
 import type { Mutant } from "./mutant.ts";
 
 export const mutants: readonly Mutant[] = [
@@ -10,4 +11,5 @@ export const mutants: readonly Mutant[] = [
   ...consoleMutants,
   ...accountMutants,
   ...clusterMutants,
+  ...consumerMutants,
 ];
