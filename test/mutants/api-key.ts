@@ -441,9 +441,16 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "a console that refuses to end an old key stops all care for the new one",
     file: key("reconcile.ts"),
-    find: "seen.unended && around.timing.secretCheckMs",
-    replace: "seen.unended && undefined",
+    find: `seen.unended !== undefined || isKubeError(cause, "Invalid");`,
+    replace: `isKubeError(cause, "Invalid");`,
     tests: retirement,
+  },
+  {
+    name: "a Secret that cannot be written is looked at after hours only",
+    file: key("reconcile.ts"),
+    find: `seen.unended !== undefined || isKubeError(cause, "Invalid");`,
+    replace: "seen.unended !== undefined;",
+    tests: world,
   },
   {
     name: "a key that the console will not end lets a deletion go on without it",
