@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { createKubeClient } from "../../src/kube/http-kube-client.ts";
+import type { KubeObject } from "../../src/kube/resource.ts";
 import { configMapType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { HttpError, type HttpFailure } from "../../src/util/http.ts";
 import { systemClock } from "../../src/util/time.ts";
@@ -359,10 +360,27 @@ describe("a listing", () => {
     ]);
   });
 
+  test("keeps only what is made of its objects, where that is said", async () => {
+    const { client, requests } = clientFor(page("more", "a", "b"), page("", "c"));
+    const digest = ({ kind, metadata: { name } }: KubeObject) =>
+      name === "b" ? undefined : `${kind} ${name}`;
+    const options = { namespace: "ns", fieldSelector: "x!=1" };
+    expect(await client.collect(configMapType, digest, options)).toEqual([
+      "ConfigMap a",
+      "ConfigMap c",
+    ]);
+    expect(requests[1]?.url).toBe(
+      "https://server/api/v1/namespaces/ns/configmaps?fieldSelector=x%21%3D1&limit=500&continue=more",
+    );
+  });
+
   test("is all or nothing", async () => {
     const expired = { status: 410, body: { kind: "Status", reason: "Expired" } };
     const { client } = clientFor(page("more", "a"), expired);
     expect((await refusalOf(client.list(configMapType))).code).toBe("Gone");
+    const again = clientFor(page("more", "a"), expired);
+    const name = ({ metadata }: KubeObject) => metadata.name;
+    expect((await refusalOf(again.client.collect(configMapType, name))).code).toBe("Gone");
   });
 
   test("does not go round in circles", async () => {
