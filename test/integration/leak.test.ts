@@ -24,6 +24,16 @@ test("a secret in a status fails the run", async () => {
   await expect(world.close()).rejects.toThrow("secrets were leaked");
 });
 
+test("a secret in a trace fails the run", async () => {
+  const world = await withKey();
+  const { secret } = await world.entries("key");
+  await world.operator?.stop();
+  const issue = world.spans.find(({ name }) => name === "console issueKey");
+  if (issue === undefined) throw new Error("the issue is in no trace");
+  world.spans.push({ ...issue, fields: { note: secret } });
+  await expect(world.close()).rejects.toThrow("secrets were leaked");
+});
+
 test("a run without a leak passes", async () => {
   const world = await withKey();
   expect(world.secrets().length).toBeGreaterThanOrEqual(2);
