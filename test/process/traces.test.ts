@@ -1,5 +1,6 @@
 /** Traces of the real process at a real receiver. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import { takeStock } from "./support/ledger.ts";
 import { openRig, type Rig } from "./support/rig.ts";
@@ -68,4 +69,25 @@ test("a trace leads from the pass over an object to its calls, with the console'
 
   expect(findLeaks({ traces: receiver.text(), ...place.outputs() }, place.secrets())).toEqual([]);
   for (const { fields } of spans) expect(`${fields["url.path"]}`).not.toContain("?");
+});
+
+test("a receiver that is not there costs one line in the log, and nothing else", async () => {
+  const [port] = await freePorts(1);
+  const place = await rig.openPlace();
+  const operator = await place.start({
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
+  });
+  const lines = () => operator.log().filter(({ msg }) => msg === "traces are not taken");
+  try {
+    await operator.untilReady();
+    await place.createAccounts(["ci"]);
+    await place.createKeys([{ name: "one", account: "ci" }]);
+    await until("a word about it", () => lines().length > 0);
+    const stock = await takeStock(rig.kube, place.iam, place.namespace);
+    expect(stock).toMatchObject({ ready: 1, stuck: [] });
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+    expect(lines()).toHaveLength(1);
+  } finally {
+    await operator.kill();
+  }
 });
