@@ -25,6 +25,15 @@ test("an answer that is lost after the commit costs one key, and it is accounted
   expect({ violations, keys: keys.size }).toEqual({ violations: [], keys: 2 });
 });
 
+test("a 404 to the call that unbinds a deleted account is no proof that nothing is bound", async () => {
+  const scenario = "everything deleted";
+  const select = { server: "iam", operation: "syncBindings", nth: 2 } as const;
+  const fault = { kind: "Refuse", status: 404 } as const;
+  const plan = { name: "404", faults: [{ on: "call", select, fault } as const] };
+  const { run, violations } = await perform({ scenario, plan, options: { seed: 1 } });
+  expect({ violations, isComplete: run.isComplete }).toEqual({ violations: [], isComplete: true });
+});
+
 test("a call outside the documented ones is noticed", () => {
   const world = new SimWorld({ seed: 1, plan: NO_FAULTS });
   const url = "https://console.example.com/api/v1/elsewhere";

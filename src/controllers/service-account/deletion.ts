@@ -1,5 +1,6 @@
 /** What is left to do for an object that is being deleted. */
 import type { Readiness } from "../../api/conditions.ts";
+import type { IamClient } from "../../iam/client.ts";
 import { isIamError } from "../../iam/errors.ts";
 import type { EventNote } from "../../kube/event-recorder.ts";
 import { keyText } from "../../kube/resource.ts";
@@ -222,12 +223,41 @@ async function revoke(
       },
     };
   }
-  await unlessGone(client.syncBindings({ tpn, orgId, policyIds: [] }, signal));
+  await unlessNothingIsBound(
+    client.syncBindings({ tpn, orgId, policyIds: [] }, signal),
+    client,
+    tpn,
+    signal,
+  );
   return release(
     "Normal",
     "Revoked",
     `Unbound every policy of service account ${leftBehind(account)}; the account itself stays at the console.`,
   );
+}
+
+/** A 404 to this call may be a gateway's: it counts once the console says that nothing is bound, or says it again. */
+async function unlessNothingIsBound(
+  unbound: Promise<void>,
+  client: IamClient,
+  tpn: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await unbound;
+  } catch (error) {
+    if (!isIamError(error, "NotFound") || (await hasBindings(client, tpn, signal))) throw error;
+  }
+}
+
+async function hasBindings(client: IamClient, tpn: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const live = await client.listBindings(tpn, signal);
+    return live.readable && live.policyIds.length > 0;
+  } catch (error) {
+    if (isIamError(error, "NotFound")) return false;
+    throw error;
+  }
 }
 
 async function unlessGone(call: Promise<void> | undefined): Promise<void> {
