@@ -26,6 +26,16 @@ async function* ordersOf(shift: Shift): AsyncGenerator<Order> {
 }
 
 async function carryOut(order: Order, tally: Tally): Promise<void> {
+  try {
+    await judge(order, tally);
+  } catch (error) {
+    // A bug of the simulation must not cost the other runs, and must be seen.
+    const violations = [{ invariant: "simulation", what: String(error), at: 0 }];
+    tally.failures.push({ order, violations, replay: replayOf(order, order) });
+  }
+}
+
+async function judge(order: Order, tally: Tally): Promise<void> {
   const judged = await perform(order);
   count(tally, judged);
   const [first] = judged.violations;

@@ -154,16 +154,21 @@ export class SimWorld {
   }
 
   create(type: ResourceType, object: Tree): Tree {
+    const answer = this.offer(type, object);
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  /** As `create`, where it may be refused: the namespace may be going. */
+  offer(type: ResourceType, object: Tree): ApiResponse {
     const { namespace } = object.metadata as { namespace?: string };
     const { group, version, kind } = type;
     const apiVersion = group === "" ? version : `${group}/${version}`;
-    const answer = this.#call("POST", `${collectionPath(type, namespace)}?fieldManager=user`, {
+    return this.#call("POST", `${collectionPath(type, namespace)}?fieldManager=user`, {
       apiVersion,
       kind,
       ...object,
     });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-    return answer.body;
   }
 
   get(type: ResourceType, name: string, namespace = NAMESPACE): Tree | undefined {

@@ -98,7 +98,7 @@ function recreate(world: SimWorld, plural: string): void {
     world.patch(type, name, { metadata: { finalizers: null } });
     world.delete(type, name);
     const namespace = textAt(treeAt(object, "metadata"), "namespace");
-    world.create(type, {
+    world.offer(type, {
       metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
       ...(object.spec === undefined ? {} : { spec: object.spec }),
     });

@@ -79,7 +79,7 @@ export const endingScenarios: readonly Scenario[] = [
       await world.kernel.advance(MINUTE);
       // Where a fault holds the old one up, there is nothing to create yet.
       if (world.get(apiKeyType, "ci") === undefined)
-        world.create(apiKeyType, { metadata: { name: "ci", namespace: NAMESPACE }, spec });
+        world.offer(apiKeyType, { metadata: { name: "ci", namespace: NAMESPACE }, spec });
       await world.kernel.advance(2 * MINUTE);
     },
   },
