@@ -59,7 +59,6 @@ export async function startWatching(stage: Stage): Promise<Prometheus | undefine
 
 /** Series that an undisturbed operator does not have, with the reason. */
 const without: readonly (readonly [RegExp, string])[] = [
-  [/^iam_operator_stale_consumers/, "the values of this run leave Pods uncounted"],
   [/^iam_operator_watch_restarts_total.*reason!="Ended"/, "no watch has broken"],
 ];
 
