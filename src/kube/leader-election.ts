@@ -120,6 +120,8 @@ class Elector implements LeaderElection {
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent (monotonic). */
   #renewedAt: number | undefined;
+  /** Until when the server asked to be left alone (monotonic). */
+  #askedPauseUntil = 0;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -166,7 +168,7 @@ class Elector implements LeaderElection {
       const won = await this.#attempt(this.#timings.renewDeadlineMs);
       if (won && !signal.aborted) return true;
       if (won) break;
-      await this.#pause(Math.min(this.#retryMs(), this.#untilExpiryMs()), signal);
+      await this.#pause(this.#untilNextTryMs(this.#retryMs(), this.#untilExpiryMs()), signal);
     }
     await this.#release();
     return false;
@@ -176,7 +178,7 @@ class Elector implements LeaderElection {
   async #keep(signal: AbortSignal): Promise<LeadershipEnd> {
     let pauseMs = this.#retryMs();
     while (true) {
-      await this.#pause(Math.min(pauseMs, this.#remainingMs()), signal);
+      await this.#pause(this.#untilNextTryMs(pauseMs, this.#remainingMs()), signal);
       if (signal.aborted) return "Stopped";
       if (this.#remainingMs() <= 0 || (await this.#renewalIsRefused())) return "Lost";
       pauseMs = this.#retryMs();
@@ -201,6 +203,7 @@ class Elector implements LeaderElection {
       this.#renewedAt = sentAt;
       return this.#remainingMs() > 0;
     } catch (error) {
+      this.#noteRetryAfter(error);
       // What was read may be out of date: read again next time.
       this.#seen = this.#seen && { ...this.#seen, lease: withoutVersion(this.#seen.lease) };
       if (isKubeError(error, "Conflict") || isKubeError(error, "AlreadyExists")) return false;
@@ -272,6 +275,20 @@ class Elector implements LeaderElection {
 
   #retryMs(): number {
     return this.#timings.retryMs / (1 + (JITTER - 1) * this.#options.random.fraction());
+  }
+
+  /** As long as is usual, at most `mostMs`, but no shorter than the server asks for. */
+  #untilNextTryMs(usualMs: number, mostMs: number): number {
+    const asked = this.#askedPauseUntil - this.#options.clock.monotonic();
+    return Math.max(Math.min(usualMs, mostMs), asked);
+  }
+
+  /** Believed as far as it leaves time for another try: a lost lease would make more work for the server, not less. */
+  #noteRetryAfter(error: unknown): void {
+    const { clock } = this.#options;
+    if (!isKubeError(error) || error.retryAt === undefined) return;
+    const asked = Math.min(error.retryAt - clock.now(), this.#timings.renewDeadlineMs / 2);
+    this.#askedPauseUntil = clock.monotonic() + asked;
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {

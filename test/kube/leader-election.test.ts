@@ -154,6 +154,24 @@ describe("leader election", () => {
     expect([a.election.isLeader, a.ended]).toEqual([true, undefined]);
   });
 
+  test.each([
+    [4_000, 4_000],
+    [60_000, 5_000],
+  ])("asked to wait %i ms, it tries again after %i and goes on leading", async (asked, waited) => {
+    const { clock, start } = setUp();
+    const { process, election } = start("a");
+    await clock.advance(10_000);
+    process.retryAfterMs = asked;
+    const before = process.sentAt.length;
+    while (process.sentAt.length === before) await clock.advance(10);
+    process.retryAfterMs = undefined;
+    await clock.advance(30_000);
+    const [refused = 0, next = 0] = process.sentAt.slice(before);
+    expect(next - refused).toBeGreaterThanOrEqual(waited);
+    expect(next - refused).toBeLessThan(waited + 100);
+    expect(election.isLeader).toBe(true);
+  });
+
   test("ends when the lease could not be renewed for the renew deadline", async () => {
     const { clock, start } = setUp();
     const a = start("a");

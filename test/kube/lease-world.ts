@@ -48,6 +48,10 @@ export class Process {
   readonly client: KubeClient;
   /** What becomes of its calls. A lost answer belongs to a call that was carried out. */
   network: "up" | "down" | "answersLost" | "hanging" = "up";
+  /** What the server answers with while it wants to be left alone. */
+  retryAfterMs: number | undefined;
+  /** When its calls were sent. */
+  readonly sentAt: number[] = [];
   readonly #world: FakeClock;
   readonly #latencyMs: number;
   #awake = true;
@@ -123,8 +127,14 @@ export class Process {
   }
 
   async #call<T>(carryOut: () => T): Promise<T> {
-    const { network } = this;
+    const { network, retryAfterMs } = this;
+    this.sentAt.push(this.#world.monotonic());
     await this.#world.sleep(this.#latencyMs);
+    if (retryAfterMs !== undefined)
+      return this.#answer(() => {
+        const retryAt = this.clock.now() + retryAfterMs;
+        throw new KubeError("RateLimited", "too many requests", { retryAt });
+      });
     if (network === "down") return this.#answer(() => unavailable());
     if (network === "hanging") return new Promise<T>(() => undefined);
     try {
