@@ -113,11 +113,13 @@ const SCHEDULED = [" leases", " resourcequotaexports/status"];
 /** Changes that were tried after a moment, but for those that are to come again and again. */
 export function noiseSince({ journal }: SimWorld, since: number): readonly CallRecord[] {
   const first = journal.calls.findLastIndex(({ sentAt }) => sentAt <= since) + 1;
-  return journal.calls
-    .slice(first)
-    .filter(
-      ({ mutating, operation }) => mutating && !SCHEDULED.some((text) => operation.includes(text)),
-    );
+  return journal.calls.slice(first).filter(
+    ({ mutating, operation, outcome }) =>
+      mutating &&
+      // What is refused as invalid is something to do, for a person.
+      outcome !== "422" &&
+      !SCHEDULED.some((text) => operation.includes(text)),
+  );
 }
 
 const isQuiet: EndCheck = ({ world, quietSince, picture }) => {

@@ -7,26 +7,40 @@ function idOf({ process, server, operation, target }: CallRecord): string {
   return `${process} ${server} ${operation} ${target}`;
 }
 
+/** Whoever waits longer loses the lease. */
+const LEASE_PATIENCE_MS = 5 * SECOND;
+/** Two controllers write it, each its own part. */
+const SHARED = "apply serviceaccounts/status";
+
 /** [L9] The same call does not come back before `Retry-After` is over. */
 export const retryAfter: CreateWatcher = () => {
   const asked = new Map<string, CallRecord>();
   return {
     onCall: (call) => {
+      if (call.operation === SHARED) return undefined;
       const id = idOf(call);
       const refused = asked.get(id);
       asked.delete(id);
-      if (call.fault?.kind === "Refuse" && call.fault.retryAfter !== undefined) asked.set(id, call);
-      if (refused === undefined || refused.fault?.kind !== "Refuse") return undefined;
-      // Counted from when it was sent: the answer came later still.
-      const waited = Math.round(call.sentAt - refused.sentAt);
-      const wanted = (refused.fault.retryAfter ?? 0) * SECOND;
-      const isAnswered = refused.outcome === String(refused.fault.status);
-      return !isAnswered || waited >= wanted
-        ? undefined
-        : `${call.operation} was sent again after ${waited} ms, ${wanted} ms were asked for`;
+      if (askedMs(call) > 0) asked.set(id, call);
+      return refused && tooSoon(refused, call);
     },
   };
 };
+
+function tooSoon(refused: CallRecord, call: CallRecord): string | undefined {
+  // Counted from when it was sent: the answer came later still. Where none came, nothing was asked for.
+  const waited = Math.round(call.sentAt - refused.sentAt);
+  const wanted = /^[0-9]+$/.test(refused.outcome ?? "") ? askedMs(refused) : 0;
+  return waited >= wanted
+    ? undefined
+    : `${call.operation} was sent again after ${waited} ms, ${wanted} ms were asked for`;
+}
+
+function askedMs({ fault, operation }: CallRecord): number {
+  if (fault?.kind !== "Refuse" || fault.retryAfter === undefined) return 0;
+  const ms = fault.retryAfter * SECOND;
+  return operation.endsWith(" leases") ? Math.min(ms, LEASE_PATIENCE_MS) : ms;
+}
 
 const MOST_AN_HOUR = 60;
 
