@@ -5,7 +5,7 @@ import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "./api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
-import type { Fault, Plan, WorldEvent } from "./faults.ts";
+import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
 import { everythingIsReady, isReady, noiseSince, pictureOf } from "./invariants/at-rest.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
@@ -131,12 +131,22 @@ export function excusedBy({ faults }: Plan): ReadonlySet<string> {
   return new Set(
     faults.flatMap((fault) => {
       if (fault.on === "world") return excuses(fault.event);
+      if (fault.on === "call") return excusesOfCall(fault);
       // Who is not told can only be late.
-      return fault.on === "watch" && fault.fault.kind === "Dropped" ? LATE : [];
+      return fault.fault.kind === "Dropped" ? LATE : [];
     }),
   );
 }
 
+function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
+  if (select.operation?.endsWith("/status") === false) return [];
+  // A status whose answer was lost is written again from what was known before.
+  if (LOSSES.has(fault.kind)) return ["S16 transitions"];
+  // A pass that failed for another reason forgets that its report was refused for a while.
+  return fault.kind === "Refuse" && fault.status === 429 ? ["L9 Retry-After"] : [];
+}
+
+const LOSSES = new Set<CallFault["kind"]>(["Reset", "Silence", "Garble", "Huge", "Pause"]);
 const LATE = ["L5 repair", "L6 deletion", "L8 news", "S16 transitions"];
 
 /** The wish as a whole: what somebody has taken away, or closed, only somebody can give back. */
@@ -147,6 +157,9 @@ function excuses(event: WorldEvent): readonly string[] {
     case "DeleteObject":
       // An account that is in use waits until it is not.
       return [...WISH, "L6 deletion"];
+    case "WipeStatus":
+      // A ServiceAccount is found again at the next look, ten minutes later at most.
+      return event.plural === "serviceaccounts" ? ["L8 news"] : [];
     case "DemandSecondFactor":
       return WISH;
     case "RecreateObject":
@@ -165,13 +178,16 @@ function excuses(event: WorldEvent): readonly string[] {
   }
 }
 
-/** What a console, or Kubernetes, finds wrong with a request: only a person is expected to change that. */
+/**
+ * What a console, or Kubernetes, finds wrong with a request, or that there is no such thing: only a person is expected
+ * to change that.
+ */
 function needsPerson({ faults }: Plan): boolean {
   return faults.some((fault) => {
     if (fault.on !== "call" || fault.fault.kind !== "Refuse") return false;
     return fault.select.server === "iam"
       ? [403, 404, 422].includes(fault.fault.status)
-      : fault.fault.status === 422;
+      : [404, 422].includes(fault.fault.status);
   });
 }
 

@@ -1,7 +1,10 @@
 /** [S19, L10] Logins: one at a time, a pause after three failures, none where a second factor is asked for. */
+
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { textAt, treeAt } from "../api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
+import { OPERATOR_NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -55,8 +58,11 @@ function count(tries: Tries): void {
   else if (isSuccess) tries.failures = 0;
 }
 
+/** Whom the stored credentials name. */
 function userOf(world: SimWorld) {
-  return world.console.world.users.get(DEFAULT_CREDENTIALS.username);
+  const secret = world.get(secretType, "console-login", OPERATOR_NAMESPACE);
+  const name = textAt(treeAt(secret ?? {}, "data"), "username") ?? "";
+  return world.console.world.users.get(Buffer.from(name, "base64").toString("utf8"));
 }
 
 const REJECTIONS = new Set(["401", "403", "404", "409", "422"]);
