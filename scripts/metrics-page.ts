@@ -12,7 +12,11 @@ interface Declared {
 /** By the first of these that fits; every metric is in one section. */
 const sections: readonly (readonly [title: string, about: string, pattern: RegExp])[] = [
   ["Keys", "One series for each ApiKey.", /^iam_operator_(apikey|orphaned|superseded)/],
-  ["Consumers", "Pods that read the Secrets of keys.", /^iam_operator_(consumers|stale_consumers|workload)/],
+  [
+    "Consumers",
+    "Pods that read the Secrets of keys.",
+    /^iam_operator_(consumers|stale_consumers|workload)/,
+  ],
   ["Objects", "", /^iam_operator_(object_ready|drift)/],
   [
     "Quotas",
