@@ -1,6 +1,7 @@
 /** A receiver of OpenTelemetry's traces over HTTP, as a collector is one. */
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 
 /** A span as it came over the wire, with its fields as plain values. */
 export interface ReceivedSpan {
@@ -37,13 +38,18 @@ interface OtlpTraces {
 export async function startTraceReceiver(host = "127.0.0.1"): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
   const texts: string[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
+  const receive = async (request: IncomingMessage): Promise<number> => {
+    const body = await textOf(request);
     texts.push(`${request.method} ${request.url}\n${request.rawHeaders.join("\n")}\n${body}`);
-    if (request.url === "/v1/traces") spans.push(...spansOf(JSON.parse(body)));
-    response.writeHead(request.url === "/v1/traces" ? 200 : 404).end("{}");
+    if (request.url !== "/v1/traces") return 404;
+    spans.push(...spansOf(JSON.parse(body)));
+    return 200;
+  };
+  const server = createServer((request, response) => {
+    receive(request).then(
+      (status) => response.writeHead(status).end("{}"),
+      () => response.writeHead(400).end(),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
