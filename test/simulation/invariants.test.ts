@@ -165,6 +165,21 @@ const byKey: readonly Planting[] = [
       stage.asOperator(() => stage.console.createAccount({ ...stage.account, name: "another" })),
   ],
   [
+    "S6 serialised",
+    "another object's key listed as lost",
+    (stage) => {
+      stage.apiKey();
+      const { keyId } = stage.issue("2", 90, "other");
+      const orphan = {
+        keyId,
+        attemptId: "1",
+        observedAt: stage.time(),
+        expiresAt: stage.time(DAY),
+      };
+      stage.status(apiKeyType, "ci", { orphaned: [orphan] });
+    },
+  ],
+  [
     "S7 order",
     "a status that is ahead of the Secret",
     (stage) => {

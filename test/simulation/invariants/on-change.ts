@@ -4,7 +4,16 @@ import type { Secret } from "../../../src/kube/resource-types.ts";
 import type { Change } from "../api-server/storage.ts";
 import { type Tree, treeAt } from "../api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { apiKeysOf, asApiKey, asSecret, isOurs, isTarget, pairOf, placeOf } from "./view.ts";
+import {
+  apiKeysOf,
+  asApiKey,
+  asSecret,
+  isOurs,
+  issuerOf,
+  isTarget,
+  pairOf,
+  placeOf,
+} from "./view.ts";
 
 export interface ChangeSeen {
   readonly world: SimWorld;
@@ -52,6 +61,19 @@ const readyIsVerified: ChangeCheck = (seen) => {
   );
   if (!isReady || status?.current?.verifiedAt !== undefined) return undefined;
   return `${placeOf(changed.now)} is Ready with a key that was never verified`;
+};
+
+/** Keys of one account are issued one after the other, so that nobody takes another's for lost. */
+const orphansAreOwn: ChangeCheck = (seen) => {
+  const changed = changedApiKey(seen);
+  if (changed === undefined || !seen.byOperator) return undefined;
+  const place = placeOf(changed.now);
+  const wrong = changed.now.status?.orphaned?.find(({ keyId = "" }) => {
+    const key = seen.world.console.world.keys.get(keyId);
+    const issuer = key && issuerOf(key.description);
+    return issuer !== undefined && issuer.key !== place;
+  });
+  return wrong && `${place} lists ${wrong.keyId} as lost, which was issued for another object`;
 };
 
 const secretIsOurs: ChangeCheck = (seen) => {
@@ -135,6 +157,7 @@ function conditionsOf(object: Tree): readonly Condition[] {
 
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
+  "S6 serialised": orphansAreOwn,
   "S7 order": statusFollowsSecret,
   "S7 verified": readyIsVerified,
   "S9 ownership": secretIsOurs,

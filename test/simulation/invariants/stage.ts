@@ -93,10 +93,10 @@ export class Stage {
     this.asOperator(() => this.world.patch(type, name, { status }, "status"));
   }
 
-  /** A key at the console, with a secret; issued as by the object `ci`. */
-  issue(attempt = "attempt-1", expiresInDays = 90): { keyId: string; secret: string } {
+  /** A key at the console, with a secret; issued as by the object `name`. */
+  issue(attempt = "attempt-1", expiresInDays = 90, name = "ci"): { keyId: string; secret: string } {
     const { saId } = this.account;
-    const description = `k8s ${NAMESPACE}/ci#${attempt}`;
+    const description = `k8s ${NAMESPACE}/${name}#${attempt}`;
     return this.asOperator(() => {
       const { key, secret } = this.console.issueKey(saId, { description, expiresInDays });
       return { keyId: key.keyId, secret };
