@@ -119,10 +119,10 @@ async function comeToRest(
     const picture = pictureOf(world);
     const isLast = quietSince >= deadline;
     const until = quietSince + quietMs;
-    while (kernel.elapsed < until && (isLast || noiseSince(world, quietSince).length === 0))
+    const isQuiet = () => noiseSince(world, quietSince).length === 0;
+    while (kernel.elapsed < until && (isLast || isQuiet()))
       await kernel.advance(Math.min(LOOK_MS, until - kernel.elapsed));
-    if (isLast || (kernel.elapsed >= until && unfulfilled(world) === undefined))
-      return { quietSince, picture };
+    if (isLast || (isQuiet() && unfulfilled(world) === undefined)) return { quietSince, picture };
   }
 }
 

@@ -24,7 +24,7 @@ import { describeCall } from "./journal.ts";
 import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
 import type { Shift } from "./shift.ts";
 import { runSmallScope } from "./small-scope-command.ts";
-import { count, merge, newTally, type Tally } from "./tally.ts";
+import { count, type Failure, merge, newTally, type Tally } from "./tally.ts";
 import { runYears } from "./years-command.ts";
 
 const { values } = parseArgs({
@@ -90,7 +90,9 @@ async function again(): Promise<void> {
     count(tally, judged);
     if (values.trace) trace(judged);
     if (judged.violations.length > 0) {
-      tally.failures.push({ order, violations: judged.violations, replay: "" });
+      const failure = { order, violations: judged.violations, replay: "" };
+      tally.failures.push(failure);
+      tell(failure);
     }
   }
   if (tally.runs === 0) throw new Error("there is no such plan");
@@ -130,8 +132,11 @@ async function campaign(): Promise<void> {
   const shifts = [...(await chosenShifts(seeds))];
   const rest = logbook === undefined ? shifts : logbook.rest(shifts);
   let saidAt = 0;
+  let told = 0;
   const onProgress = (soFar: Tally, shift: Shift) => {
     logbook?.note(shift);
+    for (const failure of soFar.failures.slice(told, SHOWN)) tell(failure);
+    told = soFar.failures.length;
     if (performance.now() - saidAt > NEWS_MS) {
       saidAt = performance.now();
       logbook?.save(soFar);
@@ -155,14 +160,15 @@ async function chosenShifts(seeds: number): Promise<Iterable<Shift>> {
   ];
 }
 
+/** Failures are told as they come. */
+function tell({ order, violations, replay }: Failure): void {
+  console.log(`${order.scenario}: ${JSON.stringify(order.plan.faults)}`);
+  for (const { invariant, what, at } of violations) console.log(`  ${at} ms ${invariant}: ${what}`);
+  if (replay !== "") console.log(`  again: ${replay}`);
+}
+
 function report(tally: Tally, seeds: number): void {
   const { failures, runs, complete, coverage } = tally;
-  for (const { order, violations, replay } of failures.slice(0, SHOWN)) {
-    console.log(`${order.scenario}: ${JSON.stringify(order.plan.faults)}`);
-    for (const { invariant, what, at } of violations)
-      console.log(`  ${at} ms ${invariant}: ${what}`);
-    if (replay !== "") console.log(`  again: ${replay}`);
-  }
   if (failures.length > SHOWN) console.log(`and ${failures.length - SHOWN} more`);
   const byInvariant = Object.groupBy(
     failures.flatMap(({ violations }) => violations),
