@@ -35,7 +35,7 @@ function finalizersVanished(old: KubeObject, object: KubeObject): boolean {
 }
 
 /** The API server was restored from an older backup. */
-function wentBack({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
+export function wentBack({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
   const { resourceVersion: before } = old;
   const { resourceVersion: now } = metadata;
   return before !== undefined && now !== undefined && compareResourceVersions(now, before) < 0;

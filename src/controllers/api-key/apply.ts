@@ -3,6 +3,7 @@ import { addFinalizer } from "../finalizers.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { closeAttempt, endKey, readLeftovers, verifyPair } from "./console.ts";
 import type { Surroundings } from "./effects.ts";
+import { listForgotten } from "./forgotten.ts";
 import { issueKey, precheck, recordAttempt, stagePair, takeTurn } from "./issue.ts";
 import type { Observed } from "./observed.ts";
 import type { Action } from "./plan.ts";
@@ -40,6 +41,8 @@ export async function apply(
       return deleteSecret(seen, "staging", around);
     case "ListStray":
       return listStray(seen, action.pair, around);
+    case "ListForgotten":
+      return listForgotten(seen, action, around);
     case "RebuildStatus":
       return rebuildStatus(seen, action.pair, around);
     case "TakeTurn":

@@ -86,15 +86,12 @@ export async function closeAttempt(
     `Attempt ${state.attempt?.id} is closed: ${because}.`,
     lost ? "Warning" : "Normal",
   );
-  around.context.log[lost ? "error" : "info"](
-    {
-      namespace: self.namespace,
-      name: self.name,
-      attempt: state.attempt?.id,
-      orphans: orphans.map(({ keyId }) => keyId ?? "unknown"),
-    },
-    lost ? "key orphaned" : "attempt closed",
-  );
+  const { log } = around.context;
+  const { namespace, name } = self;
+  const attempt = state.attempt?.id;
+  const ids = orphans.map(({ keyId }) => keyId ?? "unknown");
+  if (lost) log.error({ namespace, name, attempt, orphans: ids }, "key orphaned");
+  else log.info({ namespace, name, attempt }, "attempt closed");
   const { secondRead: _, ...rest } = recorded;
   return { ...rest, state: next, recovery: undefined };
 }

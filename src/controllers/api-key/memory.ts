@@ -3,6 +3,7 @@
  * but for {@link Memory.hold}: until it is written, a new pair exists here and nowhere else.
  */
 import type { Instant } from "../../util/time.ts";
+import type { OrphanedKey } from "./observed.ts";
 import type { IssuedPair } from "./pair.ts";
 
 export interface HeldPair {
@@ -29,6 +30,8 @@ interface Entry {
   rejection?: Rejection;
   /** When the key in use was last tried against the console. */
   triedAt?: Instant;
+  /** What a restored API server no longer lists. */
+  forgotten?: readonly OrphanedKey[];
 }
 
 const MAX_SETTLED = 10_000;

@@ -54,7 +54,7 @@ export async function observe(
   ]);
   noteStaged(state, staging, self, spec, memory);
   startRecovery(state, staging, self, context, memory);
-  const { held, recovery, rejection, triedAt } = memory.of(self.uid);
+  const { held, recovery, rejection, triedAt, forgotten = [] } = memory.of(self.uid);
   const peers = peersOf(object, spec, context);
   return {
     client,
@@ -70,6 +70,7 @@ export async function observe(
       recovery,
       rejection,
       triedAt,
+      forgotten,
       unsettledPeer: unsettledPeerOf(self, spec, peers, { memory, turn }, context),
       peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
       consumers: { mode: consumers.mode, known: consumers.of(self.uid) },

@@ -20,6 +20,8 @@ export interface Observed {
   readonly rejection: Rejection | undefined;
   /** When the key in use was last tried against the console by this process. */
   readonly triedAt: Instant | undefined;
+  /** Keys that this process has seen listed before the API server was restored from an older backup. */
+  readonly forgotten: readonly OrphanedKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
   /** Key ids that other ApiKeys of the account answer for. */

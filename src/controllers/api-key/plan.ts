@@ -49,6 +49,8 @@ export type Action =
   /** Lists a pair that no status accounts for among the superseded ones. */
   | { readonly kind: "ListStray"; readonly pair: IssuedPair }
   | { readonly kind: "RebuildStatus"; readonly pair: IssuedPair }
+  /** Lists keys that a restored API server has forgotten, and no Secret holds. */
+  | { readonly kind: "ListForgotten"; readonly orphans: readonly OrphanedKey[] }
   | { readonly kind: "TakeTurn" }
   | { readonly kind: "Precheck"; readonly because: Verdict }
   | {
@@ -89,6 +91,7 @@ const steps: readonly StepPolicy[] = [
   restWhileSuspended,
   addFinalizer,
   rebuildStatus,
+  listForgotten,
   deliverPair,
   cleanStaging,
   recoverAttempt,
@@ -131,6 +134,14 @@ function rebuildStatus({ state, target }: Observed): Step | undefined {
   if (state.attempt !== undefined && state.attempt.revision === pair.revision)
     return { kind: "CommitKey", pair };
   return { kind: "RebuildStatus", pair };
+}
+
+function listForgotten(seen: Observed, { now }: Moment): Step | undefined {
+  const { forgotten, state, held, staging, target } = seen;
+  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
+  const known = new Set<string | undefined>([...listedKeyIds(state), ...pairs]);
+  const orphans = forgotten.filter(({ keyId, expiresAt }) => !known.has(keyId) && now < expiresAt);
+  return orphans.length === 0 ? undefined : { kind: "ListForgotten", orphans };
 }
 
 /** A staged pair that consumers do not have yet goes to them, once the console accepts it. */

@@ -3,6 +3,7 @@ import { findCondition, isTrue, readinessConditions } from "../../api/conditions
 import { parseSpec } from "../../api/parse-spec.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { wentBack } from "../../runtime/predicate.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
@@ -14,6 +15,7 @@ import { writeStatus } from "../status-writer.ts";
 import { AccountTurn } from "./account-turn.ts";
 import { apply } from "./apply.ts";
 import { Interrupted, momentOf, record, type Surroundings, tell } from "./effects.ts";
+import { forgottenKeys } from "./forgotten.ts";
 import { Memory } from "./memory.ts";
 import { defaultTiming, type Timing } from "./moment.ts";
 import { accountKeyOf, observe } from "./observe.ts";
@@ -55,6 +57,13 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
     const account = old && accountOf(old);
     const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
     if (isExplained && account !== undefined) turn.passOn(account);
+  });
+  context.stores.apiKeys.subscribe(({ old, new: now }) => {
+    if (old === undefined || now === undefined || !wentBack(old, now)) return;
+    const { uid } = now.metadata;
+    const { forgotten = [] } = memory.of(uid);
+    const more = forgottenKeys(old, now, context.clock.now());
+    memory.update(uid, { forgotten: [...forgotten, ...more] });
   });
   const timing = { ...defaultTiming, ...options.timing };
   const { consumers = noConsumers } = options;
@@ -207,6 +216,7 @@ async function release(seen: Observed, around: Surroundings): Promise<Result> {
     recovery: undefined,
     rejection: undefined,
     triedAt: undefined,
+    forgotten: undefined,
   });
   return {};
 }

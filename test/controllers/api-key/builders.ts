@@ -142,6 +142,7 @@ export function seen(
     recovery: undefined,
     rejection: undefined,
     triedAt: undefined,
+    forgotten: [],
     unsettledPeer: undefined,
     peerKeyIds: new Set(),
     consumers: { mode: "none", known: undefined },

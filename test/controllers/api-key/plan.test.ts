@@ -29,6 +29,12 @@ const secondRead = {
   recovery: { ...reading, firstRead: { at: 0, keyIds: ["sak_old"] } },
   secondRead: { keyIds: ["sak_old", "sak_lost", "sak_peer"] },
 };
+const lost = (revision: number) => ({
+  keyId: `sak_${revision}`,
+  attemptId: "unknown",
+  observedAt: NOW,
+  expiresAt: NOW + 10 * DAY,
+});
 const due = { current: current(1, { issuedAt: NOW - 80 * DAY, expiresAt: NOW + 10 * DAY }) };
 
 describe("given this world, the next step is", () => {
@@ -79,6 +85,12 @@ describe("given this world, the next step is", () => {
       "the attempt's pair delivered: commit",
       delivered({ target: holding(pair(2)), state: { attempt: openAttempt(2) } }),
       "CommitKey",
+    ],
+    ["a key that nothing stored knows: list it", seen({ forgotten: [lost(1)] }), "ListForgotten"],
+    [
+      "a key that the Secret holds, though the status forgot it: rebuild, and list nothing",
+      delivered({ forgotten: [lost(1)] }),
+      "Rest",
     ],
     ["a pair of no status delivered: rebuild", seen({ target: holding(pair(1)) }), "RebuildStatus"],
     [

@@ -366,6 +366,31 @@ describe("troubles", () => {
     expect([before, world.woken]).toEqual([[], ["team-a/other"]]);
   });
 
+  test("keys that a restored API server has forgotten are listed as lost", async () => {
+    const world = new KeyWorld();
+    world.apiKey();
+    const restore = world.backUp();
+    await world.settle();
+    await world.pass();
+    restore();
+    await world.settle();
+    expect(world.status().orphaned).toMatchObject([{ keyId: "sak_1" }]);
+    expect([world.posts(), world.holdsLivePair(), world.unaccounted()]).toEqual([2, true, []]);
+    expect(world.events.filter((event) => event.startsWith("KeyOrphaned"))).toHaveLength(1);
+  });
+
+  test("a key that its Secret still holds is taken from there, though the status went back", async () => {
+    const world = new KeyWorld();
+    world.apiKey();
+    const restore = world.backUp({ secrets: false });
+    await world.settle();
+    await world.pass();
+    restore();
+    await world.settle();
+    expect([world.posts(), world.holdsLivePair(), world.unaccounted()]).toEqual([1, true, []]);
+    expect(world.status().orphaned ?? []).toEqual([]);
+  });
+
   test("suspend: nothing is written, but the warning before the end comes", async () => {
     const world = await withKey();
     world.edit("apikeys", "ci", ({ spec, metadata }) => {

@@ -141,6 +141,18 @@ export class KeyWorld {
     this.#save("secrets", { apiVersion: "v1", kind: "Secret", type: "Opaque", ...secret });
   }
 
+  /** Takes a backup; the answered function sets the API server back to it, Secrets included unless told otherwise. */
+  backUp({ secrets = true } = {}): () => void {
+    const saved = structuredClone([...this.#objects]);
+    const version = this.#version;
+    return () => {
+      const kept = secrets ? [] : [...this.#objects].filter(([id]) => id.startsWith("secrets "));
+      this.#objects.clear();
+      for (const [id, object] of [...saved, ...kept]) this.#objects.set(id, object);
+      this.#version = version;
+    };
+  }
+
   restart(): void {
     this.#alive = true;
     this.#store = createStore<ApiKey>({
