@@ -133,18 +133,20 @@ describe("who is woken", () => {
     ]);
   });
 
-  test("by an account: its keys, where what they take from it has changed", () => {
+  test("by an account: its keys, where what they take from it has changed, and the exports that list with its rights", () => {
     const { put, wakes, login } = createCluster();
     const spec = { connectionRef: login };
     const changed = (status: object) => () =>
       put("serviceAccounts", "bot", { spec, status: { saId: "sa-1", ...status } });
     expect(wakes(changed({ attempt: { id: "x" } }))).toEqual([]);
-    for (const change of [
-      { state: "active" },
-      { liveKeyIds: ["k"] },
-      { conditions: [{ type: "Ready", status: "True" }] },
-    ])
-      expect(wakes(changed(change))).toEqual(["apiKeys team-a/ci"]);
+    const keys = ["apiKeys team-a/ci"];
+    const exports = ["resourceQuotaExports team-a/quota"];
+    expect(wakes(changed({ state: "active" }))).toEqual([...keys, ...exports]);
+    expect(wakes(changed({ state: "active", tpn: "tpn:x" }))).toEqual(keys);
+    const ready = { state: "active", conditions: [{ type: "Ready", status: "True" }] };
+    expect(wakes(changed(ready))).toEqual(keys);
+    const bindings = { policyIds: ["read"] };
+    expect(wakes(changed({ ...ready, bindings }))).toEqual(exports);
   });
 
   test("by a key that came into use: exports that call with it, and its account; by its end: the account", () => {
