@@ -1,28 +1,47 @@
 /** Which shifts a campaign is made of, and how it goes on where it was interrupted. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { allScenarios } from "./all-scenarios.ts";
+import type { Plan } from "./faults.ts";
 import { plansOf } from "./orders.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { Shift } from "./shift.ts";
-import { merge, newTally, type Tally } from "./tally.ts";
+import { labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const RUNS_A_SHIFT = 25;
 
-/** Single faults, every `every`th of all; spread so that each kind of fault keeps its share. */
+/**
+ * Single faults: of whatever can be struck, each fault once, and every `every`th of all besides; other ones in each
+ * scenario.
+ */
 export async function planShifts(
   every = 1,
   chosen: readonly Scenario[] = allScenarios,
 ): Promise<readonly Shift[]> {
   const shifts: Shift[] = [];
+  const known = new Set<string>();
   for (const [index, { name }] of chosen.entries()) {
-    const { length } = await plansOf(name);
-    const all = Array.from({ length }, (_, number) => number);
-    const numbers = all.filter((number) => (number + index) % every === 0);
+    const plans = await plansOf(name);
+    const numbers = [...plans.keys()].filter((number) => {
+      const kind = kindOf(plans[number]);
+      const isNew = !known.has(kind);
+      known.add(kind);
+      return isNew || (number + index) % every === 0;
+    });
     for (let at = 0; at < numbers.length; at += RUNS_A_SHIFT) {
       shifts.push({ kind: "plans", scenario: name, numbers: numbers.slice(at, at + RUNS_A_SHIFT) });
     }
   }
   return shifts;
+}
+
+/** What is struck by what. */
+function kindOf(plan: Plan | undefined): string {
+  const fault = plan?.faults[0];
+  if (fault === undefined) return "";
+  if (fault.on === "world") return `world ${labelOf(fault.event)}`;
+  const { server, operation } =
+    fault.on === "call" ? fault.select : { server: "", operation: fault.plural };
+  return `${server} ${operation} ${labelOf(fault.fault)}`;
 }
 
 export function* seedShifts(first: number, count: number): Generator<Shift> {

@@ -48,6 +48,7 @@ const PASSING_STATUS = new Set([
   "keysListedAt",
   "clockSkewSeconds",
   "current",
+  "readable",
   "renewalTime",
   "attempt",
   "content",

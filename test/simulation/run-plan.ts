@@ -33,7 +33,7 @@ export const RECOVERY_MS = 15 * MINUTE;
 /** Longer than every period but the hour in which something is looked at that may be as it was. */
 const QUIET_MS = 11 * MINUTE;
 /** Where a lease is renewed every other second, quiet is dear; what comes later comes in other scenarios as well. */
-const ELECTED_QUIET_MS = 3 * MINUTE;
+const ELECTED_QUIET_MS = 6 * MINUTE;
 const LOOK_MS = MINUTE / 2;
 /** After this, watches of all kinds have been listed anew; the chance that one has not is one in a thousand. */
 const RELISTED_MS = 7 * HOUR;
@@ -139,11 +139,17 @@ export function excusedBy({ faults }: Plan): ReadonlySet<string> {
 }
 
 function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
+  // Credentials that were gone for a moment are new ones.
+  if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
   if (select.operation?.endsWith("/status") === false) return [];
   // A status whose answer was lost is written again from what was known before.
   if (LOSSES.has(fault.kind)) return ["S16 transitions"];
   // A pass that failed for another reason forgets that its report was refused for a while.
-  return fault.kind === "Refuse" && fault.status === 429 ? ["L9 Retry-After"] : [];
+  return isRefusal(fault, 429) ? ["L9 Retry-After"] : [];
+}
+
+function isRefusal(fault: CallFault, status: number): boolean {
+  return fault.kind === "Refuse" && fault.status === status;
 }
 
 const LOSSES = new Set<CallFault["kind"]>(["Reset", "Silence", "Garble", "Huge", "Pause"]);
@@ -159,7 +165,8 @@ function excuses(event: WorldEvent): readonly string[] {
       return [...WISH, "L6 deletion"];
     case "WipeStatus":
       // A ServiceAccount is found again at the next look, ten minutes later at most.
-      return event.plural === "serviceaccounts" ? ["L8 news"] : [];
+      // In the middle of its deletion it is not: nothing says any more which account it had.
+      return event.plural === "serviceaccounts" ? ["L8 news", "scenario"] : [];
     case "DemandSecondFactor":
       return WISH;
     case "RecreateObject":
@@ -171,8 +178,8 @@ function excuses(event: WorldEvent): readonly string[] {
     case "RemoveFinalizers":
       return WISH.slice(1);
     case "Restore":
-      // Wishes of people are lost with the rest; so is when conditions changed, and who has the lease.
-      return [...WISH.slice(1), "S16 transitions", "L5 repair", "L8 news", "S8 fence"];
+      // Wishes and credentials of people are lost with the rest; so is when conditions changed, and the lease.
+      return [...WISH, "S16 transitions", "L5 repair", "L8 news", "S8 fence"];
     default:
       return [];
   }
