@@ -38,6 +38,20 @@ export const apiKeyMutants: readonly Mutant[] = [
     tests: plan,
   },
   {
+    name: "what a restored API server has forgotten is forgotten here as well",
+    file: key("plan.ts"),
+    find: "  rebuildStatus,\n  listForgotten,\n",
+    replace: "  rebuildStatus,\n",
+    tests: plan,
+  },
+  {
+    name: "who waits for an attempt to be explained is not woken",
+    file: key("reconcile.ts"),
+    find: "    if (isExplained && account !== undefined) turn.passOn(account);\n",
+    replace: "    if (isExplained && account === undefined) turn.passOn(account ?? \"\");\n",
+    tests: world,
+  },
+  {
     name: "no dry run before the issue",
     file: key("issue.ts"),
     find: "    rehearseSecrets(seen, around),\n",
