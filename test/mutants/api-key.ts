@@ -48,7 +48,7 @@ export const apiKeyMutants: readonly Mutant[] = [
     name: "who waits for an attempt to be explained is not woken",
     file: key("reconcile.ts"),
     find: "    if (isExplained && account !== undefined) turn.passOn(account);\n",
-    replace: "    if (isExplained && account === undefined) turn.passOn(account ?? \"\");\n",
+    replace: '    if (isExplained && account === undefined) turn.passOn(account ?? "");\n',
     tests: world,
   },
   {
