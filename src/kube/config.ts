@@ -6,22 +6,8 @@
 import { getCACertificates } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../util/time.ts";
-import { CredentialSource, type Credentials } from "./credentials.ts";
+import { CredentialSource, type Credentials, type KubeEndpoint } from "./credentials.ts";
 import { loadPodAccount } from "./pod-account.ts";
-
-export interface KubeEndpoint {
-  /** Without a trailing slash. */
-  readonly server: string;
-  /** An HTTP proxy named in the kubeconfig; the environment's proxies do not count for the API server. */
-  readonly proxyUrl: string | undefined;
-  /** Namespace of the context, or of the Pod. */
-  readonly namespace: string | undefined;
-  /**
-   * Read again every minute: kubelet renews tokens and authorities in place. `rejected` names the answer
-   * that got a 401, and has everything read again at once unless that has happened meanwhile.
-   */
-  credentials(rejected?: Credentials): Promise<Credentials>;
-}
 
 export interface KubeEndpointOptions {
   /** Path of a kubeconfig. Without it: the Pod's own account, else the default kubeconfig. */

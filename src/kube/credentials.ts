@@ -17,6 +17,21 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** An API server, and how to make oneself known to it. */
+export interface KubeEndpoint {
+  /** Without a trailing slash. */
+  readonly server: string;
+  /** An HTTP proxy named in the kubeconfig; the environment's proxies do not count for the API server. */
+  readonly proxyUrl: string | undefined;
+  /** Namespace of the context, or of the Pod. */
+  readonly namespace: string | undefined;
+  /**
+   * Read again every minute: kubelet renews tokens and authorities in place. `rejected` names the answer
+   * that got a 401, and has everything read again at once unless that has happened meanwhile.
+   */
+  credentials(rejected?: Credentials): Promise<Credentials>;
+}
+
 const KEEP_MS = 60 * SECOND;
 
 /** Keeps credentials for a minute, and reads them again at once when they were refused. */

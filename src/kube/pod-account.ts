@@ -2,8 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import type { Clock } from "../util/time.ts";
-import type { KubeEndpoint } from "./config.ts";
-import { CredentialSource } from "./credentials.ts";
+import { CredentialSource, type KubeEndpoint } from "./credentials.ts";
 
 const FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 

@@ -15,8 +15,7 @@ import {
   type StreamResponse,
 } from "../util/http.ts";
 import { type Clock, SECOND } from "../util/time.ts";
-import type { KubeEndpoint } from "./config.ts";
-import type { Credentials, TlsMaterial } from "./credentials.ts";
+import type { Credentials, KubeEndpoint, TlsMaterial } from "./credentials.ts";
 import { startDeadline } from "./deadline.ts";
 import { boundedBody, flatHeaders, rethrowing, toHttpError } from "./wire.ts";
 

@@ -3,26 +3,7 @@
  * but for {@link Memory.hold}: until it is written, a new pair exists here and nowhere else.
  */
 import type { Instant } from "../../util/time.ts";
-import type { OrphanedKey } from "./observed.ts";
-import type { IssuedPair } from "./pair.ts";
-
-export interface HeldPair {
-  readonly attemptId: string;
-  readonly pair: IssuedPair;
-}
-
-/** What recovery has found so far about an attempt that was left open. Times are of the monotonic clock. */
-export interface Recovery {
-  readonly attemptId: string;
-  readonly since: number;
-  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
-}
-
-/** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
-export interface Rejection {
-  readonly keyId: string;
-  readonly since: number;
-}
+import type { HeldPair, OrphanedKey, Recovery, Rejection } from "./observed.ts";
 
 interface Entry {
   held?: HeldPair;

@@ -3,7 +3,7 @@ import type { ApiKey, ApiKeySpec, ApiKeyStatus } from "../../api/api-key.ts";
 import type { IamError } from "../../iam/errors.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
 import type { Consumers, ConsumersMode } from "../consumers-board.ts";
-import type { HeldPair, Recovery, Rejection } from "./memory.ts";
+import type { IssuedPair } from "./pair.ts";
 import type { AccountValues, SecretOwner, SecretView } from "./secret.ts";
 
 export interface Observed {
@@ -97,6 +97,25 @@ export interface OrphanedKey {
   readonly attemptId: string;
   readonly observedAt: Instant;
   readonly expiresAt: Instant;
+}
+
+/** A new pair that is not written anywhere yet. */
+export interface HeldPair {
+  readonly attemptId: string;
+  readonly pair: IssuedPair;
+}
+
+/** What recovery has found so far about an attempt that was left open. Times are of the monotonic clock. */
+export interface Recovery {
+  readonly attemptId: string;
+  readonly since: number;
+  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
+}
+
+/** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
+export interface Rejection {
+  readonly keyId: string;
+  readonly since: number;
 }
 
 /** A service account that keys can be issued for right now. */

@@ -5,7 +5,6 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
 import { type LabelSelector, type Workload, workloadTypes } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
-import type { Content } from "./decide.ts";
 import { secretUses } from "./secret-uses.ts";
 
 export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
@@ -92,7 +91,7 @@ function digestOf(type: ResourceType<Workload>, { metadata, spec }: Workload): W
 export async function restartWorkload(
   kube: KubeClient,
   { type, key, uid, resourceVersion }: WorkloadDigest,
-  { apiKey, hash }: Content,
+  { apiKey, hash }: { readonly apiKey: string; readonly hash: string },
   now: Instant,
 ): Promise<void> {
   const annotations = { [contentAnnotation(apiKey)]: hash, [names.restartedAt]: toIso8601(now) };
