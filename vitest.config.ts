@@ -12,12 +12,14 @@ const withOwnServer = [
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
 /** The program as a process of its own, killed and cut off. */
 const withProcesses = ["test/process/**/*.test.ts"];
+/** Thousands of simulated worlds, on all cores: nothing else runs meanwhile. */
+const simulations = ["test/simulation/{campaign,years}*.test.ts"];
 /** Part of `npm run test:all` only. */
 const long = ["test/**/*.long.test.ts"];
 /** Has a configuration of its own; see `npm run chart:test`. */
 const elsewhere = ["test/chart/**"];
 const all = process.env.TEST_SUITE === "all";
-const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses];
+const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations];
 const minute = 60_000;
 /** Tests that wait for real servers in real time may lose a race against a busy machine, once. */
 const retry = process.env.CI === undefined ? 0 : 1;
@@ -67,6 +69,14 @@ export default defineConfig({
           retry,
           testTimeout: 10 * minute,
           hookTimeout: 30 * minute,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...project("simulation", simulations),
+          sequence: { groupOrder: 1 },
+          maxWorkers: 1,
         },
       },
       {

@@ -130,10 +130,14 @@ function chooseNode() {
 /** Tests that need no API server can do without Go. */
 function onlyUnitTests() {
   const at = args.indexOf("--project");
-  const projects = args.filter((arg, index) => arg.startsWith("--project=") || index === at + 1);
-  return name.startsWith("test") && (at >= 0 || projects.length > 0)
-    ? args.includes("--project=unit") || args[at + 1] === "unit"
-    : false;
+  const projects = args.filter(
+    (arg, index) => arg.startsWith("--project=") || (at >= 0 && index === at + 1),
+  );
+  return (
+    name.startsWith("test") &&
+    projects.length > 0 &&
+    projects.every((arg) => ["unit", "simulation"].includes(arg.replace("--project=", "")))
+  );
 }
 
 async function buildControlPlane() {

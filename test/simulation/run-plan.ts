@@ -139,6 +139,8 @@ export function excusedBy({ faults }: Plan): ReadonlySet<string> {
 }
 
 function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
+  // That a key is gone is taken from the call that was to end it.
+  if (isEnding(select.operation) && isRefusal(fault, 404)) return ["scenario"];
   // Credentials that were gone for a moment are new ones.
   if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
   if (select.operation?.endsWith("/status") === false) return [];
@@ -146,6 +148,10 @@ function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): reado
   if (LOSSES.has(fault.kind)) return ["S16 transitions"];
   // A pass that failed for another reason forgets that its report was refused for a while.
   return isRefusal(fault, 429) ? ["L9 Retry-After"] : [];
+}
+
+function isEnding(operation: string | undefined): boolean {
+  return operation === "disableKey" || operation === "deleteKey";
 }
 
 function isRefusal(fault: CallFault, status: number): boolean {
@@ -162,7 +168,7 @@ function excuses(event: WorldEvent): readonly string[] {
   switch (event.kind) {
     case "DeleteObject":
       // An account that is in use waits until it is not.
-      return [...WISH, "L6 deletion"];
+      return [...WISH, "L5 repair", "L6 deletion", "staging removed"];
     case "WipeStatus":
       // A ServiceAccount is found again at the next look, ten minutes later at most.
       // In the middle of its deletion it is not: nothing says any more which account it had.

@@ -1,0 +1,61 @@
+/**
+ * The simulation as part of the tests: single faults of every scenario, then seeds. `npm run test:all` takes all
+ * single faults and a million seeds; a failure names the command that runs it again.
+ */
+import { afterAll, expect, test } from "vitest";
+import { planShifts, seedShifts } from "./campaign.ts";
+import { writeCoverage } from "./coverage.ts";
+import { workOff } from "./crew.ts";
+import { faultsOf } from "./plans.ts";
+import type { Shift } from "./shift.ts";
+import { labelOf, merge, newTally, type Tally } from "./tally.ts";
+
+const isAll = process.env.TEST_SUITE === "all";
+const isCi = process.env.CI !== undefined;
+/** Of how many single faults one is taken, besides the first of each kind. */
+const EVERY = isAll ? 1 : 14;
+const SEEDS = isAll ? 1_000_000 : isCi ? 20_000 : 1_000;
+const DAY_MS = 86_400_000;
+
+const whole = newTally();
+
+afterAll(() => {
+  writeCoverage(whole.coverage);
+});
+
+async function campaign(shifts: Iterable<Shift>): Promise<Tally> {
+  const tally = await workOff(shifts);
+  merge(whole, tally);
+  return tally;
+}
+
+function told({ failures }: Tally): readonly string[] {
+  return failures.map(({ violations: [first], replay }) => {
+    return `${first?.invariant}: ${first?.what}; again with: ${replay}`;
+  });
+}
+
+test("single faults break no promise", { timeout: DAY_MS }, async () => {
+  const tally = await campaign(await planShifts(EVERY));
+  expect(told(tally)).toEqual([]);
+  expect(tally.runs).toBeGreaterThanOrEqual(4_000);
+});
+
+test("many faults at once break no promise", { timeout: DAY_MS }, async () => {
+  const tally = await campaign(seedShifts(1, SEEDS));
+  expect(told(tally)).toEqual([]);
+  expect(tally.runs).toBe(SEEDS);
+});
+
+test("every call was struck by every fault that can befall it", () => {
+  const rows = Object.entries(whole.coverage).filter(([row]) => /^(kube|iam) /.test(row));
+  const missing = rows.flatMap(([row, cells]) => {
+    const [server, ...operation] = row.split(" ");
+    const call = { server: server as "kube" | "iam", operation: operation.join(" ") };
+    const isMutating = Object.keys(cells).some((label) => label.startsWith("Crash"));
+    const wanted = faultsOf({ ...call, mutating: isMutating }).map(labelOf);
+    return wanted.filter((label) => cells[label] === undefined).map((label) => `${row}: ${label}`);
+  });
+  expect(rows.length).toBeGreaterThan(20);
+  expect(missing).toEqual([]);
+});
