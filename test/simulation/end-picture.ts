@@ -69,7 +69,10 @@ function customObject(object: Tree): Tree {
   return {
     metadata: {
       ...("labels" in metadata ? { labels: metadata.labels } : {}),
-      finalizers: listAt(metadata, "finalizers"),
+      // What has nothing bound yet need not be held.
+      ...(String(readyOf(status)).startsWith("True")
+        ? { finalizers: listAt(metadata, "finalizers") }
+        : {}),
     },
     spec: without(treeAt(object, "spec"), PASSING_SPEC),
     status: without(status, PASSING_STATUS),

@@ -143,6 +143,9 @@ function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): reado
   if (isEnding(select.operation) && isRefusal(fault, 404)) return ["scenario"];
   // Credentials that were gone for a moment are new ones.
   if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
+  // Several controllers read it, each in its own time.
+  if (select.operation === "get serviceaccounts" && isRefusal(fault, 429))
+    return ["L9 Retry-After"];
   if (select.operation?.endsWith("/status") === false) return [];
   // A status whose answer was lost is written again from what was known before.
   if (LOSSES.has(fault.kind)) return ["S16 transitions"];
