@@ -3,7 +3,7 @@ import type { Metrics, ReconcileResult } from "../observability/metrics.ts";
 import { assertNever } from "../util/assert-never.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
-import { type Clock, SECOND } from "../util/time.ts";
+import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
 import type { ErrorPolicy, Outcome, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
@@ -76,6 +76,9 @@ export function createPasses<T extends KubeObject>(options: PassOptions<T>): Pas
   };
 }
 
+/** What waits for a change is looked at so often all the same: the change may be one at the console. */
+const TERMINAL_RESYNC_MS = 30 * MINUTE;
+
 type PassFields = ReturnType<typeof passFields>;
 
 function passFields(controller: string, { metadata }: KubeObject, reconcileId: string) {
@@ -97,7 +100,7 @@ function failed<T>(options: PassOptions<T>, key: string, outcome: Outcome): Addi
     retries.forget(key);
     metrics.terminalErrors.inc({ controller: name });
     countError(options);
-    return nextResync(options);
+    return nextResync({ ...options, resyncMs: Math.min(options.resyncMs, TERMINAL_RESYNC_MS) });
   }
   metrics.queueRetries.inc({ name });
   if (outcome.kind === "Conflict") count(options, "requeue");
@@ -106,7 +109,7 @@ function failed<T>(options: PassOptions<T>, key: string, outcome: Outcome): Addi
   return { ...retries.delay(key, outcome), priority };
 }
 
-function nextResync<T>({ resyncMs, random }: PassOptions<T>): {
+function nextResync<T>({ resyncMs, random }: Pick<PassOptions<T>, "resyncMs" | "random">): {
   afterMs: number;
   priority: "resync";
 } {

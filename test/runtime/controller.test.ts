@@ -286,9 +286,16 @@ describe("a failed pass", () => {
       "error pass failed, will be retried slowly",
     ],
     [
-      "waits for a change where nothing else helps",
+      "looks again every half hour all the same",
       { kind: "Terminal" },
       HOUR,
+      3,
+      "info pass failed, waiting for a change",
+    ],
+    [
+      "waits for a change where nothing else helps",
+      { kind: "Terminal" },
+      25 * MINUTE,
       1,
       "info pass failed, waiting for a change",
     ],
