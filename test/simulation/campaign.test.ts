@@ -15,6 +15,7 @@ const isCi = process.env.CI !== undefined;
 /** Of how many single faults one is taken, besides the first of each kind. */
 const EVERY = isAll ? 1 : 14;
 const SEEDS = isAll ? 1_000_000 : isCi ? 20_000 : 1_000;
+const TOLD_EVERY = 500;
 const DAY_MS = 86_400_000;
 
 const whole = newTally();
@@ -23,8 +24,14 @@ afterAll(() => {
   writeCoverage(whole.coverage);
 });
 
-async function campaign(shifts: Iterable<Shift>): Promise<Tally> {
-  const tally = await workOff(shifts);
+async function campaign(what: string, shifts: Iterable<Shift>): Promise<Tally> {
+  let told = 0;
+  const onProgress = ({ runs, failures }: Tally) => {
+    if (runs >= told + TOLD_EVERY) console.log(`${what}: ${runs} run, ${failures.length} failed`);
+    told = runs - (runs % TOLD_EVERY);
+    return true;
+  };
+  const tally = await workOff(shifts, { onProgress });
   merge(whole, tally);
   return tally;
 }
@@ -36,13 +43,13 @@ function told({ failures }: Tally): readonly string[] {
 }
 
 test("single faults break no promise", { timeout: DAY_MS }, async () => {
-  const tally = await campaign(await planShifts(EVERY));
+  const tally = await campaign("single faults", await planShifts(EVERY));
   expect(told(tally)).toEqual([]);
   expect(tally.runs).toBeGreaterThanOrEqual(4_000);
 });
 
 test("many faults at once break no promise", { timeout: DAY_MS }, async () => {
-  const tally = await campaign(seedShifts(1, SEEDS));
+  const tally = await campaign("seeds", seedShifts(1, SEEDS));
   expect(told(tally)).toEqual([]);
   expect(tally.runs).toBe(SEEDS);
 });
