@@ -19,6 +19,7 @@ const TOLD_EVERY = 500;
 const DAY_MS = 86_400_000;
 
 const whole = newTally();
+let struck: Tally["coverage"] = {};
 
 afterAll(() => {
   writeCoverage(whole.coverage);
@@ -44,6 +45,7 @@ function told({ failures }: Tally): readonly string[] {
 
 test("single faults break no promise", { timeout: DAY_MS }, async () => {
   const tally = await campaign("single faults", await planShifts(EVERY));
+  struck = tally.coverage;
   expect(told(tally)).toEqual([]);
   expect(tally.runs).toBeGreaterThanOrEqual(4_000);
 });
@@ -54,8 +56,8 @@ test("many faults at once break no promise", { timeout: DAY_MS }, async () => {
   expect(tally.runs).toBe(SEEDS);
 });
 
-test("every call was struck by every fault that can befall it", () => {
-  const rows = Object.entries(whole.coverage).filter(([row]) => /^(kube|iam) /.test(row));
+test("every call was struck by every single fault that can befall it", () => {
+  const rows = Object.entries(struck).filter(([row]) => /^(kube|iam) /.test(row));
   const missing = rows.flatMap(([row, cells]) => {
     const [server, ...operation] = row.split(" ");
     const call = { server: server as "kube" | "iam", operation: operation.join(" ") };

@@ -54,7 +54,7 @@ export class Replica {
     const process = new SimProcess(
       kernel,
       `${name}-${this.#starts}`,
-      (why) => this.#onEnd(why),
+      (why) => this.#onEnd(why, process.name),
       skewMs,
     );
     const operator = create(process);
@@ -69,10 +69,10 @@ export class Replica {
     return [process, operator];
   }
 
-  #onEnd(why: "crashed" | "ended"): void {
+  #onEnd(why: "crashed" | "ended", who: string): void {
     const { kernel, onCrash } = this.#options;
     if (why === "crashed") onCrash();
-    kernel.note(`${this.#process.name} ${why}`);
+    kernel.note(`${who} ${why}`);
     kernel.schedule(RESTART_MS, () => {
       [this.#process, this.#operator] = this.#start();
     });

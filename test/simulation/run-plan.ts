@@ -6,7 +6,13 @@ import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "./api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
 import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
-import { everythingIsReady, isReady, noiseSince, pictureOf } from "./invariants/at-rest.ts";
+import {
+  everythingIsReady,
+  isCapped,
+  isReady,
+  noiseSince,
+  pictureOf,
+} from "./invariants/at-rest.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -63,7 +69,7 @@ export async function runPlan(
   // Nothing in here waits for the event loop; who runs many of these must not keep it waiting.
   await eventLoopTurned();
   const { kernel, journal, faults } = world;
-  const excused = excusedBy(plan);
+  const excused = new Set([...excusedBy(plan), ...excusedByWorld(scenario, world, options)]);
   const what = scenario.atEnd?.(world);
   const wrong = what === undefined ? [] : [{ invariant: "scenario", what, at: kernel.elapsed }];
   return {
@@ -126,26 +132,58 @@ async function comeToRest(
   }
 }
 
+/** Which promises a scenario, its console, or what became of it end. */
+function excusedByWorld(
+  { name }: Scenario,
+  world: SimWorld,
+  { shapes }: RunOptions,
+): readonly string[] {
+  const isCut = world.kube.storage.all.some(({ object }) => isCapped(object));
+  const isRecreated = world.faults.plan.faults.some(
+    (fault) => fault.on === "world" && fault.event.kind === "RecreateObject",
+  );
+  return [
+    // A list that is always empty says that no key was issued.
+    ...(shapes?.keyRecords === "empty" ? ["S5 accounting"] : []),
+    // Whoever has lost three keys in a row waits for a person.
+    ...(isCut ? ["scenario"] : []),
+    // What is made anew in the middle of a deletion holds up the rest of it.
+    ...(isRecreated && name.includes("deleted") ? ["L1 wish fulfilled", "L6 deletion"] : []),
+  ];
+}
+
 /** Which promises a plan ends on purpose. */
 export function excusedBy({ faults }: Plan): ReadonlySet<string> {
   return new Set(
     faults.flatMap((fault) => {
       if (fault.on === "world") return excuses(fault.event);
       if (fault.on === "call") return excusesOfCall(fault);
-      // Who is not told can only be late.
-      return fault.fault.kind === "Dropped" ? LATE : [];
+      return excusesOfWatch(fault.fault.kind);
     }),
   );
+}
+
+function excusesOfWatch(kind: Extract<Fault, { on: "watch" }>["fault"]["kind"]): readonly string[] {
+  // Who is not told can only be late.
+  if (kind === "Dropped") return [...LATE, "same end"];
+  // Conditions are made from what was known.
+  return kind === "Stale" ? ["S16 transitions"] : [];
 }
 
 function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
   // That a key is gone is taken from the call that was to end it.
   if (isEnding(select.operation) && isRefusal(fault, 404)) return ["scenario"];
+  // So is that an account is gone, with all that was bound to it.
+  if (select.operation === "getServiceAccount" && isRefusal(fault, 404))
+    return ["scenario", "same end"];
   // Credentials that were gone for a moment are new ones.
   if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
   // Several controllers read it, each in its own time.
-  if (select.operation === "get serviceaccounts" && isRefusal(fault, 429))
+  if (READ_BY_SEVERAL.has(select.operation ?? "") && isRefusal(fault, 429))
     return ["L9 Retry-After"];
+  // What only a person is expected to change is looked at again after half an hour.
+  if (select.operation?.startsWith("patch ") && (isRefusal(fault, 404) || isRefusal(fault, 422)))
+    return ["L8 news"];
   if (select.operation?.endsWith("/status") === false) return [];
   // A status whose answer was lost is written again from what was known before.
   if (LOSSES.has(fault.kind)) return ["S16 transitions"];
@@ -161,6 +199,13 @@ function isRefusal(fault: CallFault, status: number): boolean {
   return fault.kind === "Refuse" && fault.status === status;
 }
 
+/** Each in its own time: what one was told another one does not know. */
+const READ_BY_SEVERAL = new Set([
+  "get serviceaccounts",
+  "get policybindings",
+  "list policybindings",
+  "searchActions",
+]);
 const LOSSES = new Set<CallFault["kind"]>(["Reset", "Silence", "Garble", "Huge", "Pause"]);
 const LATE = ["L5 repair", "L6 deletion", "L8 news", "S16 transitions"];
 
@@ -175,12 +220,13 @@ function excuses(event: WorldEvent): readonly string[] {
     case "WipeStatus":
       // A ServiceAccount is found again at the next look, ten minutes later at most.
       // In the middle of its deletion it is not: nothing says any more which account it had.
-      return event.plural === "serviceaccounts" ? ["L8 news", "scenario"] : [];
+      // What a PolicyBinding had bound, and which keys there were, stands nowhere else.
+      return ["scenario", "same end", ...(event.plural === "serviceaccounts" ? ["L8 news"] : [])];
     case "DemandSecondFactor":
-      return WISH;
+      // Nor can be asked what became of a key.
+      return [...WISH, "S5 accounting"];
     case "RecreateObject":
-      // A new ServiceAccount does not take over the account of the old one: that is for a person to decide.
-      return event.plural === "serviceaccounts" ? WISH : WISH.slice(1);
+      return excusesOfRecreated(event.plural);
     case "EditSecret":
       return event.how === "MakeImmutable" ? [...WISH, "staging removed"] : [];
     case "DeleteNamespace":
@@ -188,9 +234,25 @@ function excuses(event: WorldEvent): readonly string[] {
       return WISH.slice(1);
     case "Restore":
       // Wishes and credentials of people are lost with the rest; so is when conditions changed, and the lease.
-      return [...WISH, "S16 transitions", "L5 repair", "L8 news", "S8 fence"];
+      return [...WISH, ...LATE, "S8 fence", "S18 quiescence"];
     default:
       return [];
+  }
+}
+
+function excusesOfRecreated(plural: string): readonly string[] {
+  switch (plural) {
+    case "serviceaccounts":
+      // A new one does not take over the account of the old one: that is for a person to decide.
+      return [...WISH, "L5 repair", "staging removed"];
+    case "apikeys":
+      // It asks for keys of its own.
+      return [...WISH.slice(1), "S4 issues"];
+    case "clusterconnections":
+      // It logs in for itself.
+      return [...WISH.slice(1), "S19 logins"];
+    default:
+      return WISH.slice(1);
   }
 }
 
