@@ -87,5 +87,7 @@ export function quoteServerText(text: string, secrets: readonly Redacted[] = [])
 }
 
 function without(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((result, secret) => result.replaceAll(secret, "<redacted>"), text);
+  const left = secrets.reduce((result, secret) => result.replaceAll(secret, "<redacted>"), text);
+  // What is called a secret may be half a character.
+  return left.toWellFormed();
 }

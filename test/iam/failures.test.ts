@@ -100,6 +100,8 @@ describe("quoting", () => {
   test("text is one bounded line", () => {
     expect(quoteServerText(` a\r\n\tb\u0007c `)).toBe("a b c");
     expect(quoteServerText("x".repeat(1_000))).toBe(`${"x".repeat(255)}…`);
+    const half = quoteServerText("\u{10000}", [new Redacted("\ud800")]);
+    expect(half.isWellFormed()).toBe(true);
     expect(quoteServerText(`${"x".repeat(254)}😀y`).isWellFormed()).toBe(true);
   });
 
