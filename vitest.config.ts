@@ -48,6 +48,7 @@ export default defineConfig({
         extends: true,
         test: {
           ...project("unit", ["test/**/*.test.ts"], notUnit),
+          setupFiles: ["test/setup/fuzz-seed.ts"],
           testTimeout: all ? 10 * minute : minute / 2,
           hookTimeout: minute,
         },
