@@ -47,7 +47,7 @@ export class AccountTurn {
     if (isEmpty(line)) this.#accounts.delete(account);
   }
 
-  /** `key` is gone, whatever it waited for. */
+  /** `key` is gone or cannot be worked on, whatever it waited for. */
   forget(key: string): void {
     for (const [account, line] of this.#accounts) {
       line.waiting.delete(key);

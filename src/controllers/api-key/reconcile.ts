@@ -2,7 +2,7 @@ import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { findCondition, isTrue, readinessConditions } from "../../api/conditions.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { wentBack } from "../../runtime/predicate.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
@@ -70,7 +70,10 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
 
   const reconcile = async (object: ApiKey, pass: Pass): Promise<Result> => {
     const parsed = parseSpec(apiKeyKind, object);
-    if (!parsed.ok) return rejectSpec(object, parsed.message, context);
+    if (!parsed.ok) {
+      turn.forget(keyText(keyOf(object)));
+      return rejectSpec(object, parsed.message, context);
+    }
     const { seen, client } = await observe(
       object,
       parsed.spec,
@@ -211,6 +214,8 @@ async function release(seen: Observed, around: Surroundings): Promise<Result> {
     "let api key go",
   );
   await removeFinalizer(around.context, apiKeyType, seen.object);
+  // The next one of this name may be of another account.
+  around.turn.forget(keyText(self));
   around.memory.update(self.uid, {
     held: undefined,
     recovery: undefined,

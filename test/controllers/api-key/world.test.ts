@@ -12,6 +12,21 @@ async function withKey(spec: object = {}): Promise<KeyWorld> {
   return world;
 }
 
+/** What became of the attempt of one key is not known yet; two of its account wait for that. */
+async function withTwoWaiting(): Promise<KeyWorld> {
+  const world = new KeyWorld();
+  // Without a budget left it takes no turn that it could pass on.
+  world.apiKey("ci", { maxIssuesPerDay: 1 });
+  world.apiKey("other");
+  world.apiKey("third");
+  world.fault = (call) => (call === 3 ? "lost after" : undefined);
+  await world.pass("ci");
+  await world.pass("other");
+  await world.pass("third");
+  expect(world.woken).toEqual([]);
+  return world;
+}
+
 const expectSound = (world: KeyWorld, name = "ci") => {
   expect(world.violations).toEqual([]);
   expect(world.unaccounted(name)).toEqual([]);
@@ -366,6 +381,30 @@ describe("troubles", () => {
     await world.settle(["ci"]);
     await world.pass("ci");
     expect([before, world.woken]).toEqual([[], ["team-a/other"]]);
+  });
+
+  test("one that was called and turns out to be invalid passes the call on", async () => {
+    const world = await withTwoWaiting();
+    await world.settle(["ci"]);
+    await world.pass("ci");
+    expect(world.woken).toEqual(["team-a/other"]);
+    world.edit("apikeys", "other", ({ spec }) => {
+      spec.expiresInDays = 0;
+    });
+    await world.pass("other");
+    expect(world.condition("Stalled", "other")).toMatchObject({ reason: "InvalidSpec" });
+    expect(world.woken).toEqual(["team-a/other", "team-a/third"]);
+  });
+
+  test("one that waited, was deleted and made again for another account is not called any more", async () => {
+    const world = await withTwoWaiting();
+    world.remove("other");
+    await world.settle(["other"]);
+    expect(world.exists("other")).toBe(false);
+    world.apiKey("other", { serviceAccountRef: { name: "bot-2" } });
+    await world.settle(["ci"]);
+    await world.pass("ci");
+    expect(world.woken).toEqual(["team-a/third"]);
   });
 
   test("keys that a restored API server has forgotten are listed as lost", async () => {
