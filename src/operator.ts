@@ -21,6 +21,7 @@ import type { OpenStream, SendHttp } from "./util/http.ts";
 import type { Log } from "./util/log.ts";
 import type { Random } from "./util/random.ts";
 import { type Clock, MINUTE, SECOND } from "./util/time.ts";
+import { toError } from "./util/to-error.ts";
 import { noTracer, type Tracer } from "./util/trace.ts";
 import { version } from "./version.ts";
 
@@ -241,8 +242,10 @@ async function savePairs(
     try {
       await apiKeys.saveHeldPairs(new AbortController().signal);
     } catch (error) {
-      const err = error instanceof Error ? error : new Error(String(error));
-      log.warn({ pairs: apiKeys.unsavedPairs, err }, "could not write an issued key yet");
+      log.warn(
+        { pairs: apiKeys.unsavedPairs, err: toError(error) },
+        "could not write an issued key yet",
+      );
       await clock.sleep(SECOND / 2);
     }
   }

@@ -11,6 +11,7 @@ import { startServers } from "./servers.ts";
 import type { Log } from "./util/log.ts";
 import { systemRandom } from "./util/random.ts";
 import { systemClock } from "./util/time.ts";
+import { toError } from "./util/to-error.ts";
 import { noTracer } from "./util/trace.ts";
 import { version } from "./version.ts";
 
@@ -79,7 +80,7 @@ function stopOnSignals(): AbortSignal {
 /** A bug must not leave a process that looks alive. */
 function dieLoudly(tell: (error: Error) => void): void {
   const die = (error: unknown) => {
-    tell(error instanceof Error ? error : new Error(String(error)));
+    tell(toError(error));
     process.exit(1);
   };
   process.on("uncaughtException", die);

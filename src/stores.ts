@@ -25,6 +25,7 @@ import type { WatchApi } from "./kube/watch-stream.ts";
 import type { Metrics } from "./observability/metrics.ts";
 import type { Log } from "./util/log.ts";
 import type { Random } from "./util/random.ts";
+import { toError } from "./util/to-error.ts";
 
 export interface Views {
   readonly stores: Stores;
@@ -58,7 +59,7 @@ export function createViews(options: ViewsOptions): Views {
     const store = createStore<T>({
       indexes: by,
       onListenerError: (error) =>
-        options.log.error({ kind: type.kind, err: asError(error) }, "store listener failed"),
+        options.log.error({ kind: type.kind, err: toError(error) }, "store listener failed"),
     });
     views.push({ type, store: store as unknown as WritableStore<KubeObject> });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
@@ -140,8 +141,4 @@ function serviceAccountOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly 
 function apiKeyOf({ metadata, spec }: Stored<ResourceQuotaExport["spec"]>): readonly string[] {
   const name = spec?.apiKeyRef?.name;
   return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

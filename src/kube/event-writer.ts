@@ -2,6 +2,7 @@
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, toMicroTime } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import type { KubeClient } from "./client.ts";
 import { isKubeError } from "./errors.ts";
 import type { EventNote, EventRecorder, EventTarget } from "./event-recorder.ts";
@@ -67,8 +68,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       queue.delete(id);
       await write(options, correlator, correlator.latest(series)).catch((error: unknown) => {
         onDropped();
-        const err = error instanceof Error ? error : new Error(String(error));
-        log.debug({ err }, "could not write an event");
+        log.debug({ err: toError(error) }, "could not write an event");
       });
     }
     writing = undefined;

@@ -13,6 +13,7 @@
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import type { KubeClient } from "./client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { KubeObject, ResourceType } from "./resource.ts";
@@ -207,8 +208,7 @@ class Elector implements LeaderElection {
       // What was read may be out of date: read again next time.
       this.#seen = this.#seen && { ...this.#seen, lease: withoutVersion(this.#seen.lease) };
       if (isKubeError(error, "Conflict") || isKubeError(error, "AlreadyExists")) return false;
-      const err = error instanceof Error ? error : new Error(String(error));
-      log.warn({ err }, "could not take or renew the lease");
+      log.warn({ err: toError(error) }, "could not take or renew the lease");
       return false;
     }
   }
@@ -315,8 +315,7 @@ class Elector implements LeaderElection {
       );
       log.info({}, "released the lease");
     } catch (error) {
-      const err = error instanceof Error ? error : new Error(String(error));
-      log.warn({ err }, "could not release the lease");
+      log.warn({ err: toError(error) }, "could not release the lease");
     }
   }
 }

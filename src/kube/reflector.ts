@@ -12,6 +12,7 @@
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { MINUTE, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import { Collection } from "./collection.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import { splitLines } from "./lines.ts";
@@ -250,8 +251,8 @@ class ReflectorLoop<T extends KubeObject> {
     const { kind } = type;
     const reason = silence ?? restartReasonOf(error);
     if (reason === "Unexpected")
-      log.error({ kind, err: asError(error) }, "watching failed unexpectedly");
-    else log.debug({ kind, err: asError(error), reason }, "a watch was interrupted");
+      log.error({ kind, err: toError(error) }, "watching failed unexpectedly");
+    else log.debug({ kind, err: toError(error), reason }, "a watch was interrupted");
     const retryAt = isKubeError(error) ? error.retryAt : undefined;
     const waitAtLeastMs = retryAt === undefined ? 0 : Math.max(0, retryAt - api.clock.now());
     return this.#feed({ kind: "Failed", reason, waitAtLeastMs, ...this.#moment() });
@@ -298,8 +299,4 @@ function linkAbort(outer: AbortSignal, inner: AbortController): () => void {
   if (outer.aborted) abort();
   else outer.addEventListener("abort", abort, { once: true });
   return () => outer.removeEventListener("abort", abort);
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { Log } from "../util/log.ts";
 import { type Clock, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import type { Certificate } from "./self-signed.ts";
 
 const LOOK_EVERY_MS = 30 * SECOND;
@@ -48,8 +49,10 @@ export function followCertificate({
         log.info({}, "the metrics have a new certificate");
       }
     } catch (error) {
-      const err = error instanceof Error ? error : new Error("unknown");
-      log.warn({ err }, "the certificate of the metrics cannot be read; the last one is kept");
+      log.warn(
+        { err: toError(error) },
+        "the certificate of the metrics cannot be read; the last one is kept",
+      );
     }
     wait();
   };

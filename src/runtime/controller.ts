@@ -4,6 +4,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
 import { countQueue } from "./count-queue.ts";
 import { createPasses, type Passes } from "./pass.ts";
@@ -214,8 +215,10 @@ class RunningController<T extends KubeObject> implements Controller {
       const again = await this.#look(key);
       if (again !== undefined) this.#queue.add(key, again);
     } catch (error) {
-      const err = error instanceof Error ? error : new Error(String(error));
-      log.error({ controller: this.name, ...parseKey(key), err }, "controller failed");
+      log.error(
+        { controller: this.name, ...parseKey(key), err: toError(error) },
+        "controller failed",
+      );
       this.#queue.add(key, { afterMs: MINUTE, priority: "retry" });
     } finally {
       this.#lastProgressAt = clock.monotonic();

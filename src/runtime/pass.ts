@@ -4,6 +4,7 @@ import { assertNever } from "../util/assert-never.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
 import type { ErrorPolicy, Outcome, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
@@ -157,8 +158,4 @@ function logFailure(
 function noteFailure(span: Span, outcome: Outcome | undefined, error: unknown): void {
   span.set({ outcome: outcome?.kind ?? "CutOff" });
   if (outcome !== undefined && outcome.kind !== "Conflict") span.fail(errorType(error));
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

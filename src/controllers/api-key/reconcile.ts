@@ -5,6 +5,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { wentBack } from "../../runtime/predicate.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
+import { toError } from "../../util/to-error.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
@@ -262,10 +263,7 @@ async function reportFailure(
     announce(seen, recorded, around);
     publish(recorded, around);
   } catch (failure) {
-    around.context.log.debug(
-      { name: seen.self.name, err: failure instanceof Error ? failure : new Error("unknown") },
-      "status not written",
-    );
+    around.context.log.debug({ name: seen.self.name, err: toError(failure) }, "status not written");
   }
   return cause;
 }

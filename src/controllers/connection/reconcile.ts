@@ -4,6 +4,7 @@ import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts
 import type { Store } from "../../kube/store.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
@@ -139,7 +140,6 @@ async function reportQuietly(report: () => Promise<void>, { log }: Context): Pro
   try {
     await report();
   } catch (error) {
-    const err = error instanceof Error ? error : new Error("unknown");
-    log.debug({ err }, "could not write the condition of a failed pass");
+    log.debug({ err: toError(error) }, "could not write the condition of a failed pass");
   }
 }

@@ -3,6 +3,7 @@ import type { IamClient } from "../../iam/client.ts";
 import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
 import type { ClientSettings } from "./client-settings.ts";
 import { loginReason } from "./login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
@@ -75,7 +76,7 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
     try {
       await client.close();
     } catch (error) {
-      log.warn({ err: error instanceof Error ? error : undefined }, "could not close a client");
+      log.warn({ err: toError(error) }, "could not close a client");
     }
   };
   const retire = (client: IamClient) => {

@@ -18,6 +18,7 @@ import type { LiveBindings } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
@@ -514,7 +515,7 @@ class AccountPass {
       });
     } catch (second) {
       this.#context.log.debug(
-        { ...this.#key, err: second instanceof Error ? second : new Error(String(second)) },
+        { ...this.#key, err: toError(second) },
         "failure could not be reported",
       );
     }

@@ -5,6 +5,7 @@ import type { EventNote } from "../../kube/event-recorder.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
 import { originOf } from "../connection-origin.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
@@ -336,7 +337,6 @@ async function quietly(write: () => Promise<void>, { log }: Context): Promise<vo
   try {
     await write();
   } catch (error) {
-    const err = error instanceof Error ? error : new Error("unknown");
-    log.debug({ err }, "could not write the status");
+    log.debug({ err: toError(error) }, "could not write the status");
   }
 }
