@@ -1,7 +1,7 @@
 /** The irreversible part: from the last checks to the pair in the staging Secret. */
 import { commitOutcome, isIamError } from "../../iam/errors.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
-import { keyOf, parseKey } from "../../kube/resource.ts";
+import { keyOf, keyText, parseKey } from "../../kube/resource.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { DAY, type Instant } from "../../util/time.ts";
 import { apiKeyType, secretType } from "../resource-types.ts";
@@ -23,8 +23,7 @@ const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
 /** Waits for its turn: keys of one account are issued one after the other. */
 export function takeTurn(seen: Observed, around: Surroundings): Observed {
-  const { namespace, name } = seen.self;
-  const holder = around.turn.take(accountKeyOf(seen.self, seen.spec), `${namespace}/${name}`);
+  const holder = around.turn.take(accountKeyOf(seen.self, seen.spec), keyText(seen.self));
   return holder === undefined
     ? { ...seen, hasTurn: true }
     : { ...seen, unsettledPeer: parseKey(holder).name };

@@ -53,19 +53,8 @@ export interface ApiKeyOptions {
 export function createApiKeyReconciler(context: Context, options: ApiKeyOptions): ApiKeyController {
   const memory = new Memory();
   const turn = new AccountTurn(options.wake);
-  // Whoever waits for an attempt to be explained goes on as soon as it is.
-  context.stores.apiKeys.subscribe(({ old, new: now }) => {
-    const account = old && accountOf(old);
-    const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
-    if (isExplained && account !== undefined) turn.passOn(account);
-  });
-  context.stores.apiKeys.subscribe(({ old, new: now }) => {
-    if (old === undefined || now === undefined || !wentBack(old, now)) return;
-    const { uid } = now.metadata;
-    const { forgotten = [] } = memory.of(uid);
-    const more = forgottenKeys(old, now, context.clock.now());
-    memory.update(uid, { forgotten: [...forgotten, ...more] });
-  });
+  passOnWhenExplained(context, turn);
+  noteForgottenKeys(context, memory);
   const timing = { ...defaultTiming, ...options.timing };
   const { consumers = noConsumers } = options;
 
@@ -104,18 +93,42 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
     },
     async saveHeldPairs(signal) {
       const objects = context.stores.apiKeys.list();
-      const failures: unknown[] = [];
-      for (const uid of memory.holding) {
-        const object = objects.find(({ metadata }) => metadata.uid === uid);
-        // One that cannot be written must not keep the others from it.
-        if (object !== undefined)
-          await reconcile(object, { id: "shutdown", signal }).catch((error: unknown) =>
-            failures.push(error),
-          );
-      }
-      if (failures.length > 0) throw failures[0];
+      const held = memory.holding.flatMap((uid) =>
+        objects.filter((key) => key.metadata.uid === uid),
+      );
+      await forEach(held, (object) => reconcile(object, { id: "shutdown", signal }));
     },
   };
+}
+
+/** One that fails does not keep the others from it; the first failure is thrown afterwards. */
+async function forEach(
+  objects: readonly ApiKey[],
+  pass: (object: ApiKey) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const object of objects) await pass(object).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Whoever waits for an attempt to be explained goes on as soon as it is. */
+function passOnWhenExplained({ stores }: Context, turn: AccountTurn): void {
+  stores.apiKeys.subscribe(({ old, new: now }) => {
+    const account = old && accountOf(old);
+    const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
+    if (isExplained && account !== undefined) turn.passOn(account);
+  });
+}
+
+/** Remembers the keys that an object knew before it was set back to an older version. */
+function noteForgottenKeys({ stores, clock }: Context, memory: Memory): void {
+  stores.apiKeys.subscribe(({ old, new: now }) => {
+    if (old === undefined || now === undefined || !wentBack(old, now)) return;
+    const { uid } = now.metadata;
+    const { forgotten = [] } = memory.of(uid);
+    const more = forgottenKeys(old, now, clock.now());
+    memory.update(uid, { forgotten: [...forgotten, ...more] });
+  });
 }
 
 function accountOf({ metadata: { namespace = "" }, spec }: ApiKey): string | undefined {
