@@ -5,7 +5,7 @@ import { createSecureContext } from "node:tls";
 import type { Log } from "../util/log.ts";
 import { type Clock, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
-import type { Certificate } from "./self-signed.ts";
+import type { Certificate } from "./http-server.ts";
 
 const LOOK_EVERY_MS = 30 * SECOND;
 

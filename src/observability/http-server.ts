@@ -13,11 +13,20 @@ export interface Page {
 /** Path → what it shows. Only GET and HEAD are answered. */
 export type Pages = Readonly<Record<string, () => Promise<Page> | Page>>;
 
+export interface Certificate {
+  /** PEM, the leaf first. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Answers what is shown in place of a page; `undefined` for those who may see it. */
+export type Guard = (authorization: string | undefined) => Promise<Page | undefined>;
+
 export interface HttpServer {
   /** As bound, also where port 0 was asked for. */
   readonly port: number;
   /** For connections from now on; only where there was one from the start. */
-  setCertificate(certificate: { readonly cert: string; readonly key: string }): void;
+  setCertificate(certificate: Certificate): void;
   close(): Promise<void>;
 }
 
@@ -27,10 +36,10 @@ export interface ServeOptions {
   readonly port: number;
   readonly pages: Pages;
   readonly clock: Clock;
-  /** PEM. With it the server speaks HTTPS. */
-  readonly certificate?: { readonly cert: string; readonly key: string };
-  /** Answers what to show in place of a page to whoever may not see it. Everybody may by default. */
-  readonly guard?: (authorization: string | undefined) => Promise<Page | undefined>;
+  /** With it the server speaks HTTPS. */
+  readonly certificate?: Certificate;
+  /** Everybody may see everything by default. */
+  readonly guard?: Guard;
 }
 
 /** Resolves when the server listens; rejects where it cannot. */

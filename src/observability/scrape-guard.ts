@@ -1,16 +1,13 @@
 /** Lets in who has a token with the right to read, and asks about each token seldom. */
 import { createHash } from "node:crypto";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
-import { type Page, plain } from "./http-server.ts";
+import { type Guard, type Page, plain } from "./http-server.ts";
 
 export interface ScrapeGuardOptions {
   /** Whether the holder of the token may read; rejects where nobody can tell. */
   readonly review: (token: string) => Promise<"Allowed" | "Forbidden" | "Unauthenticated">;
   readonly clock: Clock;
 }
-
-/** Answers what is shown in place of the page; `undefined` for those who may see it. */
-export type Guard = (authorization: string | undefined) => Promise<Page | undefined>;
 
 const KEEP_ALLOWED_MS = MINUTE;
 /** A right that was just given should count soon. */

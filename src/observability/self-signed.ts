@@ -1,12 +1,7 @@
 /** A certificate that nobody can check, for those who only want what they send to be encrypted. */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { HOUR, type Instant, toIso8601 } from "../util/time.ts";
-
-export interface Certificate {
-  /** PEM, the leaf first. */
-  readonly cert: string;
-  readonly key: string;
-}
+import type { Certificate } from "./http-server.ts";
 
 const NAME = "iam-operator";
 const LIFETIME_MS = 10 * 365 * 24 * HOUR;
@@ -73,7 +68,7 @@ function oid(hex: string): Buffer {
 }
 /** UTCTime, which serves until 2049. */
 function time(instant: Instant): Buffer {
-  const digits = toIso8601(instant).replace(/\.\d+|[-:T]/g, "");
+  const digits = toIso8601(instant).replace(/[-:T]/g, "");
   return der(0x17, Buffer.from(digits.slice(2)));
 }
 

@@ -6,8 +6,13 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { followCertificate, readCertificate } from "../../src/observability/certificate-files.ts";
-import { plain, type ServeOptions, serve } from "../../src/observability/http-server.ts";
-import { type Certificate, selfSigned } from "../../src/observability/self-signed.ts";
+import {
+  type Certificate,
+  plain,
+  type ServeOptions,
+  serve,
+} from "../../src/observability/http-server.ts";
+import { selfSigned } from "../../src/observability/self-signed.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { until } from "../process/support/until.ts";
