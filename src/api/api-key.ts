@@ -154,7 +154,10 @@ const secret = z
       reserved,
     )
       .optional()
-      .meta({ description: "Labels of the Secret, at most 32." }),
+      .meta({
+        description:
+          "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
+      }),
     annotations: withRule(
       entries(z.record(z.string(), text(4_096)), 32).refine(
         (map) => Object.keys(map).every(metadataKey),
@@ -163,7 +166,10 @@ const secret = z
       reserved,
     )
       .optional()
-      .meta({ description: "Annotations of the Secret, at most 32." }),
+      .meta({
+        description:
+          "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
+      }),
     onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
       description:
         "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",

@@ -21,6 +21,8 @@ export const annotations = {
   revision: `${GROUP}/revision`,
   /** Entries that the pair can be read back from, as JSON with the secrets left open: never values. */
   template: `${GROUP}/template`,
+  /** The names of the labels and annotations that the Secret has from `spec.secret`, as JSON. */
+  templateNames: `${GROUP}/template-names`,
   /** A short hash over keyId and secret; tells whether an edit has torn the pair. */
   pairHash: `${GROUP}/pair-hash`,
   previousKeyId: `${GROUP}/previous-key-id`,

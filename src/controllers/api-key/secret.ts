@@ -13,6 +13,7 @@ import {
   type Token,
   usesVariable,
 } from "./template.ts";
+import { listsSameNames, listTemplateNames } from "./template-names.ts";
 
 /** The part of an ApiKey that its Secrets depend on. */
 export interface SecretOwner {
@@ -102,6 +103,7 @@ export function targetSecret(
     labels: { ...spec.secret.labels, ...ownLabels(owner, "target") },
     annotations: {
       ...spec.secret.annotations,
+      ...listTemplateNames(spec.secret),
       ...pairAnnotations(pair),
       [annotations.template]: JSON.stringify(recovery),
       ...(previous === undefined || recovery.previousSecret === undefined
@@ -166,6 +168,7 @@ export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner):
     sameRecord(view.secret.data ?? {}, wanted.data ?? {}) &&
     includes(metadata.labels, wanted.metadata.labels) &&
     includes(metadata.annotations, wanted.metadata.annotations) &&
+    listsSameNames(metadata, wanted.metadata) &&
     isOwned(view.secret, owner) === isOwned(wanted, owner)
   );
 }

@@ -1,11 +1,19 @@
 import { annotations } from "../../api/meta.ts";
 import type { Secret } from "../resource-types.ts";
 import type { SecretOwner, SecretView } from "./secret.ts";
+import { droppedNames } from "./template-names.ts";
+
+/** Annotations that not every Secret of ours has. */
+const PASSING = [
+  annotations.previousKeyId,
+  annotations.previousPairHash,
+  annotations.templateNames,
+] as const;
 
 /**
- * A merge patch that turns a stored Secret into `wanted`: every entry in one write, entries that are not
- * declared removed, labels, annotations and owners of others kept. Carries uid and resourceVersion, so that
- * it fits only the Secret that was looked at.
+ * A merge patch that turns a stored Secret into `wanted`: every entry in one write; entries that are not declared,
+ * and labels and annotations that no longer are, removed; those of others, and other owners, kept. Carries uid and
+ * resourceVersion, so that it fits only the Secret that was looked at.
  */
 export function targetPatch(
   stored: Exclude<SecretView, { kind: "Absent" }>,
@@ -14,16 +22,18 @@ export function targetPatch(
 ): object {
   const { data = {}, metadata } = stored.secret;
   const removed = Object.keys(data).filter((key) => wanted.data?.[key] === undefined);
-  const stale = [annotations.previousKeyId, annotations.previousPairHash].filter(
-    (name) => wanted.metadata.annotations?.[name] === undefined,
-  );
+  const stale = PASSING.filter((name) => wanted.metadata.annotations?.[name] === undefined);
+  const dropped = droppedNames(metadata, wanted.metadata);
   const others = (metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.uid);
   return {
     metadata: {
       uid: stored.uid,
       resourceVersion: stored.resourceVersion,
-      labels: wanted.metadata.labels,
-      annotations: { ...toNull(stale), ...wanted.metadata.annotations },
+      labels: { ...toNull(dropped.labels), ...wanted.metadata.labels },
+      annotations: {
+        ...toNull([...stale, ...dropped.annotations]),
+        ...wanted.metadata.annotations,
+      },
       ownerReferences: [...others, ...(wanted.metadata.ownerReferences ?? [])],
     },
     data: { ...toNull(removed), ...wanted.data },

@@ -85,7 +85,10 @@ export const pathScenarios: readonly Scenario[] = [
   ...twoWays({
     name: "labels of the Secret",
     to: { key: { secret: { labels: { team: "b" } } } },
-    steps: [key({ secret: { labels: { team: "a" } } }), key({ secret: { labels: { team: "b" } } })],
+    steps: [
+      key({ secret: { labels: { team: "a", tier: "db" }, annotations: { note: "x" } } }),
+      key({ secret: { labels: { team: "b", tier: null }, annotations: null } }),
+    ],
   }),
   ...twoWays({
     name: "back from what cannot be",
