@@ -32,7 +32,12 @@ export interface Scenario {
   readonly atEnd?: (world: SimWorld) => string | undefined;
 }
 
-export const ALONE = ["--leader-elect=false"];
+/** What holds for a story unless it says otherwise: one replica, which issues one key. */
+export const usual = {
+  flags: ["--leader-elect=false"],
+  settleMs: 20 * MINUTE,
+  epochs: 1,
+} as const;
 
 export function inNamespace(name: string): Tree {
   return { name, namespace: NAMESPACE };
@@ -96,35 +101,57 @@ export function rotateNow(world: SimWorld, token: string, name = "ci"): void {
   });
 }
 
-export const scenarios: readonly Scenario[] = [
-  {
-    name: "first key",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
+/** What a story has of its own, where it goes as many do. */
+type Particulars = Partial<Omit<Scenario, "name" | "play">> & {
+  readonly wishes?: Wishes;
+  /** How long it goes on after the last act. */
+  readonly thenMs?: number;
+};
+
+type Act = (world: SimWorld) => void | Promise<void>;
+
+/** Everything is made under faults; then somebody may act. */
+export function fromNothing(name: string, own: Particulars = {}, act?: Act): Scenario {
+  const { wishes, thenMs = 2 * MINUTE, ...rest } = own;
+  return {
+    ...usual,
+    name,
     play: async (world) => {
       world.startOperator();
       world.unleash();
-      createAll(world);
-      await world.kernel.advance(2 * MINUTE);
+      createAll(world, wishes);
+      await act?.(world);
+      await world.kernel.advance(thenMs);
     },
-  },
-  {
-    name: "rotation on request",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
+    ...rest,
+  };
+}
+
+/** Everything has been made in peace; then somebody acts, under faults. */
+export function fromRest(name: string, act: Act, own: Particulars = {}): Scenario {
+  const { wishes, thenMs = 2 * MINUTE, ...rest } = own;
+  return {
+    ...usual,
+    name,
     play: async (world) => {
-      await startWithAll(world);
+      await startWithAll(world, wishes);
       world.unleash();
-      rotateNow(world, "one");
-      await world.kernel.advance(10 * MINUTE);
+      await act(world);
+      await world.kernel.advance(thenMs);
     },
-  },
+    ...rest,
+  };
+}
+
+export const scenarios: readonly Scenario[] = [
+  fromNothing("first key"),
+  fromRest("rotation on request", (world) => rotateNow(world, "one"), {
+    epochs: 2,
+    thenMs: 10 * MINUTE,
+  }),
   {
+    ...usual,
     name: "rotation by age",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
     epochs: 2,
     play: async (world) => {
       const often = { overlap: "5m", renewBefore: "23h" };
@@ -138,16 +165,5 @@ export const scenarios: readonly Scenario[] = [
       await world.kernel.advance(6 * MINUTE);
     },
   },
-  {
-    name: "elected",
-    flags: [],
-    settleMs: 20 * MINUTE,
-    epochs: 1,
-    play: async (world) => {
-      world.startOperator();
-      world.unleash();
-      createAll(world);
-      await world.kernel.advance(2 * MINUTE);
-    },
-  },
+  fromNothing("elected", { flags: [] }),
 ];

@@ -5,7 +5,14 @@ import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
 import type { Tree } from "../api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
-import { ALONE, createAll, rotateNow, type Scenario, startWithAll } from "../scenarios.ts";
+import {
+  fromNothing,
+  fromRest,
+  rotateNow,
+  type Scenario,
+  startWithAll,
+  usual,
+} from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 const extraCalls = {
@@ -29,45 +36,16 @@ function requireSecondFactor(world: SimWorld): void {
   world.console.world.revokeTokens();
 }
 
+/** A second key, and the time until the first one's overlap is over. */
+const rotation = { epochs: 2, thenMs: 8 * MINUTE };
+
 export const consoleScenarios: readonly Scenario[] = [
-  {
-    name: "keys become usable slowly",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
-    world: { keyPropagationMs: 25 * SECOND },
-    play: async (world) => {
-      world.startOperator();
-      world.unleash();
-      createAll(world);
-      await world.kernel.advance(2 * MINUTE);
-    },
-  },
-  {
-    name: "tokens for a second only",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
-    world: { settings: { tokenLifetimeMs: SECOND } },
-    play: async (world) => {
-      world.startOperator();
-      world.unleash();
-      createAll(world);
-      await world.kernel.advance(2 * MINUTE);
-    },
-  },
-  {
-    name: "superseded key retired",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
+  fromNothing("keys become usable slowly", { world: { keyPropagationMs: 25 * SECOND } }),
+  fromNothing("tokens for a second only", { world: { settings: { tokenLifetimeMs: SECOND } } }),
+  fromRest("superseded key retired", (world) => rotateNow(world, "one"), {
+    ...rotation,
     world: { extraCalls },
-    play: async (world) => {
-      await startWithAll(world, { connection: { extraCalls } });
-      world.unleash();
-      rotateNow(world, "one");
-      await world.kernel.advance(8 * MINUTE);
-    },
+    wishes: { connection: { extraCalls } },
     atEnd: (world) => {
       const live = [...world.console.world.keys.values()].filter(
         ({ status }) => status === "active",
@@ -77,27 +55,21 @@ export const consoleScenarios: readonly Scenario[] = [
         ? undefined
         : `${live.length} keys live`;
     },
-  },
-  {
-    name: "password changed",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
-    play: async (world) => {
-      await startWithAll(world);
-      world.unleash();
+  }),
+  fromRest(
+    "password changed",
+    async (world) => {
       setPassword(world, "another-password");
       world.console.world.revokeTokens();
       rotateNow(world, "one");
       await world.kernel.advance(MINUTE);
       changeLogin(world, { password: "another-password" });
-      await world.kernel.advance(8 * MINUTE);
     },
-  },
+    rotation,
+  ),
   {
+    ...usual,
     name: "second factor demanded, then another user",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
     epochs: 2,
     play: async (world) => {
       const { password, domain } = DEFAULT_CREDENTIALS;
@@ -113,20 +85,15 @@ export const consoleScenarios: readonly Scenario[] = [
       await world.kernel.advance(8 * MINUTE);
     },
   },
-  {
-    name: "connection wrong, then right again",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
-    play: async (world) => {
-      await startWithAll(world);
-      world.unleash();
+  fromRest(
+    "connection wrong, then right again",
+    async (world) => {
       const login = (name: string) => ({ credentials: { login: { secretRef: { name } } } });
       world.patch(clusterConnectionType, "default", { spec: login("nowhere") });
       rotateNow(world, "one");
       await world.kernel.advance(MINUTE);
       world.patch(clusterConnectionType, "default", { spec: login("console-login") });
-      await world.kernel.advance(8 * MINUTE);
     },
-  },
+    rotation,
+  ),
 ];

@@ -8,7 +8,7 @@ import {
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { NAMESPACE } from "../places.ts";
-import { ACCOUNT, ALONE, createAll, rotateNow, type Scenario, startWithAll } from "../scenarios.ts";
+import { ACCOUNT, fromRest, rotateNow, type Scenario } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 function deleteAll(world: SimWorld): void {
@@ -32,48 +32,30 @@ function isGone(world: SimWorld): string | undefined {
 function ending(
   name: string,
   act: (world: SimWorld) => void,
-  more: Partial<Scenario> = {},
+  atEnd: NonNullable<Scenario["atEnd"]>,
 ): Scenario {
-  return {
-    name,
-    flags: ALONE,
-    settleMs: 25 * MINUTE,
-    epochs: 1,
-    play: async (world) => {
-      await startWithAll(world);
-      world.unleash();
-      act(world);
-      await world.kernel.advance(2 * MINUTE);
-    },
-    ...more,
-  };
+  return fromRest(name, act, { settleMs: 25 * MINUTE, atEnd });
 }
 
 export const endingScenarios: readonly Scenario[] = [
-  ending("ApiKey deleted", (world) => void world.delete(apiKeyType, "ci"), {
-    atEnd: (world) =>
-      world.get(secretType, "ci") === undefined ? undefined : "the Secret is left",
-  }),
-  ending("everything deleted", deleteAll, { atEnd: isGone }),
-  ending("namespace deleted", (world) => void world.delete(namespaceType, NAMESPACE), {
-    atEnd: isGone,
-  }),
+  ending(
+    "ApiKey deleted",
+    (world) => void world.delete(apiKeyType, "ci"),
+    (world) => (world.get(secretType, "ci") === undefined ? undefined : "the Secret is left"),
+  ),
+  ending("everything deleted", deleteAll, isGone),
+  ending("namespace deleted", (world) => void world.delete(namespaceType, NAMESPACE), isGone),
   ending(
     "connection deleted first",
     (world) => {
       world.delete(clusterConnectionType, "default");
       deleteAll(world);
     },
-    { atEnd: isGone },
+    isGone,
   ),
-  {
-    name: "ApiKey deleted and created again",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
-    play: async (world) => {
-      await startWithAll(world);
-      world.unleash();
+  fromRest(
+    "ApiKey deleted and created again",
+    async (world) => {
       const spec = world.get(apiKeyType, "ci")?.spec ?? {};
       world.delete(apiKeyType, "ci");
       await world.kernel.advance(MINUTE);
@@ -82,34 +64,18 @@ export const endingScenarios: readonly Scenario[] = [
         await world.kernel.advance(MINUTE);
       if (world.get(apiKeyType, "ci") === undefined)
         world.offer(apiKeyType, { metadata: { name: "ci", namespace: NAMESPACE }, spec });
-      await world.kernel.advance(2 * MINUTE);
     },
-  },
-  {
-    name: "operator restarted",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 2,
-    play: async (world) => {
-      await startWithAll(world);
-      world.unleash();
+    { epochs: 2 },
+  ),
+  fromRest(
+    "operator restarted",
+    (world) => {
       world.stopOperator();
       rotateNow(world, "one");
-      await world.kernel.advance(8 * MINUTE);
     },
-  },
-  {
-    name: "operator restarted after everything was made",
+    { epochs: 2, thenMs: 8 * MINUTE },
+  ),
+  fromRest("operator restarted after everything was made", (world) => world.stopOperator(), {
     flags: [],
-    settleMs: 20 * MINUTE,
-    epochs: 1,
-    play: async (world) => {
-      world.startOperator();
-      createAll(world);
-      await world.kernel.advance(MINUTE / 2);
-      world.unleash();
-      world.stopOperator();
-      await world.kernel.advance(2 * MINUTE);
-    },
-  },
+  }),
 ];

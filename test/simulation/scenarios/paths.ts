@@ -7,13 +7,12 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../api-server/tree.ts";
 import {
   ACCOUNT,
-  ALONE,
-  createAll,
   DEPLOY,
+  fromNothing,
   MEMBER,
   READ,
   type Scenario,
@@ -24,39 +23,19 @@ import type { SimWorld } from "../sim-world.ts";
 interface Way {
   readonly name: string;
   readonly to: Wishes;
-  readonly from?: Wishes;
   readonly steps: readonly ((world: SimWorld) => void)[];
 }
 
 /** The wish by its way, and the wish from nothing. */
-function twoWays({ name, from, to, steps }: Way): readonly Scenario[] {
-  const common = { flags: ALONE, settleMs: 20 * MINUTE, epochs: 1 };
+function twoWays({ name, to, steps }: Way): readonly Scenario[] {
   return [
-    {
-      ...common,
-      name: `${name}, at once`,
-      play: async (world) => {
-        world.startOperator();
-        world.unleash();
-        createAll(world, to);
-        await world.kernel.advance(2 * MINUTE);
-      },
-    },
-    {
-      ...common,
-      name: `${name}, by its way`,
-      endsAs: `${name}, at once`,
-      play: async (world) => {
-        world.startOperator();
-        world.unleash();
-        createAll(world, from);
-        for (const step of steps) {
-          await world.kernel.advance(15 * SECOND);
-          step(world);
-        }
-        await world.kernel.advance(2 * MINUTE);
-      },
-    },
+    fromNothing(`${name}, at once`, { wishes: to }),
+    fromNothing(`${name}, by its way`, { endsAs: `${name}, at once` }, async (world) => {
+      for (const step of steps) {
+        await world.kernel.advance(15 * SECOND);
+        step(world);
+      }
+    }),
   ];
 }
 

@@ -12,44 +12,22 @@ import type { Tree } from "../api-server/tree.ts";
 import { accountsOf, bindingsOf } from "../invariants/view.ts";
 import {
   ACCOUNT,
-  ALONE,
   createAll,
   createBinding,
   createKey,
   DEPLOY,
+  fromNothing,
+  fromRest,
   inNamespace,
   MEMBER,
   READ,
   rotateNow,
   type Scenario,
-  startWithAll,
-  type Wishes,
+  usual,
 } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 const SOON = 2 * MINUTE;
-
-/** Somebody changes something about a world at rest. */
-function change(
-  name: string,
-  act: (world: SimWorld) => void,
-  more: Partial<Scenario> & { readonly from?: Wishes } = {},
-): Scenario {
-  const { from, ...rest } = more;
-  return {
-    name,
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
-    play: async (world) => {
-      await startWithAll(world, from);
-      world.unleash();
-      act(world);
-      await world.kernel.advance(SOON);
-    },
-    ...rest,
-  };
-}
 
 /** What is bound at the console is what is asked for. */
 function bound(...wanted: readonly string[]) {
@@ -70,10 +48,12 @@ const adopted: Scenario["atEnd"] = (world) =>
   entry(world, "ci", "keyId")?.startsWith("sak_") ? undefined : "the Secret was not adopted";
 
 export const wishScenarios: readonly Scenario[] = [
-  change("binding added", (world) => createBinding(world, "second", [MEMBER]), {
+  fromRest("binding added", (world) => createBinding(world, "second", [MEMBER]), {
     atEnd: bound(READ, DEPLOY, MEMBER),
   }),
-  change("binding removed", (world) => void world.delete(policyBindingType, "second"), {
+  {
+    ...usual,
+    name: "binding removed",
     play: async (world) => {
       world.startOperator();
       createAll(world);
@@ -84,13 +64,13 @@ export const wishScenarios: readonly Scenario[] = [
       await world.kernel.advance(SOON);
     },
     atEnd: bound(READ, DEPLOY),
-  }),
-  change(
+  },
+  fromRest(
     "binding changed",
     (world) => void world.patch(policyBindingType, "reader", { spec: { policyIds: [MEMBER] } }),
     { atEnd: bound(MEMBER) },
   ),
-  change(
+  fromRest(
     "access suspended",
     (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { suspendAccess: true } }),
     {
@@ -101,16 +81,16 @@ export const wishScenarios: readonly Scenario[] = [
       },
     },
   ),
-  change(
+  fromRest(
     "access given back",
     (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { suspendAccess: false } }),
-    { from: { account: { suspendAccess: true } }, atEnd: bound(READ, DEPLOY) },
+    { wishes: { account: { suspendAccess: true } }, atEnd: bound(READ, DEPLOY) },
   ),
-  change("descriptions changed", (world) => {
+  fromRest("descriptions changed", (world) => {
     world.patch(serviceAccountType, ACCOUNT, { spec: { description: "other" } });
     world.patch(apiKeyType, "ci", { spec: { description: "other" } });
   }),
-  change(
+  fromRest(
     "template changed",
     (world) =>
       void world.patch(apiKeyType, "ci", {
@@ -121,28 +101,20 @@ export const wishScenarios: readonly Scenario[] = [
         entry(world, "ci", "env")?.startsWith("ID=sak_") ? undefined : "the entry is not there",
     },
   ),
-  change("second key of the account", (world) => createKey(world, "other"), { epochs: 2 }),
-  {
-    name: "two keys at once, rotated at once",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 4,
-    play: async (world) => {
-      world.startOperator();
-      world.unleash();
-      createAll(world);
+  fromRest("second key of the account", (world) => createKey(world, "other"), { epochs: 2 }),
+  fromNothing(
+    "two keys at once, rotated at once",
+    { epochs: 4, thenMs: 6 * MINUTE },
+    async (world) => {
       createKey(world, "other", { rotation: { overlap: "5m" } });
       await world.kernel.advance(MINUTE);
       rotateNow(world, "one");
       rotateNow(world, "one", "other");
-      await world.kernel.advance(6 * MINUTE);
     },
-  },
+  ),
   {
+    ...usual,
     name: "Secret adopted",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
     play: async (world) => {
       world.startOperator();
       world.create(secretType, { metadata: inNamespace("ci"), stringData: { keyId: "theirs" } });
@@ -153,10 +125,8 @@ export const wishScenarios: readonly Scenario[] = [
     atEnd: adopted,
   },
   {
+    ...usual,
     name: "foreign Secret in the way, then gone",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
     play: async (world) => {
       world.startOperator();
       world.create(secretType, { metadata: inNamespace("ci"), stringData: { keyId: "theirs" } });
@@ -169,10 +139,8 @@ export const wishScenarios: readonly Scenario[] = [
     atEnd: adopted,
   },
   {
+    ...usual,
     name: "account imported",
-    flags: ALONE,
-    settleMs: 20 * MINUTE,
-    epochs: 1,
     play: async (world) => {
       world.startOperator();
       const { orgId, projectId } = SEEDED;
@@ -188,7 +156,7 @@ export const wishScenarios: readonly Scenario[] = [
     },
     atEnd: bound(READ, DEPLOY, MEMBER),
   },
-  change(
+  fromRest(
     "quotas exported",
     (world) =>
       void world.create(resourceQuotaExportType, {
