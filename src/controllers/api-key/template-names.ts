@@ -4,6 +4,7 @@
  * by an earlier version, or the list was edited away) loses nothing.
  */
 import * as z from "zod";
+import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { Secret } from "../resource-types.ts";
 
@@ -12,6 +13,7 @@ export interface TemplateNames {
   readonly annotations: readonly string[];
 }
 
+type Template = Pick<ApiKeySpec["secret"], "labels" | "annotations">;
 type Metadata = Pick<Secret["metadata"], "labels" | "annotations">;
 
 const names = z.array(z.string());
@@ -19,7 +21,7 @@ const schema = z.object({ labels: names, annotations: names });
 const NONE: TemplateNames = { labels: [], annotations: [] };
 
 /** The annotation that lists them; none for a template that has none. */
-export function listTemplateNames(template: Metadata): Readonly<Record<string, string>> {
+export function listTemplateNames(template: Template): Readonly<Record<string, string>> {
   const list: TemplateNames = {
     labels: Object.keys(template.labels ?? {}).toSorted(),
     annotations: Object.keys(template.annotations ?? {}).toSorted(),
