@@ -17,7 +17,7 @@ import {
   superseded,
   timing,
 } from "./builders.ts";
-import { type Fault, KeyWorld } from "./world.ts";
+import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
 
 const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
 /** Key 2 in use, the overlap with key 1 long over. */
@@ -78,16 +78,7 @@ describe("an old key", () => {
   });
 });
 
-async function afterOverlap(): Promise<KeyWorld> {
-  const world = new KeyWorld();
-  world.extra = { disableKey: true, deleteKey: true };
-  world.apiKey();
-  await world.settle();
-  world.rotate("now");
-  await world.settle();
-  await world.clock.advance(25 * HOUR);
-  return world;
-}
+const afterOverlap = () => rotatedSince(25 * HOUR);
 
 const refusing = (world: KeyWorld, name: string, code: IamErrorCode) => {
   world.extraRefusal = code;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import { effort } from "../../setup/effort.ts";
-import { type Fault, KeyWorld } from "./world.ts";
+import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
 
 async function withKey(spec: object = {}): Promise<KeyWorld> {
   const world = new KeyWorld();
@@ -123,13 +123,7 @@ describe("a quiet life", () => {
   });
 
   test("a superseded key is ended only after the overlap", async () => {
-    const world = new KeyWorld();
-    world.extra = { disableKey: true, deleteKey: true };
-    world.apiKey();
-    await world.settle();
-    world.rotate("now");
-    await world.settle();
-    await world.clock.advance(23 * HOUR);
+    const world = await rotatedSince(23 * HOUR);
     await world.settle();
     expect(world.keys.map(({ state }) => state)).toEqual(["Live", "Live"]);
     await world.clock.advance(2 * HOUR);
@@ -538,19 +532,7 @@ describe.each([
       return world;
     },
   ],
-  [
-    "a rotation with an end for the old key",
-    async () => {
-      const world = new KeyWorld();
-      world.extra = { disableKey: true, deleteKey: true };
-      world.apiKey();
-      await world.settle();
-      world.rotate("now");
-      await world.settle();
-      await world.clock.advance(25 * HOUR);
-      return world;
-    },
-  ],
+  ["a rotation with an end for the old key", () => rotatedSince(25 * HOUR)],
 ] as const)("%s, disturbed at every call", (_, prepare) => {
   test.each(KINDS)("%s: nothing is lost, and there is a live pair in the end", async (kind) => {
     const undisturbed = await prepare();

@@ -17,7 +17,7 @@ import { createStore } from "../../../src/kube/memory-store.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
-import { DAY, MINUTE } from "../../../src/util/time.ts";
+import { MINUTE } from "../../../src/util/time.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
@@ -475,6 +475,18 @@ export class KeyWorld {
   }
 }
 
+/** A key was rotated so long ago, and the console has calls to end the old one. */
+export async function rotatedSince(ms: number): Promise<KeyWorld> {
+  const world = new KeyWorld();
+  world.extra = { disableKey: true, deleteKey: true };
+  world.apiKey();
+  await world.settle();
+  world.rotate("now");
+  await world.settle();
+  await world.clock.advance(ms);
+  return world;
+}
+
 const serviceAccount = {
   metadata: { name: "bot", namespace: NAMESPACE, uid: "sa-uid", resourceVersion: "1" },
   spec: { name: "bot" },
@@ -498,5 +510,3 @@ function merged(old: Raw, patch: Raw): Raw {
   }
   return result;
 }
-
-export const days = (count: number) => count * DAY;
