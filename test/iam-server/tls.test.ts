@@ -1,31 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
+import { opensslCertificate } from "../support/openssl-certificate.ts";
 import { startIamServer } from "./server.ts";
 import { ACCOUNTS } from "./test-client.ts";
 
-/** A self-signed certificate for localhost; `undefined` where there is no openssl to make one. */
-function certificate(): { key: string; cert: string } | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "iam-server-"));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1";
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-  try {
-    execFileSync("openssl", [...options.split(" "), "-keyout", key, "-out", cert, ...subject], {
-      stdio: "ignore",
-    });
-    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
-  } catch {
-    return undefined;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const tls = certificate();
+const tls = opensslCertificate();
 
 test.skipIf(tls === undefined)("serves, resets and refuses over TLS", async () => {
   if (tls === undefined) return;

@@ -1,5 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import {
   type AddressInfo,
@@ -7,12 +5,11 @@ import {
   type Server,
   type Socket,
 } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTransport, type Transport } from "../../src/iam/transport.ts";
 import { HttpError, type HttpRequest } from "../../src/util/http.ts";
 import { systemClock } from "../../src/util/time.ts";
+import { opensslCertificate } from "../support/openssl-certificate.ts";
 import { clientOf, startConsole } from "./clients.ts";
 
 async function listening(server: Server): Promise<number> {
@@ -249,25 +246,7 @@ test("closing ends what is under way", async () => {
   expect(await failureOf(transport.send(get(url)))).toMatch(/^refused: /);
 });
 
-/** A self-signed certificate for 127.0.0.1; `undefined` where there is no openssl to make one. */
-function certificate(): { key: string; cert: string } | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "iam-client-"));
-  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1";
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
-  try {
-    execFileSync("openssl", [...options.split(" "), "-keyout", key, "-out", cert, ...subject], {
-      stdio: "ignore",
-    });
-    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
-  } catch {
-    return undefined;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const tls = certificate();
+const tls = opensslCertificate();
 
 test.skipIf(tls === undefined)(
   "a private authority is trusted where the connection names it",
