@@ -10,14 +10,14 @@ import { parseStatus, toKubeError } from "../../src/kube/status.ts";
 import { parseWatchLine, StreamError } from "../../src/kube/watch-stream.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { effort } from "../setup/effort.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const CANARY = "canary-0123456789";
 const api = {
   baseUrl: "http://server",
   send: () => Promise.reject(new Error("no call is expected")),
-  clock: createVirtualClock(),
+  clock: createFakeClock(),
   userAgent: "test",
 };
 

@@ -7,9 +7,9 @@ import { keyText } from "../../src/kube/resource.ts";
 import { type ConfigMap, configMapType } from "../../src/kube/resource-types.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { SECOND } from "../../src/util/time.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { type Fault, ListWatchModel } from "./list-watch-model.ts";
 import { objectOf } from "./scripted-server.ts";
-import { createVirtualClock } from "./virtual-clock.ts";
 
 type Command =
   | { readonly do: "put" | "delete"; readonly name: string }
@@ -45,7 +45,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 function world(fractions: readonly number[]) {
-  const clock = createVirtualClock();
+  const clock = createFakeClock();
   const model = new ListWatchModel();
   const errors: unknown[] = [];
   const store = createStore<ConfigMap>({ onListenerError: (error) => void errors.push(error) });
@@ -95,7 +95,7 @@ const sorted = (objects: Iterable<KubeObject>) =>
 
 async function perform(
   model: ListWatchModel,
-  clock: ReturnType<typeof createVirtualClock>,
+  clock: ReturnType<typeof createFakeClock>,
   one: Command,
 ) {
   switch (one.do) {
@@ -132,7 +132,7 @@ test("whatever happens, the store equals the server 90 seconds after it stops", 
       abort.abort();
       await reflector.done;
       await clock.settle();
-      expect([model.openStreams, clock.timers]).toEqual([0, 0]);
+      expect([model.openStreams, clock.pendingTimers]).toEqual([0, 0]);
     }),
     { numRuns: 1_000 },
   );
