@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
-import { accountWorld, KEY } from "./account-world.ts";
+import { accountWorld, KEY, type WorldOptions } from "./account-world.ts";
+
+/** An account with one PolicyBinding, of which everything that can be is done. */
+async function withReading(options: WorldOptions = {}) {
+  const world = await accountWorld(options);
+  world.bind("reading", ["pol-read"]);
+  await world.settle();
+  return world;
+}
 
 const request = (token: string) => ({
   annotations: { [annotations.reconcileRequestedAt]: token },
@@ -49,9 +57,7 @@ describe("binding", () => {
   });
 
   test("an idle pass makes no call and no write", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     const before = [world.calls(), world.kube.writes.length, world.kube.reads];
     await world.pass();
     await world.pass();
@@ -59,9 +65,7 @@ describe("binding", () => {
   });
 
   test("a restart makes no call and no write", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     const before = [world.calls(), world.kube.writes.length];
     world.restart();
     await world.pass();
@@ -102,9 +106,7 @@ describe("binding", () => {
   });
 
   test("nothing is called while a cache has not seen our own last write", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.kube.watching = false;
     world.context.stores.policyBindings.noteWrite({
       metadata: { namespace: KEY.namespace, name: "reading", resourceVersion: "999999" },
@@ -157,9 +159,7 @@ describe("deleting", () => {
   });
 
   test("a failed revocation keeps the binding (mutant 30)", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.console.faults.add({
       operation: "syncBindings",
       when: "beforeCommit",
@@ -186,9 +186,7 @@ describe("deleting", () => {
   });
 
   test("a binding of an account that revokes itself just goes", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.kube.remove(serviceAccountType, KEY);
     world.unbind("reading");
     const before = world.calls();
@@ -198,9 +196,7 @@ describe("deleting", () => {
   });
 
   test("without its account a deleted binding goes and says what it leaves", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.putAccount({}, { finalizers: [] });
     world.kube.remove(serviceAccountType, KEY);
     world.unbind("reading");
@@ -210,9 +206,7 @@ describe("deleting", () => {
   });
 
   test("a binding of an account that is gone at the console goes", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.putAccount({}, {}, notReady("ServiceAccountGone"));
     world.unbind("reading");
     const before = world.calls();
@@ -222,9 +216,7 @@ describe("deleting", () => {
   });
 
   test("a refused revocation is tried again within minutes", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.console.faults.add({
       operation: "syncBindings",
       when: "beforeCommit",
@@ -238,9 +230,7 @@ describe("deleting", () => {
   });
 
   test("a binding of an account that is retained still revokes", async () => {
-    const world = await accountWorld({ account: { deletionPolicy: "Retain" } });
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading({ account: { deletionPolicy: "Retain" } });
     world.kube.remove(serviceAccountType, KEY);
     world.putAccount({}, {}, notReady("InUse"));
     world.unbind("reading");
@@ -250,9 +240,7 @@ describe("deleting", () => {
   });
 
   test("deletion ends although the console stays down, and says what is left", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     await world.console.faults.setReachability("unavailable");
     world.unbind("reading");
     await expect(world.pass()).rejects.toThrow();
@@ -325,9 +313,7 @@ describe("the console's answers", () => {
   });
 
   test("an unreadable created account is written once", async () => {
-    const world = await accountWorld({ shapes: { bindings: "unreadable" } });
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading({ shapes: { bindings: "unreadable" } });
     await world.clock.advance(11 * MINUTE);
     await world.settle();
     expect(world.puts()).toEqual([["pol-read"]]);
@@ -447,17 +433,13 @@ describe("waiting", () => {
   });
 
   test("a binding waits for an account that is not ready", async () => {
-    const world = await accountWorld({ ready: false });
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading({ ready: false });
     expect(world.ready("reading")).toBe("WaitingForServiceAccount");
     expect(world.calls()).toBe(0);
   });
 
   test("a suspended binding keeps what it bound and writes nothing new", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.bind("reading", ["pol-deploy"], { suspend: true });
     await world.settle();
     expect(world.bound()).toEqual(["pol-read"]);
@@ -494,9 +476,7 @@ describe("suspendAccess", () => {
 
 describe("drift", () => {
   test("is found within ten minutes, corrected, counted and told", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.bindAtConsole([]);
     await world.pass();
     expect(world.bound()).toEqual([]);
@@ -510,9 +490,7 @@ describe("drift", () => {
   test.each(["ServiceAccount", "PolicyBinding"])(
     "is found at once on request on the %s",
     async (kind) => {
-      const world = await accountWorld();
-      world.bind("reading", ["pol-read"]);
-      await world.settle();
+      const world = await withReading();
       world.bindAtConsole([]);
       if (kind === "ServiceAccount") world.putAccount({}, request("now"));
       else world.bind("reading", ["pol-read"], {}, request("now"));
@@ -528,9 +506,7 @@ describe("drift", () => {
   );
 
   test("a new foreign policy is reported and kept", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.bindAtConsole(["pol-read", "pol-member"]);
     await world.clock.advance(10 * MINUTE);
     await world.settle();
@@ -541,9 +517,7 @@ describe("drift", () => {
   });
 
   test("a failed correction is tried again before the next check", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     world.bindAtConsole([]);
     await world.clock.advance(10 * MINUTE);
     world.console.faults.add({
@@ -557,9 +531,7 @@ describe("drift", () => {
   });
 
   test("a fight over the bindings slows down to once an hour, but a changed wish does not", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
+    const world = await withReading();
     const fight = async (rounds: number) => {
       for (let round = 0; round < rounds; round += 1) {
         world.bindAtConsole([]);
