@@ -81,6 +81,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "Activate the account at the console; until then no key is issued.",
         CreateOutcomeUnknown:
           "Wait: the operator finds out whether the interrupted creation has taken effect.",
+        AccountUnknown:
+          "The status does not name the account, and the console does not let its accounts be listed: ask its administrator, or clean up at the console.",
         TpnUnknown: "The console does not name the account's TPN; ask its administrator.",
       },
     },

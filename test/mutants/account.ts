@@ -1,6 +1,8 @@
 import type { Mutant } from "./mutant.ts";
 
 const bindings = ["test/controllers/policy-binding"];
+const recall = ["test/controllers/service-account/recall.test.ts"];
+const deletion = ["test/controllers/service-account/deletion.test.ts"];
 
 export const accountMutants: readonly Mutant[] = [
   {
@@ -60,6 +62,21 @@ export const accountMutants: readonly Mutant[] = [
     replace:
       "  if (selector === undefined) return false;\n  if (labels === undefined) return true;",
     tests: ["test/controllers/connection/effective-grant.test.ts"],
+  },
+  {
+    name: "a deleted object whose status is lost goes without a look for its account",
+    file: "src/controllers/service-account/deletion.ts",
+    find: '        : { kind: "Failing", finding: recall.finding };\n',
+    replace: '        : { kind: "Release" };\n',
+    tests: deletion,
+  },
+  {
+    name: "an account without a description counts as that of a deleted object",
+    file: "src/controllers/service-account/recovery.ts",
+    find: '  if (only !== undefined && own.length === 1) return { kind: "Own", account: only };\n  const silent',
+    replace:
+      '  const [any = only] = candidates;\n  if (any !== undefined && own.length < 2) return { kind: "Own", account: any };\n  const silent',
+    tests: recall,
   },
   {
     name: "a client with old credentials stays in use",

@@ -218,10 +218,8 @@ function excuses(event: WorldEvent): readonly string[] {
       // An account that is in use waits until it is not.
       return [...WISH, "L5 repair", "L6 deletion", "staging removed"];
     case "WipeStatus":
-      // A ServiceAccount is found again at the next look, ten minutes later at most.
-      // In the middle of its deletion it is not: nothing says any more which account it had.
-      // What a PolicyBinding had bound, and which keys there were, stands nowhere else.
-      return ["scenario", "same end", ...(event.plural === "serviceaccounts" ? ["L8 news"] : [])];
+      // What a PolicyBinding had bound, and which keys there were before the one in the Secret, stands nowhere else.
+      return ["policybindings", "apikeys"].includes(event.plural) ? ["scenario"] : [];
     case "DemandSecondFactor":
       // Nor can be asked what became of a key.
       return [...WISH, "S5 accounting"];

@@ -9,7 +9,16 @@ import type { ConnectionAccess } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
 import { type Account, fromConsole, leftBehind } from "./account.ts";
 import { type Known, observeListing } from "./observe.ts";
-import { ambiguous, lookFor, type Situation, unlisted, wantedOf } from "./plan.ts";
+import {
+  ambiguous,
+  expectedAccount,
+  lookFor,
+  named,
+  type Situation,
+  unlisted,
+  wantedOf,
+} from "./plan.ts";
+import { mayHaveLostAccount, type Recall } from "./recall.ts";
 import { recover } from "./recovery.ts";
 
 /** Deletion ends even with the console down (L6): after this long without success it says what is left. */
@@ -31,17 +40,11 @@ export type FinalStep = Exclude<DeletionStep, { readonly kind: "Failing" }>;
 export type DeletionPolicy = "Revoke" | "Retain" | "Delete";
 
 /** What can be decided without the console; `undefined` where there is something to clean up there. */
-export function judgeDeletion(known: Known): DeletionStep | undefined {
+export function judgeDeletion(known: Known, recall: Recall): DeletionStep | undefined {
   if (!known.held) return { kind: "Done" };
   if (known.users.length > 0) return holdFor(inUse(known.users));
-  if (known.account === undefined && known.attempt === undefined) return { kind: "Release" };
-  if (known.wish.ok && known.wish.spec.suspend) {
-    return holdFor({
-      state: "Reconciling",
-      reason: "Suspended",
-      message: "Deletion waits: nothing is written while spec.suspend is true.",
-    });
-  }
+  if (mayHaveLostAccount(known)) return judgeWithoutAccount(known, recall);
+  if (isSuspended(known)) return holdFor(SUSPENDED);
   if (known.account !== undefined && policyOf(known) === "Retain") {
     return release(
       "Normal",
@@ -52,9 +55,37 @@ export function judgeDeletion(known: Known): DeletionStep | undefined {
   return undefined;
 }
 
-export function policyOf({ wish, account }: Known): DeletionPolicy {
+/** The status names no account, and the console is not known to have one either. */
+function judgeWithoutAccount(known: Known, recall: Recall): DeletionStep {
+  switch (recall.kind) {
+    case "Unclear":
+      return release(
+        "Warning",
+        "LeftBehind",
+        `The status does not name the account, and the console does not say whose ${named(recall.saIds)} is, which has the same name: it stays as it is, with its policies. Unbind them at the console if it was made for this object.`,
+      );
+    case "Unanswered":
+      if (policyOf(known) === "Retain") return { kind: "Release" };
+      return isSuspended(known) ? holdFor(SUSPENDED) : { kind: "Failing", finding: recall.finding };
+    default:
+      return { kind: "Release" };
+  }
+}
+
+function isSuspended({ wish }: Known): boolean {
+  return wish.ok && wish.spec.suspend;
+}
+
+export function policyOf(known: Known): DeletionPolicy {
+  const { wish } = known;
   const asked = wish.ok ? wish.spec.deletionPolicy : undefined;
-  return asked ?? (account?.origin === "Imported" ? "Retain" : "Revoke");
+  return asked ?? (isImported(known) ? "Retain" : "Revoke");
+}
+
+function isImported({ wish, account }: Known): boolean {
+  return account === undefined
+    ? wish.ok && wish.spec.saId !== undefined
+    : account.origin === "Imported";
 }
 
 /** Whether the console can be asked at all, from what is known without it. */
@@ -63,7 +94,7 @@ export function canCleanUp(
 ):
   | { readonly ok: true; readonly situation: Situation }
   | { readonly ok: false; readonly finding: Readiness } {
-  const { wish, lookup, account } = known;
+  const { wish, lookup } = known;
   if (!wish.ok) {
     return {
       ok: false,
@@ -74,7 +105,7 @@ export function canCleanUp(
     const { reason, message } = lookup;
     return { ok: false, finding: { state: "Reconciling", reason, message } };
   }
-  if (account?.origin === "Imported" && !lookup.access.grant.importServiceAccounts) {
+  if (isImported(known) && !lookup.access.grant.importServiceAccounts) {
     const message =
       "The connection no longer lets this namespace manage imported service accounts.";
     return { ok: false, finding: { state: "Stalled", reason: "NotGranted", message } };
@@ -85,16 +116,13 @@ export function canCleanUp(
 /** After a failed try: on hold until the time is over, then let go with a warning. */
 export function orGiveUp(
   step: Extract<DeletionStep, { kind: "Failing" }>,
-  { account, attempt, key }: Known,
+  known: Known,
   failingSince: Instant,
   now: Instant,
 ): FinalStep {
   const leftMs = failingSince + GIVE_UP_AFTER_MS - now;
   if (leftMs <= 0) {
-    const what =
-      account === undefined
-        ? `an account that attempt ${attempt?.id ?? "unknown"} of ${keyText(key)} may have created`
-        : `service account ${leftBehind(account)}, with its policies`;
+    const what = leftover(known);
     const why = step.finding.message.slice(0, 400);
     return release(
       "Warning",
@@ -104,6 +132,13 @@ export function orGiveUp(
   }
   const { requeueAfterMs = RETRY_MS, finding } = step;
   return { kind: "Hold", finding, requeueAfterMs: Math.min(requeueAfterMs, leftMs) };
+}
+
+function leftover({ account, attempt, key }: Known): string {
+  if (account !== undefined) return `service account ${leftBehind(account)}, with its policies`;
+  return attempt === undefined
+    ? `whatever account ServiceAccount ${keyText(key)} had: its status does not name one`
+    : `an account that attempt ${attempt.id} of ${keyText(key)} may have created`;
 }
 
 /** Cleans up at the console as the deletion policy says. Every step can be done again after a crash. */
@@ -139,13 +174,7 @@ async function recoverAccount(
   signal: AbortSignal,
 ): Promise<Account | DeletionStep> {
   const look = lookFor(situation, now);
-  const known = {
-    tpn: undefined,
-    orgId: wantedOf(situation).orgId,
-    projectId: wantedOf(situation).projectId,
-    origin: "Created",
-    liveKeyIds: undefined,
-  } as const;
+  const known = expectedAccount(situation, "Created");
   if (look.kind === "Remember") return fromConsole(look.account, known);
   if (look.kind === "Wait") {
     const message = "Deletion waits until it is known whether the account was created.";
@@ -267,6 +296,12 @@ async function unlessGone(call: Promise<void> | undefined): Promise<void> {
     if (!isIamError(error, "NotFound")) throw error;
   }
 }
+
+const SUSPENDED: Readiness = {
+  state: "Reconciling",
+  reason: "Suspended",
+  message: "Deletion waits: nothing is written while spec.suspend is true.",
+};
 
 function deleteIsNotPossible(saId: string): Readiness {
   return {

@@ -153,26 +153,31 @@ export function wantedOf({ known, spec, access }: Situation): Wanted {
   };
 }
 
+/** What is assumed of an account where the console does not tell. */
+export function expectedAccount(
+  situation: Situation,
+  origin: Account["origin"],
+): Omit<Account, "saId" | "state"> {
+  const { orgId, projectId } = wantedOf(situation);
+  return {
+    tpn: undefined,
+    orgId,
+    projectId: projectId === "" ? undefined : projectId,
+    origin,
+    liveKeyIds: undefined,
+  };
+}
+
 /** The first look at an account to import, or another look at one that is managed. */
 function planKnown(
   situation: Situation,
   saId: string,
   detail: IamServiceAccountDetail | undefined,
 ): Decision {
-  const { known, spec, access } = situation;
+  const { known } = situation;
   if (detail === undefined) return { actions: [], finding: missing(known, saId) };
-  const wanted = wantedOf(situation);
-  const account = fromConsole(
-    detail,
-    known.account ?? {
-      tpn: undefined,
-      orgId: wanted.orgId,
-      projectId: spec.projectId ?? access.spec.projectId,
-      origin: "Imported",
-      liveKeyIds: undefined,
-    },
-  );
-  const mismatch = spec.saId === undefined ? undefined : mismatchOf(account, wanted, spec);
+  const account = fromConsole(detail, known.account ?? expectedAccount(situation, "Imported"));
+  const mismatch = mismatchOf(account, situation);
   if (mismatch !== undefined) return { actions: [], finding: mismatch };
   const because = known.account === undefined ? "Imported" : "Observed";
   return { actions: [...hold(situation), { kind: "RecordAccount", because, account }] };
@@ -192,11 +197,11 @@ function missing({ account }: Known, saId: string): Readiness {
       };
 }
 
-function mismatchOf(
-  account: Account,
-  wanted: Wanted,
-  spec: ServiceAccountSpec,
-): Readiness | undefined {
+/** Whether an account to import is another one than the spec describes. */
+export function mismatchOf(account: Account, situation: Situation): Readiness | undefined {
+  const { spec } = situation;
+  if (spec.saId === undefined) return undefined;
+  const wanted = wantedOf(situation);
   if (account.orgId !== wanted.orgId) {
     return {
       state: "Stalled",
@@ -292,14 +297,7 @@ function adopt(
   found: IamServiceAccount,
   because: "Recovered" | "Created",
 ): Decision {
-  const { orgId, projectId } = wantedOf(situation);
-  const account = fromConsole(found, {
-    tpn: undefined,
-    orgId,
-    projectId,
-    origin: "Created",
-    liveKeyIds: undefined,
-  });
+  const account = fromConsole(found, expectedAccount(situation, "Created"));
   return {
     actions: [
       ...hold(situation),
@@ -321,7 +319,7 @@ function hold({ known, spec }: Situation): readonly Action[] {
     : [{ kind: "AddFinalizer", because: "FinalizerIsMissing" }];
 }
 
-function named(saIds: readonly string[]): string {
+export function named(saIds: readonly string[]): string {
   return saIds.length <= 5
     ? saIds.join(", ")
     : `${saIds.slice(0, 5).join(", ")} and ${saIds.length - 5} more`;

@@ -14,14 +14,7 @@ import { serviceAccountType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
 import { accountReadiness } from "./account.ts";
 import { apply, FOREIGN_STATUS, type Progress } from "./apply.ts";
-import {
-  canCleanUp,
-  cleanUp,
-  type DeletionStep,
-  type FinalStep,
-  judgeDeletion,
-  orGiveUp,
-} from "./deletion.ts";
+import { nextDeletionStep } from "./deletion-pass.ts";
 import { findWinner, isClaimedByOther } from "./find-winner.ts";
 import { attemptId } from "./marker.ts";
 import type { Memory } from "./memory.ts";
@@ -34,7 +27,6 @@ import {
   plan,
   type Seen,
   type Situation,
-  wantedOf,
 } from "./plan.ts";
 import { barriers, claimIsLost, firstFinding } from "./policies.ts";
 import { nextStatus, notes, orSuspended } from "./report.ts";
@@ -239,11 +231,11 @@ function noteLook(
 
 async function deletionPass(
   object: ServiceAccount,
-  known: Known,
+  seen: Known,
   context: Context,
   signal: AbortSignal,
 ): Promise<Result> {
-  const step = await nextDeletionStep(object, known, context, signal);
+  const { step, known, became } = await nextDeletionStep(object, seen, context, signal);
   switch (step.kind) {
     case "Done":
       return {};
@@ -256,49 +248,13 @@ async function deletionPass(
       );
       return {};
     case "Hold": {
-      const progress = { object, account: known.account, attempt: known.attempt };
+      const { account, attempt } = known;
+      const progress = { object, account, attempt, ...(became === undefined ? {} : { became }) };
       // In a namespace that is going away, nobody needs the words; the finalizer must go all the same.
       await quietly(() => report(known, progress, step.finding, context, signal), context);
       return { requeueAfterMs: step.requeueAfterMs };
     }
   }
-}
-
-async function nextDeletionStep(
-  object: ServiceAccount,
-  known: Known,
-  context: Context,
-  signal: AbortSignal,
-): Promise<FinalStep> {
-  const { memory } = known;
-  const judged = judgeDeletion(known) ?? (await tryCleanUp(object, known, context, signal));
-  if (judged.kind !== "Failing") {
-    memory.failingSince = undefined;
-    return judged;
-  }
-  const now = context.clock.now();
-  memory.failingSince ??= now;
-  return orGiveUp(judged, known, memory.failingSince, now);
-}
-
-async function tryCleanUp(
-  object: ServiceAccount,
-  known: Known,
-  context: Context,
-  signal: AbortSignal,
-): Promise<DeletionStep> {
-  const possible = canCleanUp(known);
-  if (!possible.ok) return { kind: "Failing", finding: possible.finding };
-  const { situation } = possible;
-  const isLost = async (saId: string) => {
-    const realm = {
-      origin: originOf(situation.access.spec.baseUrl),
-      orgId: wantedOf(situation).orgId,
-    };
-    const winner = await findWinner(saId, realm, context);
-    return winner !== undefined && winner.metadata.uid !== object.metadata.uid;
-  };
-  return cleanUp(situation, isLost, context.clock.now(), signal);
 }
 
 async function report(

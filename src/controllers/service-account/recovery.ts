@@ -58,6 +58,33 @@ export function findExisting(listing: readonly IamServiceAccount[], wanted: Want
     : { kind: "Foreign", saIds: candidates.map(({ saId }) => saId) };
 }
 
+export type Forgotten =
+  | { readonly kind: "Nothing" }
+  | { readonly kind: "Own"; readonly account: IamServiceAccount }
+  | { readonly kind: "Unclear"; readonly saIds: readonly string[] };
+
+/**
+ * The account of an object of which nothing is known any more, no attempt either. Only a description that names the
+ * object proves it: an account without one may have been made by hand since.
+ */
+export function findForgotten(
+  listing: readonly IamServiceAccount[],
+  wanted: Wanted,
+  isNamed: (saId: string) => boolean,
+): Forgotten {
+  const candidates = listing.filter((account) => isNamesake(account, wanted));
+  const own = candidates.filter(({ description = "" }) =>
+    isOfObject(description, wanted.key, wanted.uid),
+  );
+  const [only] = own;
+  if (only !== undefined && own.length === 1) return { kind: "Own", account: only };
+  const silent = candidates.filter(
+    ({ saId, description = "" }) => description === "" && !isNamed(saId),
+  );
+  const saIds = [...own, ...silent].map(({ saId }) => saId);
+  return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
+}
+
 function isNamesake(account: IamServiceAccount, wanted: Wanted): boolean {
   return (
     account.name === wanted.name &&

@@ -7,19 +7,61 @@ import {
   policyOf,
 } from "../../../src/controllers/service-account/deletion.ts";
 import type { Known } from "../../../src/controllers/service-account/observe.ts";
+import type { Recall } from "../../../src/controllers/service-account/recall.ts";
 import { access, account, accountSpec, known, NOW } from "./objects.ts";
 
 const wish = (spec: object): Known["wish"] => ({ ok: true, spec: accountSpec(spec) });
 const attempt = { id: "a-1", startedAt: NOW };
+const unclear: Recall = { kind: "Unclear", saIds: ["sa-7"] };
+const unanswered: Recall = {
+  kind: "Unanswered",
+  finding: { state: "Reconciling", reason: "Unavailable", message: "down" },
+};
 const imported = { ...account, origin: "Imported" } as const;
 
-test.each<{ name: string; seen: Partial<Known>; step: string }>([
+test.each<{ name: string; seen: Partial<Known>; recall?: Recall; step: string }>([
   {
     name: "an object that is not held is no concern",
     seen: { held: false, account },
     step: "Done",
   },
   { name: "an object without an account goes at once", seen: {}, step: "Release" },
+  {
+    name: "an account that may be its own stays, and is named",
+    seen: {},
+    recall: unclear,
+    step: "Release LeftBehind",
+  },
+  {
+    name: "an object that may have an account waits for the console",
+    seen: {},
+    recall: unanswered,
+    step: "Failing Unavailable",
+  },
+  {
+    name: "users come before that",
+    seen: { users: ["ApiKey ci-bot"] },
+    recall: unanswered,
+    step: "Hold InUse",
+  },
+  {
+    name: "suspension holds what may need a call",
+    seen: { wish: wish({ suspend: true }) },
+    recall: unanswered,
+    step: "Hold Suspended",
+  },
+  {
+    name: "an account that may be there and shall stay needs no answer",
+    seen: { wish: wish({ deletionPolicy: "Retain" }) },
+    recall: unanswered,
+    step: "Release",
+  },
+  {
+    name: "nor does one to import, which stays by default",
+    seen: { wish: wish({ saId: "sa-1" }) },
+    recall: unanswered,
+    step: "Release",
+  },
   { name: "users come first", seen: { users: ["ApiKey ci-bot"], account }, step: "Hold InUse" },
   {
     name: "suspension holds a deletion",
@@ -43,10 +85,10 @@ test.each<{ name: string; seen: Partial<Known>; step: string }>([
     seen: { attempt, wish: wish({ deletionPolicy: "Retain" }) },
     step: "CleanUp",
   },
-])("$name", ({ seen, step }) => {
-  const judged = judgeDeletion(known({ deleting: true, ...seen })) ?? { kind: "CleanUp" };
+])("$name", ({ seen, recall = { kind: "Nothing" }, step }) => {
+  const judged = judgeDeletion(known({ deleting: true, ...seen }), recall) ?? { kind: "CleanUp" };
   const reason =
-    judged.kind === "Hold"
+    judged.kind === "Hold" || judged.kind === "Failing"
       ? judged.finding.reason
       : judged.kind === "Release"
         ? judged.note?.reason
@@ -81,6 +123,18 @@ test("a console that cannot be used is a reason to wait, not to skip", () => {
   const grant = { ...access.grant, importServiceAccounts: false };
   const seen = known({ account: imported, lookup: { ok: true, access: { ...access, grant } } });
   expect(canCleanUp(seen)).toMatchObject({ ok: false, finding: { reason: "NotGranted" } });
+});
+
+test("what an object without a known account may have had is given up as well", () => {
+  const finding = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
+  const given = orGiveUp({ kind: "Failing", finding }, known(), NOW, NOW + GIVE_UP_AFTER_MS);
+  expect(given).toMatchObject({
+    note: {
+      type: "Warning",
+      reason: "LeftBehind",
+      note: "Gave up cleaning up at the console and left whatever account ServiceAccount team-a/ci-bot had: its status does not name one. Last reason: down",
+    },
+  });
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {

@@ -163,16 +163,7 @@ describe("a service account", () => {
   test("a status that was lost is found again", async () => {
     await world.putAccount("ci-bot");
     const before = await world.reconcile("ci-bot");
-    const { name, namespace, uid } = before.object?.metadata ?? { name: "" };
-    const metadata = { name, namespace: namespace ?? "", uid: uid ?? "" };
-    const body = { apiVersion: "iam.console.dev/v1alpha1", kind: "ServiceAccount", metadata };
-    await world.kube.apply(
-      serviceAccountType,
-      { ...body, status: { observedGeneration: 1 } } as typeof body,
-      {
-        subresource: "status",
-      },
-    );
+    await world.wipeStatus("ci-bot");
     const { object } = await world.reconcile("ci-bot");
     expect(object?.status?.saId).toBe(before.object?.status?.saId);
     expect(accountsAtConsole()).toHaveLength(1);
@@ -248,13 +239,7 @@ describe("a service account", () => {
     const { saId = "", tpn = "" } = object?.status ?? {};
     const { keyId } = world.issueKey(saId);
     world.console.world.replaceBindings(tpn, ["pol-p1-member"]);
-    const apiKey = {
-      apiVersion: "iam.console.dev/v1alpha1",
-      kind: "ApiKey",
-      metadata: { name: "key", namespace: world.namespace },
-      spec: { serviceAccountRef: { name: "ci-bot" } },
-    };
-    await world.kube.apply(apiKeyType, apiKey, { fieldManager: "test" });
+    await world.putKey("key", "ci-bot");
     await remove("ci-bot");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False InUse");
     await world.kube.delete(apiKeyType, { namespace: world.namespace, name: "key" }, {});
@@ -293,6 +278,36 @@ describe("a service account", () => {
     world.advance(30_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
     expect(world.events.at(-1)).toContain("Normal Revoked");
+  });
+
+  test("a deletion finds the account that its status has lost, for those that wait as well", async () => {
+    await world.putAccount("ci-bot");
+    const { object } = await world.reconcile("ci-bot");
+    const { saId = "", tpn = "" } = object?.status ?? {};
+    world.console.world.replaceBindings(tpn, ["pol-p1-member"]);
+    await world.putKey("key", "ci-bot");
+    await remove("ci-bot");
+    await world.wipeStatus("ci-bot");
+    const held = await world.reconcile("ci-bot");
+    expect(ready(held.object)).toBe("Ready=False InUse");
+    expect(held.object?.status).toMatchObject({ saId, tpn, origin: "Created" });
+    await world.wipeStatus("ci-bot");
+    await world.kube.delete(apiKeyType, { namespace: world.namespace, name: "key" }, {});
+    expect((await world.reconcile("ci-bot")).object).toBeUndefined();
+    expect(world.console.world.boundTo(tpn)).toEqual([]);
+    expect(world.events.at(-1)).toContain("Normal Revoked");
+  });
+
+  test("a deletion that cannot ask for a lost account ends, and says so", async () => {
+    await world.putAccount("ci-bot");
+    await world.reconcile("ci-bot");
+    await remove("ci-bot");
+    await world.wipeStatus("ci-bot");
+    await world.console.faults.setReachability("unavailable");
+    expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False Unavailable");
+    world.advance(11 * 60_000);
+    expect((await world.reconcile("ci-bot")).object).toBeUndefined();
+    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
   });
 
   test("Delete without a call for it is held and says what to set", async () => {

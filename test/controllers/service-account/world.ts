@@ -144,6 +144,22 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
       };
       await kube.apply(serviceAccountType, body, { fieldManager: "test" });
     },
+    async putKey(name: string, account: string): Promise<void> {
+      const body = {
+        apiVersion: API_VERSION,
+        kind: "ApiKey",
+        metadata: { name, namespace },
+        spec: { serviceAccountRef: { name: account } },
+      };
+      await kube.apply(apiKeyType, body, { fieldManager: "test" });
+    },
+    async wipeStatus(name: string): Promise<void> {
+      const object = await kube.get(serviceAccountType, { namespace, name });
+      const metadata = { name, namespace, uid: object?.metadata.uid ?? "" };
+      const status = { observedGeneration: 1 };
+      const body = { apiVersion: API_VERSION, kind: "ServiceAccount", metadata, status };
+      await kube.apply(serviceAccountType, body as typeof body, { subresource: "status" });
+    },
     /** One pass over the connection, and what it is then. */
     async connect(): Promise<ClusterConnection | undefined> {
       await sync();
