@@ -187,10 +187,7 @@ describe("deletion", () => {
     await world.ready("ApiKey", "key");
     const { keyId } = await world.entries("key");
     await world.delete("ApiKey", "key");
-    await world.until(
-      "the object to go",
-      async () => (await world.find("ApiKey", "key")) === undefined,
-    );
+    await world.isGone("ApiKey", "key");
     expect(await world.secret("key")).toBeUndefined();
     await world.until("the event", async () =>
       (await world.events("key")).some(
@@ -204,10 +201,7 @@ describe("deletion", () => {
     await world.apiKey("key", { secret: { deletionPolicy: "Retain" } });
     await world.ready("ApiKey", "key");
     await world.delete("ApiKey", "key");
-    await world.until(
-      "the object to go",
-      async () => (await world.find("ApiKey", "key")) === undefined,
-    );
+    await world.isGone("ApiKey", "key");
     expect(await world.holdsLivePair("key")).toBe(true);
   });
 
@@ -217,10 +211,7 @@ describe("deletion", () => {
     await world.ready("ApiKey", "key");
     const { keyId } = await world.entries("key");
     await world.delete("ApiKey", "key");
-    await world.until(
-      "the object to go",
-      async () => (await world.find("ApiKey", "key")) === undefined,
-    );
+    await world.isGone("ApiKey", "key");
     expect(world.iam.world.keys.has(keyId ?? "")).toBe(false);
   });
 
@@ -232,10 +223,7 @@ describe("deletion", () => {
     await world.delete("ServiceAccount", "ci");
     await world.condition("ServiceAccount", "ci", "Ready", "False");
     await world.delete("ApiKey", "key");
-    await world.until(
-      "the account's object to go",
-      async () => (await world.find("ServiceAccount", "ci")) === undefined,
-    );
+    await world.isGone("ServiceAccount", "ci");
     expect(world.iam.world.keys.has(keyId ?? "")).toBe(false);
   });
 

@@ -270,10 +270,7 @@ describe.concurrent("a Connection", () => {
       await world.ready("ApiKey", "key");
       await world.delete("ApiKey", "key");
       await world.delete("ServiceAccount", "ci");
-      await world.until(
-        "the Connection to go",
-        async () => (await world.find("Connection", "console")) === undefined,
-      );
+      await world.isGone("Connection", "console");
     }),
   );
 

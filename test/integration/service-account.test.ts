@@ -18,6 +18,11 @@ const accountOf = async (world: World, name = "ci") => {
   const { saId = "", tpn = "" } = await statusOf(world, name);
   return { saId, tpn };
 };
+const explained = async (world: World) => {
+  const isKnown = async () => (await statusOf(world)).saId !== undefined;
+  await world.until("the account to be known", isKnown, EXPLAINED_MS);
+  await world.ready("ServiceAccount", "ci");
+};
 const existing = (world: World, name = "old") =>
   world.iam.world.createAccount({ orgId: "org-1", projectId: "prj-1", name, description: "" });
 const accountsNamed = (world: World, name: string) =>
@@ -122,12 +127,7 @@ describe.concurrent("a creation whose answer is lost", () => {
         });
         await world.serviceAccount("ci");
         await world.condition("ServiceAccount", "ci", "Ready", "False", "CreateOutcomeUnknown");
-        await world.until(
-          "the recovery",
-          async () => (await statusOf(world)).saId !== undefined,
-          EXPLAINED_MS,
-        );
-        await world.ready("ServiceAccount", "ci");
+        await explained(world);
         expect(accountsNamed(world, "ci")).toHaveLength(1);
         expect(world.iam.requests.count("createServiceAccount")).toBe(1);
         expect((await statusOf(world)).attempt).toBeUndefined();
@@ -144,12 +144,7 @@ describe.concurrent("a creation whose answer is lost", () => {
         action: { kind: "reset" },
       });
       await world.serviceAccount("ci");
-      await world.until(
-        "the account",
-        async () => (await statusOf(world)).saId !== undefined,
-        EXPLAINED_MS,
-      );
-      await world.ready("ServiceAccount", "ci");
+      await explained(world);
       expect(accountsNamed(world, "ci")).toHaveLength(1);
       expect(world.iam.requests.count("createServiceAccount")).toBe(2);
     }),
@@ -169,12 +164,7 @@ describe.concurrent("a creation whose answer is lost", () => {
       await world.operator?.kill();
       hold.release();
       await world.start();
-      await world.until(
-        "the recovery",
-        async () => (await statusOf(world)).saId !== undefined,
-        EXPLAINED_MS,
-      );
-      await world.ready("ServiceAccount", "ci");
+      await explained(world);
       expect(accountsNamed(world, "ci")).toHaveLength(1);
       expect(world.iam.requests.count("createServiceAccount")).toBe(1);
       expect((await world.events("ci")).map(({ reason }) => reason)).toContain("Recovered");
