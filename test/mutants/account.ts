@@ -64,10 +64,10 @@ export const accountMutants: readonly Mutant[] = [
     tests: ["test/controllers/connection/effective-grant.test.ts"],
   },
   {
-    name: "a deleted object whose status is lost goes without a look for its account",
+    name: "a deleted object whose status is lost goes though the console could not be asked",
     file: "src/controllers/service-account/deletion.ts",
-    find: '        : { kind: "Failing", finding: recall.finding };\n',
-    replace: '        : { kind: "Release" };\n',
+    find: 'holdFor(SUSPENDED) : { kind: "Failing", finding: recall.finding };\n',
+    replace: 'holdFor(SUSPENDED) : { kind: "Release" };\n',
     tests: deletion,
   },
   {
