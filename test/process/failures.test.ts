@@ -4,30 +4,27 @@
  * they take.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { describe, test } from "vitest";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import type { Gate, GateRequest } from "./support/gate.ts";
 import { isInOrder, type Stock, takeStock } from "./support/ledger.ts";
 import type { OperatorProcess } from "./support/program.ts";
-import { openRig, type Place, type Rig } from "./support/rig.ts";
+import type { Place } from "./support/rig.ts";
 import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
 
 const MINUTE = 60_000;
 /** A lease of 15 s and a try every 2 s, as the operator has them, with room for a busy machine. */
 const TAKEOVER_MS = 17_000 + 8_000;
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await openRig();
-}, 30 * MINUTE);
-afterAll(() => rig?.close());
+const rig = useRig();
 
 async function settled(place: Place, timeoutMs = 60_000): Promise<Stock> {
-  let stock = await takeStock(rig.kube, place.iam, place.namespace);
+  let stock = await takeStock(rig().kube, place.iam, place.namespace);
   await until(
     () => `every key to be in order; stuck: ${stock.stuck.join("; ")}`,
     async () => {
-      stock = await takeStock(rig.kube, place.iam, place.namespace);
+      stock = await takeStock(rig().kube, place.iam, place.namespace);
       return stock.stuck.length === 0;
     },
     timeoutMs,
@@ -97,7 +94,7 @@ const moments: readonly Moment[] = [
 
 describe.concurrent("a process that fails", { timeout: 2 * MINUTE }, () => {
   test("SIGKILL at every moment of an issue leaves no key unaccounted for", async ({ expect }) => {
-    const place = await rig.openPlace();
+    const place = await rig().openPlace();
     const gate = await place.openGate();
     const first = await place.start({ via: gate });
     await first.untilReady();
@@ -129,7 +126,7 @@ describe.concurrent("a process that fails", { timeout: 2 * MINUTE }, () => {
   });
 
   test("of two replicas one works; when it is killed the other takes over", async ({ expect }) => {
-    const place = await rig.openPlace();
+    const place = await rig().openPlace();
     const { leader, standby, standbyGate } = await startPair(place);
     await place.createAccounts(["ci"]);
     await place.createKeys([{ name: "one", account: "ci" }]);
@@ -157,7 +154,7 @@ describe.concurrent("a process that fails", { timeout: 2 * MINUTE }, () => {
   test("a leader frozen past its lease writes nothing when it goes on, and exits", async ({
     expect,
   }) => {
-    const place = await rig.openPlace();
+    const place = await rig().openPlace();
     const { leader, leaderGate, standby } = await startPair(place);
     await place.createAccounts(["ci"]);
     await place.saIdOf("ci");
@@ -185,7 +182,7 @@ describe.concurrent("a process that fails", { timeout: 2 * MINUTE }, () => {
   test("a leader cut off from the API server exits before its lease can be taken", async ({
     expect,
   }) => {
-    const place = await rig.openPlace();
+    const place = await rig().openPlace();
     const gate = await place.openGate();
     const operator = await place.start({ via: gate });
     await operator.untilReady();

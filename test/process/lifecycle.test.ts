@@ -1,24 +1,20 @@
 /** Starting and stopping the real process on a real control plane. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { secretType } from "../../src/controllers/resource-types.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import { withServer } from "./support/gate.ts";
 import { takeStock } from "./support/ledger.ts";
 import { runOperator, startOperator } from "./support/program.ts";
-import { openRig, type Rig } from "./support/rig.ts";
 import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
 
 const MINUTE = 60_000;
 vi.setConfig({ testTimeout: MINUTE });
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await openRig();
-}, 30 * MINUTE);
-afterAll(() => rig?.close());
+const rig = useRig();
 
 const mistakes: readonly (readonly [args: readonly string[], advice: string])[] = [
   [["--concurrency=0"], "--concurrency"],
@@ -47,8 +43,8 @@ test("a kubeconfig that is not there ends with code 1 and its path", async () =>
 
 test("an API server that cannot be reached: alive, not ready, and stops when told to", async () => {
   const [port] = await freePorts(1);
-  const kubeconfig = join(rig.cluster.directory, "unreachable.kubeconfig");
-  const text = readFileSync(rig.cluster.kubeconfigFor("operator"), "utf8");
+  const kubeconfig = join(rig().cluster.directory, "unreachable.kubeconfig");
+  const text = readFileSync(rig().cluster.kubeconfigFor("operator"), "utf8");
   writeFileSync(kubeconfig, withServer(text, `https://127.0.0.1:${port}`));
   const operator = await startOperator({ kubeconfig });
   try {
@@ -69,14 +65,14 @@ test("an API server that cannot be reached: alive, not ready, and stops when tol
 });
 
 test("it serves its pages, logs JSON, and keeps secrets out of everything", async () => {
-  const place = await rig.openPlace();
+  const place = await rig().openPlace();
   const operator = await place.start({ args: ["--log-level=debug"] });
   await operator.untilReady();
   expect((await operator.get("/healthz")).status).toBe(200);
   await place.createAccounts(["ci"]);
   await place.createKeys([{ name: "one", account: "ci" }]);
   await until("the key to be ready", async () => {
-    const stock = await takeStock(rig.kube, place.iam, place.namespace);
+    const stock = await takeStock(rig().kube, place.iam, place.namespace);
     return stock.ready === 1 && stock.stuck.length === 0;
   });
   const { text: metrics } = await operator.get("/metrics");
@@ -95,7 +91,7 @@ test("it serves its pages, logs JSON, and keeps secrets out of everything", asyn
 });
 
 test("SIGTERM in the middle of an issue waits for the pair, keeps it, and gives the lease back", async () => {
-  const place = await rig.openPlace();
+  const place = await rig().openPlace();
   const operator = await place.start();
   await operator.untilReady();
   await place.createAccounts(["ci"]);
@@ -116,7 +112,7 @@ test("SIGTERM in the middle of an issue waits for the pair, keeps it, and gives 
 
   expect(await place.leaseHolder()).toBe("");
   const [key] = place.iam.world.keys.values();
-  const secrets = await rig.kube.list(secretType, { namespace: place.namespace });
+  const secrets = await rig().kube.list(secretType, { namespace: place.namespace });
   const kept = secrets.flatMap(({ data = {} }) => {
     const [keyId, secret] = [data.keyId, data.secret].map((value = "") =>
       Buffer.from(value, "base64").toString(),

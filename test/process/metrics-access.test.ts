@@ -1,22 +1,18 @@
 /** Metrics over HTTPS: the real API server says who may read them. */
 import { request } from "node:https";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { freePorts } from "../cluster/ports.ts";
-import { openRig, type Rig } from "./support/rig.ts";
 import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
 
 const MINUTE = 60_000;
 vi.setConfig({ testTimeout: MINUTE });
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await openRig();
-}, 30 * MINUTE);
-afterAll(() => rig?.close());
+const rig = useRig();
 
 test("only who may get /metrics reads them, and nobody while the operator may not ask", async () => {
-  const { kubectl } = rig;
-  const place = await rig.openPlace();
+  const { kubectl } = rig();
+  const place = await rig().openPlace();
   const [port = 0] = await freePorts(1);
   const operator = await place.start({
     args: ["--metrics-secure", `--metrics-address=127.0.0.1:${port}`],

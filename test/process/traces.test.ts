@@ -1,24 +1,20 @@
 /** Traces of the real process at a real receiver. */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import { takeStock } from "./support/ledger.ts";
-import { openRig, type Rig } from "./support/rig.ts";
 import { startTraceReceiver } from "./support/trace-receiver.ts";
 import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
 
 const MINUTE = 60_000;
 vi.setConfig({ testTimeout: MINUTE });
 
-let rig: Rig;
-beforeAll(async () => {
-  rig = await openRig();
-}, 30 * MINUTE);
-afterAll(() => rig?.close());
+const rig = useRig();
 
 test("a trace leads from the pass over an object to its calls, with the console's names for them", async () => {
   const receiver = await startTraceReceiver();
-  const place = await rig.openPlace();
+  const place = await rig().openPlace();
   const operator = await place.start({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
   });
@@ -27,7 +23,7 @@ test("a trace leads from the pass over an object to its calls, with the console'
     await place.createAccounts(["ci"]);
     await place.createKeys([{ name: "one", account: "ci" }]);
     await until("the key to be ready", async () => {
-      const stock = await takeStock(rig.kube, place.iam, place.namespace);
+      const stock = await takeStock(rig().kube, place.iam, place.namespace);
       return stock.ready === 1 && stock.stuck.length === 0;
     });
     expect(await operator.stop()).toEqual({ code: 0, signal: null });
@@ -73,7 +69,7 @@ test("a trace leads from the pass over an object to its calls, with the console'
 
 test("a receiver that is not there costs one line in the log, and nothing else", async () => {
   const [port] = await freePorts(1);
-  const place = await rig.openPlace();
+  const place = await rig().openPlace();
   const operator = await place.start({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
   });
@@ -83,7 +79,7 @@ test("a receiver that is not there costs one line in the log, and nothing else",
     await place.createAccounts(["ci"]);
     await place.createKeys([{ name: "one", account: "ci" }]);
     await until("a word about it", () => lines().length > 0);
-    const stock = await takeStock(rig.kube, place.iam, place.namespace);
+    const stock = await takeStock(rig().kube, place.iam, place.namespace);
     expect(stock).toMatchObject({ ready: 1, stuck: [] });
     expect(await operator.stop()).toEqual({ code: 0, signal: null });
     expect(lines()).toHaveLength(1);
