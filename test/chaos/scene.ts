@@ -119,19 +119,30 @@ async function untilInOrder(
   say: (line: string) => void,
   patienceMs: number,
 ): Promise<Stock> {
-  let [toldAt, betterAt, inOrder] = [performance.now(), performance.now(), -1];
+  const progress = followProgress(say);
   for (;;) {
     // Where everything is busy or down, the books can wait as well.
     const stock = await take().catch(() => undefined);
-    const now = performance.now();
-    const count = stock === undefined ? inOrder : stock.objects - stock.stuck.length;
     if (stock?.stuck.length === 0) return stock;
-    if (count > inOrder) [inOrder, betterAt] = [count, now];
-    if (now - betterAt > patienceMs) return stock ?? take();
-    if (now - toldAt > TOLD_EVERY_MS) {
-      toldAt = now;
-      say(`${count} in order`);
-    }
+    if (progress.note(stock) > patienceMs) return stock ?? take();
     await sleep(POLL_MS);
   }
+}
+
+/** Says now and then how far it is. */
+function followProgress(say: (line: string) => void) {
+  let [toldAt, betterAt, inOrder] = [performance.now(), performance.now(), -1];
+  return {
+    /** Answers for how many milliseconds nothing has become better. */
+    note(stock: Stock | undefined): number {
+      const now = performance.now();
+      const count = stock === undefined ? inOrder : stock.objects - stock.stuck.length;
+      if (count > inOrder) [inOrder, betterAt] = [count, now];
+      if (now - toldAt > TOLD_EVERY_MS) {
+        toldAt = now;
+        say(`${count} in order`);
+      }
+      return now - betterAt;
+    },
+  };
 }
