@@ -121,20 +121,24 @@ const metadataKey = (key: string) =>
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?[/])?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/.test(key) &&
   key.length <= 317;
 
-const reserved = {
-  rule: `self.all(key, !key.startsWith('${GROUP}/'))`,
-  message: `must not begin with ${GROUP}/, which the operator writes itself`,
-  holds: (map: Record<string, string>) =>
-    Object.keys(map).every((key) => !key.startsWith(`${GROUP}/`)),
-};
-
 const labelValue = matching(
   z.string().max(63),
   /^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$/,
   "must be a label's value: letters, digits, '-', '_' and '.', or nothing",
 );
 
-const keyMessage = "must have keys such as team or example.com/team";
+/** Labels or annotations that are the user's to choose. */
+function metadataEntries(value: z.ZodString) {
+  const map = entries(z.record(z.string(), value), 32).refine(
+    (chosen) => Object.keys(chosen).every(metadataKey),
+    { error: "must have keys such as team or example.com/team" },
+  );
+  return withRule(map, {
+    rule: `self.all(key, !key.startsWith('${GROUP}/'))`,
+    message: `must not begin with ${GROUP}/, which the operator writes itself`,
+    holds: (chosen) => Object.keys(chosen).every((key) => !key.startsWith(`${GROUP}/`)),
+  });
+}
 
 const secret = z
   .object({
@@ -146,30 +150,14 @@ const secret = z
       description:
         "The Secret's entries, 1 to 32. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
     }),
-    labels: withRule(
-      entries(z.record(z.string(), labelValue), 32).refine(
-        (map) => Object.keys(map).every(metadataKey),
-        { error: keyMessage },
-      ),
-      reserved,
-    )
-      .optional()
-      .meta({
-        description:
-          "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
-      }),
-    annotations: withRule(
-      entries(z.record(z.string(), text(4_096)), 32).refine(
-        (map) => Object.keys(map).every(metadataKey),
-        { error: keyMessage },
-      ),
-      reserved,
-    )
-      .optional()
-      .meta({
-        description:
-          "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
-      }),
+    labels: metadataEntries(labelValue).optional().meta({
+      description:
+        "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
+    }),
+    annotations: metadataEntries(text(4_096)).optional().meta({
+      description:
+        "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
+    }),
     onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
       description:
         "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",
