@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const bindings = ["test/controllers/policy-binding"];
 const recall = ["test/controllers/service-account/recall.test.ts"];
+const lookUp = ["test/controllers/look-up-account.test.ts"];
 const deletion = ["test/controllers/service-account/deletion.test.ts"];
 
 export const accountMutants: readonly Mutant[] = [
@@ -77,6 +78,13 @@ export const accountMutants: readonly Mutant[] = [
     replace:
       '  const [any = only] = candidates;\n  if (any !== undefined && own.length < 2) return { kind: "Own", account: any };\n  const silent',
     tests: recall,
+  },
+  {
+    name: "one 404 makes an account gone",
+    file: "src/controllers/look-up-account.ts",
+    find: "  if (!listing.some((account) => account.saId === saId)) return undefined;",
+    replace: "  if (listing.length >= 0) return undefined;",
+    tests: lookUp,
   },
   {
     name: "a client with old credentials stays in use",

@@ -456,8 +456,15 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "an old key that is gone is ended for ever",
     file: key("console.ts"),
-    find: `    return error.code === "NotFound" ? "Deleted" : error;`,
-    replace: `    return error.code === "MfaRequired" ? "Deleted" : error;`,
+    find: `    return "Deleted";\n  }\n}\n\n/** Answers`,
+    replace: `    throw error;\n  }\n}\n\n/** Answers`,
+    tests: retirement,
+  },
+  {
+    name: "a 404 ends an old key that the console still lists",
+    file: key("console.ts"),
+    find: "    if (detail?.keyIds?.includes(action.keyId) === true) throw error;\n",
+    replace: "    if (detail?.keyIds?.includes(action.keyId) === undefined) throw error;\n",
     tests: retirement,
   },
   {

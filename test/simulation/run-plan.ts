@@ -171,11 +171,6 @@ function excusesOfWatch(kind: Extract<Fault, { on: "watch" }>["fault"]["kind"]):
 }
 
 function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
-  // That a key is gone is taken from the call that was to end it.
-  if (isEnding(select.operation) && isRefusal(fault, 404)) return ["scenario"];
-  // So is that an account is gone, with all that was bound to it.
-  if (select.operation === "getServiceAccount" && isRefusal(fault, 404))
-    return ["scenario", "same end"];
   // Credentials that were gone for a moment are new ones.
   if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
   // Several controllers read it, each in its own time.
@@ -189,10 +184,6 @@ function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): reado
   if (LOSSES.has(fault.kind)) return ["S16 transitions"];
   // A pass that failed for another reason forgets that its report was refused for a while.
   return isRefusal(fault, 429) ? ["L9 Retry-After"] : [];
-}
-
-function isEnding(operation: string | undefined): boolean {
-  return operation === "disableKey" || operation === "deleteKey";
 }
 
 function isRefusal(fault: CallFault, status: number): boolean {

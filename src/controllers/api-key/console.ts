@@ -1,6 +1,7 @@
 /** Calls to the console about keys that exist: trying them, explaining lost answers, ending them. */
 import type { IamClient } from "../../iam/client.ts";
 import { isIamError } from "../../iam/errors.ts";
+import { lookUpAccount } from "../look-up-account.ts";
 import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
 import { withoutAttempt } from "./issue.ts";
 import { accountKeyOf } from "./observe.ts";
@@ -52,7 +53,7 @@ export async function readLeftovers(seen: Observed, around: Surroundings): Promi
   const { account, client } = readyAccount(seen, around);
   const { recovery } = seen;
   if (recovery === undefined) return seen;
-  const detail = await client.getServiceAccount(account.saId, around.signal);
+  const detail = await lookUpAccount(client, account.saId, around.signal);
   // An account that is gone has no live keys.
   const keyIds = detail === undefined ? [] : detail.keyIds;
   if (recovery.firstRead !== undefined) return { ...seen, secondRead: { keyIds } };
@@ -105,11 +106,10 @@ export async function endKey(
   action: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
   around: Surroundings,
 ): Promise<Observed> {
-  const { account, client } = readyAccount(seen, around);
   const { keyId } = action;
-  const state = await callToEnd(action, client.extra, account.saId).catch((error: unknown) => {
+  const state = await stateAfter(action, seen, around).catch((error: unknown) => {
     if (!isIamError(error)) throw error;
-    return error.code === "NotFound" ? "Deleted" : error;
+    return error;
   });
   if (typeof state !== "string")
     return { ...seen, unended: new Map([...(seen.unended ?? []), [keyId, state]]) };
@@ -123,8 +123,30 @@ export async function endKey(
   return { ...seen, state: { ...seen.state, superseded: ended(seen, keyId, state, around) } };
 }
 
-/** Answers that say no to disabling a key for good; the key may be disabled already. */
-const NEVER_DISABLED = new Set(["AlreadyExists", "InvalidArgument", "FailedPrecondition"]);
+/** A path that the connection names wrongly answers 404 as well: it counts unless the account's list has the key. */
+async function stateAfter(
+  action: Extract<Action, { kind: "DisableKey" | "DeleteKey" }>,
+  seen: Observed,
+  around: Surroundings,
+): Promise<"Disabled" | "Deleted"> {
+  const { account, client } = readyAccount(seen, around);
+  try {
+    return await callToEnd(action, client.extra, account.saId);
+  } catch (error) {
+    if (!isIamError(error, "NotFound")) throw error;
+    const detail = await lookUpAccount(client, account.saId, around.signal);
+    if (detail?.keyIds?.includes(action.keyId) === true) throw error;
+    return "Deleted";
+  }
+}
+
+/** Answers that say no to disabling a key for good; the key may be disabled already, or gone. */
+const NEVER_DISABLED = new Set([
+  "AlreadyExists",
+  "InvalidArgument",
+  "FailedPrecondition",
+  "NotFound",
+]);
 
 /** A key that the console will not disable is deleted at once, which would be the next step anyway. */
 async function callToEnd(

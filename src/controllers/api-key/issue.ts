@@ -4,6 +4,7 @@ import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, parseKey } from "../../kube/resource.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { DAY, type Instant } from "../../util/time.ts";
+import { lookUpAccount } from "../look-up-account.ts";
 import { apiKeyType, secretType } from "../resource-types.ts";
 import { SpecError } from "../spec-error.ts";
 import { Interrupted, momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
@@ -40,7 +41,7 @@ export async function precheck(seen: Observed, around: Surroundings): Promise<Ob
   if (live?.metadata.resourceVersion !== seen.object.metadata.resourceVersion)
     throw new KubeError("Conflict", "the ApiKey has changed since it was read");
   const [detail] = await Promise.all([
-    client.getServiceAccount(account.saId, signal),
+    lookUpAccount(client, account.saId, signal),
     rehearseSecrets(seen, around),
   ]);
   if (detail === undefined)

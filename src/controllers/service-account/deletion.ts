@@ -7,6 +7,7 @@ import { keyText } from "../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import type { ConnectionAccess } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
+import { lookUpAccount } from "../look-up-account.ts";
 import { type Account, fromConsole, leftBehind } from "./account.ts";
 import { type Known, observeListing } from "./observe.ts";
 import {
@@ -213,7 +214,7 @@ async function carryOut(
       ? { kind: "Failing", finding: deleteIsNotPossible(known.saId) }
       : holdFor(deleteIsNotPossible(known.saId));
   }
-  const detail = await access.client.getServiceAccount(known.saId, signal);
+  const detail = await lookUpAccount(access.client, known.saId, signal);
   if (detail === undefined) {
     return release(
       "Normal",
@@ -232,7 +233,12 @@ async function deleteAccount(
   { client }: ConnectionAccess,
   signal: AbortSignal,
 ): Promise<DeletionStep> {
-  await unlessGone(client.extra.deleteServiceAccount?.(account.saId, signal));
+  await unlessGone(
+    client.extra.deleteServiceAccount?.(account.saId, signal),
+    client,
+    account.saId,
+    signal,
+  );
   return release("Normal", "Deleted", `Deleted service account ${leftBehind(account)}.`);
 }
 
@@ -289,11 +295,18 @@ async function hasBindings(client: IamClient, tpn: string, signal: AbortSignal):
   }
 }
 
-async function unlessGone(call: Promise<void> | undefined): Promise<void> {
+/** An account that was deleted before answers 404, and so does a path that the connection names wrongly. */
+async function unlessGone(
+  deleted: Promise<void> | undefined,
+  client: IamClient,
+  saId: string,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await call;
+    await deleted;
   } catch (error) {
     if (!isIamError(error, "NotFound")) throw error;
+    if ((await lookUpAccount(client, saId, signal)) !== undefined) throw error;
   }
 }
 

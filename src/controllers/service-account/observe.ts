@@ -6,7 +6,7 @@ import {
   serviceAccountKind,
 } from "../../api/service-account.ts";
 import { type IamErrorCode, isIamError } from "../../iam/errors.ts";
-import type { IamServiceAccount, IamServiceAccountDetail } from "../../iam/model.ts";
+import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { type ConnectionAccess, type ConnectionLookup, type Context, indexes } from "../context.ts";
@@ -141,13 +141,4 @@ export async function observeListing(
     if (!isIamError(error) || !LISTING_UNUSABLE.has(error.code)) throw error;
     return { ok: false, code: error.code };
   }
-}
-
-/** Call 4; `undefined` where the console does not know the account. */
-export function observeAccount(
-  { client }: ConnectionAccess,
-  saId: string,
-  signal: AbortSignal,
-): Promise<IamServiceAccountDetail | undefined> {
-  return client.getServiceAccount(saId, signal);
 }

@@ -5,8 +5,9 @@
 import type { Readiness } from "../../api/conditions.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { failureReadiness } from "../failure.ts";
+import { lookUpAccount } from "../look-up-account.ts";
 import { type Account, fromConsole } from "./account.ts";
-import { type Known, observeAccount, observeListing } from "./observe.ts";
+import { type Known, observeListing } from "./observe.ts";
 import { expectedAccount, mismatchOf, type Situation, wantedOf } from "./plan.ts";
 import { findForgotten } from "./recovery.ts";
 
@@ -72,7 +73,7 @@ async function findImported(
   signal: AbortSignal,
 ): Promise<Recall> {
   if (await claims.isLost(saId)) return { kind: "Nothing" };
-  const detail = await observeAccount(situation.access, saId, signal);
+  const detail = await lookUpAccount(situation.access.client, saId, signal);
   if (detail === undefined) return { kind: "Nothing" };
   const account = fromConsole(detail, expectedAccount(situation, "Imported"));
   const isAnother = mismatchOf(account, situation) !== undefined;

@@ -10,6 +10,7 @@ import { originOf } from "../connection-origin.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
 import { removeFinalizer } from "../finalizers.ts";
+import { lookUpAccount } from "../look-up-account.ts";
 import { serviceAccountType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
 import { accountReadiness } from "./account.ts";
@@ -18,7 +19,7 @@ import { nextDeletionStep } from "./deletion-pass.ts";
 import { findWinner, isClaimedByOther } from "./find-winner.ts";
 import { attemptId } from "./marker.ts";
 import type { Memory } from "./memory.ts";
-import { type Known, observeAccount, observeCluster, observeListing } from "./observe.ts";
+import { type Known, observeCluster, observeListing } from "./observe.ts";
 import {
   type Decision,
   type Look,
@@ -153,7 +154,7 @@ async function carryOutLook(look: Look, { access }: Situation, signal: AbortSign
         listing: await observeListing(access, signal),
       };
     case "Get": {
-      const detail = await observeAccount(access, look.saId, signal);
+      const detail = await lookUpAccount(access.client, look.saId, signal);
       return { kind: "Got", saId: look.saId, detail };
     }
     case "Wait":

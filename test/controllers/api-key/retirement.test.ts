@@ -111,12 +111,39 @@ describe("a console that refuses", () => {
     "%s since the key is gone has no more to do",
     async (name) => {
       const world = await afterOverlap();
+      world.extra = { [name]: true };
+      for (const key of world.keys) if (key.keyId === "sak_1") key.state = "Deleted";
       refusing(world, name, "NotFound");
       await world.settle();
       expect(world.status().superseded[0].state).toBe("Deleted");
       expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "KeyDelivered" });
     },
   );
+
+  test.each(["disableKey", "deleteKey"])(
+    "%s with a 404 for a key that it lists is not believed",
+    async (name) => {
+      const world = await afterOverlap();
+      world.extra = { [name]: true };
+      refusing(world, name, "NotFound");
+      await world.pass();
+      await world.pass();
+      expect(world.status().superseded[0].state).toBe("Live");
+      expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "NotFound" });
+      world.fault = () => undefined;
+      await world.settle();
+      expect(ends(world)).toEqual([name]);
+      expect(world.status().superseded[0].state).not.toBe("Live");
+    },
+  );
+
+  test("to disable a key with a 404 may still delete it", async () => {
+    const world = await afterOverlap();
+    refusing(world, "disableKey", "NotFound");
+    await world.settle();
+    expect(ends(world)).toEqual(["deleteKey"]);
+    expect(world.status().superseded[0].state).toBe("Deleted");
+  });
 
   test("for good is told, tried again, and does not stop the care for the key in use", async () => {
     const world = await afterOverlap();

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   canCleanUp,
+  cleanUp,
   GIVE_UP_AFTER_MS,
   judgeDeletion,
   orGiveUp,
@@ -8,7 +9,8 @@ import {
 } from "../../../src/controllers/service-account/deletion.ts";
 import type { Known } from "../../../src/controllers/service-account/observe.ts";
 import type { Recall } from "../../../src/controllers/service-account/recall.ts";
-import { access, account, accountSpec, known, NOW } from "./objects.ts";
+import { IamError } from "../../../src/iam/errors.ts";
+import { access, account, accountSpec, known, NOW, situation } from "./objects.ts";
 
 const wish = (spec: object): Known["wish"] => ({ ok: true, spec: accountSpec(spec) });
 const attempt = { id: "a-1", startedAt: NOW };
@@ -156,5 +158,55 @@ test("a failing clean-up is given up after ten minutes, and says what is left", 
       action: "Delete",
       note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
     },
+  });
+});
+
+const gone = new IamError("NotFound", "404", { operation: "deleteServiceAccount", status: 404 });
+
+function cleanUpWith(client: object, spec: object = {}) {
+  const seen = situation({ deleting: true, account, wish: wish(spec) }, spec);
+  const console = { extra: {}, listServiceAccounts: async () => [], ...client } as never;
+  return cleanUp(
+    { ...seen, access: { ...access, client: console } },
+    async () => false,
+    NOW,
+    new AbortController().signal,
+  );
+}
+
+describe("a 404 in the middle of a clean-up", () => {
+  test("lets go of an account that the console does not list either", async () => {
+    expect(await cleanUpWith({ getServiceAccount: async () => undefined })).toMatchObject({
+      kind: "Release",
+      note: { reason: "Released" },
+    });
+  });
+
+  test("is tried again where the console lists the account", async () => {
+    const step = await cleanUpWith({
+      getServiceAccount: async () => undefined,
+      listServiceAccounts: async () => [{ saId: "sa-1" }],
+    });
+    expect(step).toMatchObject({ kind: "Failing", finding: { reason: "Unavailable" } });
+  });
+
+  test("does not count as the end of an account that is still there", async () => {
+    const answers = [{ saId: "sa-1" }, { saId: "sa-1" }];
+    const client = {
+      getServiceAccount: async () => answers.pop(),
+      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+    };
+    const step = await cleanUpWith(client, { deletionPolicy: "Delete" });
+    expect(step).toMatchObject({ kind: "Failing", finding: { reason: "NotFound" } });
+  });
+
+  test("counts as the end of an account that is gone by then", async () => {
+    const answers = [{ saId: "sa-1" }];
+    const client = {
+      getServiceAccount: async () => answers.pop(),
+      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+    };
+    const step = await cleanUpWith(client, { deletionPolicy: "Delete" });
+    expect(step).toMatchObject({ kind: "Release", note: { reason: "Deleted" } });
   });
 });

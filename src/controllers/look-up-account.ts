@@ -1,0 +1,43 @@
+import type { IamClient } from "../iam/client.ts";
+import { IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
+import type { IamServiceAccount, IamServiceAccountDetail } from "../iam/model.ts";
+
+/** A console that answers these does not let its accounts be listed. */
+const UNLISTED: ReadonlySet<IamErrorCode> = new Set(["MalformedResponse", "PermissionDenied"]);
+
+/**
+ * Call 4; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
+ * accounts at all, and much is given up for an account that is gone: it counts only where the console's listing
+ * (call 3) does not have the account either. Rejects with Unavailable where the two do not agree.
+ */
+export async function lookUpAccount(
+  client: Pick<IamClient, "getServiceAccount" | "listServiceAccounts">,
+  saId: string,
+  signal: AbortSignal,
+): Promise<IamServiceAccountDetail | undefined> {
+  const detail = await client.getServiceAccount(saId, signal);
+  if (detail !== undefined) return detail;
+  const listing = await listAccounts(client, signal);
+  if (!listing.some((account) => account.saId === saId)) return undefined;
+  throw contradiction("though it lists that account");
+}
+
+/** A console whose accounts cannot be listed is taken at its word. */
+async function listAccounts(
+  client: Pick<IamClient, "listServiceAccounts">,
+  signal: AbortSignal,
+): Promise<readonly IamServiceAccount[]> {
+  try {
+    return await client.listServiceAccounts(signal);
+  } catch (error) {
+    if (isIamError(error, "NotFound"))
+      throw contradiction("and does not know the list of accounts");
+    if (isIamError(error) && UNLISTED.has(error.code)) return [];
+    throw error;
+  }
+}
+
+function contradiction(what: string): IamError {
+  const message = `getServiceAccount: the console answered 404 ${what}`;
+  return new IamError("Unavailable", message, { operation: "getServiceAccount", status: 404 });
+}
