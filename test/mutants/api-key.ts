@@ -156,8 +156,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "recovery trusts the first reading",
     file: key("plan.ts"),
-    find: "  const orphans = [...new Set([...(first ?? []), ...(second ?? [])])]",
-    replace: "  const orphans = [...new Set(first ?? [])]",
+    find: "  const listed = union(recovery?.firstRead?.keyIds, secondRead?.keyIds);\n",
+    replace: "  const listed = union(recovery?.firstRead?.keyIds ?? secondRead?.keyIds);\n",
     tests: plan,
   },
   {
@@ -173,6 +173,13 @@ export const apiKeyMutants: readonly Mutant[] = [
     find: "    orphaned: [...state.orphaned, ...orphans],",
     replace: "    orphaned: state.orphaned,",
     tests: world,
+  },
+  {
+    name: "a list that lacks a key in use proves that no key was issued",
+    file: key("plan.ts"),
+    find: '  if (unlisted === undefined) return close([], "no key was issued");\n',
+    replace: '  if (unlisted === undefined || true) return close([], "no key was issued");\n',
+    tests: plan,
   },
   {
     name: "the same rotation token acts twice",

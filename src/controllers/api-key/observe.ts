@@ -73,6 +73,7 @@ export async function observe(
       forgotten,
       unsettledPeer: unsettledPeerOf(self, spec, peers, { memory, turn }, context),
       peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
+      peerKeysInUse: peers.flatMap((peer) => keyInUseOf(peer, context.clock.now())),
       consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
       hasTurn: false,
     },
@@ -178,6 +179,12 @@ function keyIdsOf({ status }: ApiKey): readonly string[] {
   return [current, ...superseded, ...orphaned]
     .map((key) => key?.keyId)
     .filter((keyId) => keyId !== undefined);
+}
+
+function keyInUseOf({ status }: ApiKey, now: Instant): readonly string[] {
+  const { current } = status ?? {};
+  const isInUse = current?.verifiedAt !== undefined && now < (parseInstant(current.expiresAt) ?? 0);
+  return isInUse ? [current.keyId] : [];
 }
 
 async function readAccount(

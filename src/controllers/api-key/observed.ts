@@ -26,6 +26,8 @@ export interface Observed {
   readonly unsettledPeer: string | undefined;
   /** Key ids that other ApiKeys of the account answer for. */
   readonly peerKeyIds: ReadonlySet<string>;
+  /** Of these, the ones that are in use: accepted by the console, and not expired. */
+  readonly peerKeysInUse: readonly string[];
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
   /** Whether it is this object's turn to issue for the account. */

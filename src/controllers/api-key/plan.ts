@@ -239,13 +239,11 @@ function attemptPair({ state, held, staging, target }: Observed): IssuedPair | u
     : undefined;
 }
 
-function closeAttempt(
-  { state, spec, recovery, secondRead, peerKeyIds }: Observed,
-  { now }: Moment,
-): Step | undefined {
+function closeAttempt(seen: Observed, { now }: Moment): Step | undefined {
+  const { state, spec, recovery, secondRead, peerKeyIds } = seen;
   const { attempt } = state;
   if (attempt === undefined) return undefined;
-  const orphan = (keyId: string | undefined): OrphanedKey => ({
+  const lost = (keyId: string | undefined): OrphanedKey => ({
     keyId,
     attemptId: attempt.id,
     observedAt: now,
@@ -254,28 +252,44 @@ function closeAttempt(
       attempt.expiresInDays ?? spec.expiresInDays,
     ),
   });
-  const first = recovery?.firstRead?.keyIds;
-  const second = secondRead?.keyIds;
-  if (attempt.knownKeyIds === undefined || (first === undefined && second === undefined))
-    return {
-      kind: "CloseAttempt",
-      orphans: [orphan(undefined)],
-      refund: false,
-      because: "the console does not list keys, so one must be assumed to be lost",
-    };
-  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds, ...listedKeyIds(state)]);
-  const orphans = [...new Set([...(first ?? []), ...(second ?? [])])]
-    .filter((keyId) => !known.has(keyId))
-    .map(orphan);
-  return {
+  const close = (orphans: readonly OrphanedKey[], because: string): Step => ({
     kind: "CloseAttempt",
     orphans,
     refund: orphans.length === 0,
-    because:
-      orphans.length === 0
-        ? "no key was issued"
-        : `issued, but the answer was lost: ${orphans.map(({ keyId }) => keyId).join(", ")}`,
-  };
+    because,
+  });
+  const listed = union(recovery?.firstRead?.keyIds, secondRead?.keyIds);
+  if (attempt.knownKeyIds === undefined || listed === undefined)
+    return close([lost(undefined)], "the console does not list keys, so one is assumed to be lost");
+  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds, ...listedKeyIds(state)]);
+  const found = [...listed].filter((keyId) => !known.has(keyId));
+  if (found.length > 0)
+    return close(found.map(lost), `issued, but the answer was lost: ${found.join(", ")}`);
+  const unlisted = keysInUse(seen, now).find((keyId) => !listed.has(keyId));
+  if (unlisted === undefined) return close([], "no key was issued");
+  return close(
+    [lost(undefined)],
+    `the console's list of keys lacks ${unlisted}, which is in use, and so proves nothing: one is assumed to be lost`,
+  );
+}
+
+function union(
+  ...lists: readonly (readonly string[] | undefined)[]
+): ReadonlySet<string> | undefined {
+  const known = lists.filter((list) => list !== undefined);
+  return known.length === 0 ? undefined : new Set(known.flat());
+}
+
+/** Keys of the account that a complete list has to have: the console has accepted them, and nothing says that it ended them. */
+function keysInUse(
+  { state: { current }, rejection, peerKeysInUse }: Observed,
+  now: Instant,
+): readonly string[] {
+  const isOurs =
+    current?.verifiedAt !== undefined &&
+    now < current.expiresAt &&
+    rejection?.keyId !== current.keyId;
+  return isOurs ? [current.keyId, ...peerKeysInUse] : peerKeysInUse;
 }
 
 /** Staging goes when its pair is delivered, given up, or broken beyond use. */

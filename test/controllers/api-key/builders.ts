@@ -145,6 +145,7 @@ export function seen(
     forgotten: [],
     unsettledPeer: undefined,
     peerKeyIds: new Set(),
+    peerKeysInUse: [],
     consumers: { mode: "none", known: undefined },
     hasTurn: false,
     ...changes,

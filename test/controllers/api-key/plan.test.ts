@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Observed } from "../../../src/controllers/api-key/observed.ts";
 import { plan } from "../../../src/controllers/api-key/plan.ts";
 import { planDeletion } from "../../../src/controllers/api-key/plan-deletion.ts";
 import { DAY, HOUR } from "../../../src/util/time.ts";
@@ -214,6 +215,56 @@ describe("given this world, the next step is", () => {
       kind: "CloseAttempt",
       refund: false,
       orphans: [{ keyId: undefined }],
+    });
+  });
+
+  describe("a list of keys that lacks one in use", () => {
+    const world = delivered({
+      recovery: { ...reading, firstRead: { at: 0, keyIds: [] } },
+      secondRead: { keyIds: [] },
+      state: { attempt: openAttempt(2) },
+    });
+    const first = seen({
+      ...world,
+      target: { kind: "Absent" },
+      state: { attempt: openAttempt(1) },
+    });
+    const cases: readonly (readonly [string, Observed, "lost" | "nothing"])[] = [
+      ["of this ApiKey", world, "lost"],
+      ["of another ApiKey", { ...first, peerKeysInUse: ["sak_peer"] }, "lost"],
+      ["and nobody holds any other", first, "nothing"],
+      [
+        "that was never accepted",
+        { ...world, state: { ...world.state, current: current(1, { verifiedAt: undefined }) } },
+        "nothing",
+      ],
+      [
+        "that has expired",
+        { ...world, state: { ...world.state, current: current(1, { expiresAt: NOW }) } },
+        "nothing",
+      ],
+      [
+        "that the console refuses",
+        { ...world, rejection: { keyId: "sak_1", since: at().monotonic } },
+        "nothing",
+      ],
+      ["at one of two looks", { ...world, secondRead: { keyIds: ["sak_1"] } }, "nothing"],
+    ];
+    test.each(cases)("%s", (_, situation, outcome) => {
+      const one = { keyId: undefined, attemptId: "a1" };
+      expect(plan(situation, at(), timing)).toMatchObject({
+        kind: "CloseAttempt",
+        refund: outcome === "nothing",
+        orphans: outcome === "nothing" ? [] : [one],
+      });
+    });
+
+    test("still shows a key that nobody knows, and no other is assumed then", () => {
+      const shown = { ...world, secondRead: { keyIds: ["sak_lost"] } };
+      expect(plan(shown, at(), timing)).toMatchObject({
+        refund: false,
+        orphans: [{ keyId: "sak_lost" }],
+      });
     });
   });
 

@@ -1,4 +1,5 @@
 /** What must hold once faults have stopped and the world has come to rest. */
+import type { KeyRecord } from "../../iam-server/world.ts";
 import type { ServedKind } from "../api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
@@ -68,20 +69,33 @@ function stateOf(object: Tree): string {
 }
 
 const everyKeyIsAccounted: EndCheck = ({ world }) => {
-  const objects = apiKeysOf(world);
-  const lost = [...world.console.world.keys.values()].flatMap(
-    ({ keyId, description, issuedAt }) => {
-      const issuer = issuerOf(description);
-      const object = objects.find(
-        (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issuedAt,
-      );
-      // What a deleted object leaves behind is told by its events.
-      if (object === undefined || world.hasMeddled) return [];
-      return isAccounted(object, keyId, issuer?.attempt ?? "") ? [] : [keyId];
-    },
-  );
+  if (world.hasMeddled) return undefined;
+  const lost = unaccountedKeys(world).map(({ keyId }) => keyId);
   return lost.length === 0 ? undefined : `no status accounts for ${lost.join(", ")}`;
 };
+
+/** Keys of objects that do not list them. What a deleted object leaves behind is told by its events. */
+function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
+  const objects = apiKeysOf(world);
+  return [...world.console.world.keys.values()].filter(({ keyId, description, issuedAt }) => {
+    const issuer = issuerOf(description);
+    const object = objects.find(
+      (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issuedAt,
+    );
+    return object !== undefined && !isAccounted(object, keyId, issuer?.attempt ?? "");
+  });
+}
+
+/** Whether each key that is not accounted for came before all of its account that a status has now. */
+export function lacksFirstKeysOnly(world: SimWorld): boolean {
+  const { keys } = world.console.world;
+  const held = apiKeysOf(world).flatMap(({ status }) =>
+    [status?.current, ...(status?.superseded ?? [])].map((key) => keys.get(key?.keyId ?? "")),
+  );
+  return unaccountedKeys(world).every(
+    ({ saId, issuedAt }) => !held.some((key) => key?.saId === saId && key.issuedAt < issuedAt),
+  );
+}
 
 function createdAt({ metadata }: StoredApiKey): string {
   return metadata.creationTimestamp ?? "";
