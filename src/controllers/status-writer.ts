@@ -27,8 +27,8 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   options: StatusWriteOptions = {},
 ): Promise<T> {
   const { resourceVersion, foreignFields = [], fieldManager, signal } = options;
-  const wanted = withoutFields(status, foreignFields);
-  if (isDeepStrictEqual(wanted, withoutFields(object.status ?? {}, foreignFields))) return object;
+  const wanted = without(foreignFields, asJson(status));
+  if (isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}))) return object;
   const { name, namespace, uid } = object.metadata;
   const body = {
     apiVersion: API_VERSION,
@@ -50,8 +50,12 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   return written;
 }
 
-/** As it would travel: without undefined values and without the fields named. */
-function withoutFields(status: object, fields: readonly string[]): object {
-  const copy: Record<string, unknown> = JSON.parse(JSON.stringify(status));
-  return Object.fromEntries(Object.entries(copy).filter(([field]) => !fields.includes(field)));
+/** As it would travel: without undefined values. */
+function asJson(status: object): object {
+  return JSON.parse(JSON.stringify(status));
+}
+
+function without(fields: readonly string[], status: object): object {
+  if (fields.length === 0) return status;
+  return Object.fromEntries(Object.entries(status).filter(([field]) => !fields.includes(field)));
 }
