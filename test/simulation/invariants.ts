@@ -22,6 +22,8 @@ export interface Violation {
   readonly at: number;
 }
 
+const CHANGE_CHECKS = Object.entries(changeChecks);
+
 export class Invariants {
   readonly violations: Violation[] = [];
   readonly #world: SimWorld;
@@ -69,8 +71,7 @@ export class Invariants {
     const seen = { world, change, byOperator, delivered: this.#delivered };
     for (const [invariant, watcher] of this.#watchers)
       this.#report(invariant, watcher.onChange?.(seen));
-    for (const [invariant, check] of Object.entries(changeChecks))
-      this.#report(invariant, check(seen));
+    for (const [invariant, check] of CHANGE_CHECKS) this.#report(invariant, check(seen));
     if (kind !== "Secret" && kind !== "Lease" && this.#leaks.finds(JSON.stringify(change.object)))
       this.#report("S13 leak", `${kind} shows a secret`);
   }

@@ -13,13 +13,18 @@ export interface SeededRandom extends Random {
 }
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
+const ID_LENGTH = 12;
 
 export function seededRandom(seed: number | string): SeededRandom {
   const next = mulberry32(typeof seed === "number" ? seed : hashText(seed));
   const below = (bound: number) => Math.floor(next() * bound);
   return {
     fraction: next,
-    id: () => Array.from({ length: 12 }, () => LETTERS[below(LETTERS.length)]).join(""),
+    id: () => {
+      let id = "";
+      while (id.length < ID_LENGTH) id += LETTERS[below(LETTERS.length)];
+      return id;
+    },
     below,
     pick: (choices) => choices[below(choices.length)] as (typeof choices)[number],
     chance: (share) => next() < share,

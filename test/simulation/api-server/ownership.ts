@@ -28,11 +28,10 @@ export function conflictsOf(
   owner: string,
 ): FieldPath[] {
   const now = fieldsOf(schema, live.object);
-  const wanted = fieldsOf(schema, applied);
-  return [...wanted]
-    .filter(([path, value]) => now.get(path) !== value)
-    .map(([path]) => path)
-    .filter((path) => [...live.owners].some(([name, set]) => name !== owner && set.has(path)));
+  const others = [...live.owners].filter(([name]) => name !== owner).map(([, set]) => set);
+  return [...fieldsOf(schema, applied)]
+    .filter(([path, value]) => now.get(path) !== value && others.some((set) => set.has(path)))
+    .map(([path]) => path);
 }
 
 /** What nobody owns when the first apply comes is taken for somebody's. */

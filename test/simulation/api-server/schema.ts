@@ -1,5 +1,5 @@
 /** Structural schemas: what the server drops, fills in, and refuses. CEL rules are left to the real server. */
-import { isTree, type Json, type Tree } from "./tree.ts";
+import { clone, isTree, type Json, type Tree } from "./tree.ts";
 
 export interface Schema {
   readonly type?: string;
@@ -47,28 +47,49 @@ export function untyped(schema: Schema, value: Json, path = ""): string | undefi
     return first(value, (item) => untyped(schema.items ?? {}, item, path));
   }
   if (!isTree(value) || schema["x-kubernetes-preserve-unknown-fields"]) return undefined;
-  return first(Object.entries(value), ([name, part]) => {
+  for (const name in value) {
+    const part = value[name];
     const known = schema.properties?.[name] ?? schema.additionalProperties;
     if (known === undefined) return `${path}.${name}: field not declared in schema`;
-    return part === undefined ? undefined : untyped(known, part, `${path}.${name}`);
-  });
+    const problem = part === undefined ? undefined : untyped(known, part, `${path}.${name}`);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 export function withDefaults(schema: Schema, value: Json): Json {
+  if (!hasDefaults(schema)) return value;
   if (Array.isArray(value)) {
     return value.map((item) => (schema.items ? withDefaults(schema.items, item) : item));
   }
   if (!isTree(value)) return value;
   const filled: Tree = { ...value };
   for (const [name, part] of Object.entries(schema.properties ?? {})) {
-    if (filled[name] === undefined && part.default !== undefined) {
-      filled[name] = structuredClone(part.default) as Json;
-    }
+    if (filled[name] === undefined && part.default !== undefined)
+      filled[name] = clone(part.default);
   }
   return mapProperties(filled, (name, part) => {
     const known = schema.properties?.[name] ?? schema.additionalProperties;
     return known === undefined ? part : withDefaults(known, part);
   });
+}
+
+const defaulted = new WeakMap<Schema, boolean>();
+
+/** Whether anything in it can be filled in. Most of a schema has nothing of that. */
+function hasDefaults(schema: Schema): boolean {
+  const known = defaulted.get(schema);
+  if (known !== undefined) return known;
+  const parts = [
+    ...Object.values(schema.properties ?? {}),
+    schema.additionalProperties,
+    schema.items,
+  ];
+  const found = parts.some(
+    (part) => part !== undefined && (part.default !== undefined || hasDefaults(part)),
+  );
+  defaulted.set(schema, found);
+  return found;
 }
 
 /** What is wrong with a value; `undefined` where nothing is. */
@@ -81,12 +102,14 @@ export function problemOf(schema: Schema, value: Json, path = ""): string | unde
   if (!isTree(value)) return undefined;
   const missing = schema.required?.find((name) => value[name] === undefined);
   if (missing !== undefined) return `${path}.${missing}: Required value`;
-  return first(Object.entries(value), ([name, part]) => {
+  for (const name in value) {
+    const part = value[name];
     const known = schema.properties?.[name] ?? schema.additionalProperties;
-    return known === undefined || part === undefined
-      ? undefined
-      : problemOf(known, part, `${path}.${name}`);
-  });
+    if (known === undefined || part === undefined) continue;
+    const problem = problemOf(known, part, `${path}.${name}`);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 function ownProblem(schema: Schema, value: Json): string | undefined {
@@ -107,11 +130,22 @@ function ownProblem(schema: Schema, value: Json): string | undefined {
 }
 
 function textProblem(schema: Schema, value: string): string | undefined {
-  if (!isWithin([...value].length, schema.minLength, schema.maxLength)) return "has a wrong length";
-  if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
+  const { minLength, maxLength } = schema;
+  const isBounded = minLength !== undefined || maxLength !== undefined;
+  // In characters, not in halves of them.
+  if (isBounded && !isWithin([...value].length, minLength, maxLength)) return "has a wrong length";
+  if (schema.pattern !== undefined && !patternOf(schema.pattern).test(value)) {
     return "does not match the pattern";
   }
   return undefined;
+}
+
+const patterns = new Map<string, RegExp>();
+
+function patternOf(text: string): RegExp {
+  const known = patterns.get(text) ?? new RegExp(text);
+  patterns.set(text, known);
+  return known;
 }
 
 function hasType(type: string, value: Json): boolean {
@@ -133,7 +167,8 @@ function isWithin(value: number, least = -Infinity, most = Infinity): boolean {
 
 function mapProperties(tree: Tree, change: (name: string, part: Json) => Json | undefined): Tree {
   const result: Tree = {};
-  for (const [name, part] of Object.entries(tree)) {
+  for (const name in tree) {
+    const part = tree[name];
     const changed = part === undefined ? undefined : change(name, part);
     if (changed !== undefined) result[name] = changed;
   }

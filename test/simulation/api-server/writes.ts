@@ -114,7 +114,11 @@ export function apply(context: WriteContext, request: ApiRequest): Written {
     throw conflict(nameOf(request), `${conflicts.length} conflicts with other managers`);
   }
   if (!request.status) checkUidUnchanged(request, live, metadata);
-  return changeTo(context, request, live, applied(request.kind.schema, known, wanted, owner));
+  const { object, owners } = applied(request.kind.schema, known, wanted, owner);
+  return changeTo(context, request, live, {
+    object: prepared(request.kind, object, nameOf(request)),
+    owners,
+  });
 }
 
 /** Answers the object where it stays for its finalizers, and a Status where it is gone. */
@@ -204,11 +208,11 @@ function change(
   return changeTo(context, request, live, own(live, wanted));
 }
 
+/** `next` as it is after `prepared`. */
 function changeTo(context: WriteContext, request: ApiRequest, live: Entry, next: Owned): Written {
   const { kind } = request;
-  const what = nameOf(request);
-  const wanted = combined(request, live.object, prepared(kind, next.object, what));
-  checkTransition(kind, live.object, wanted, what);
+  const wanted = combined(request, live.object, next.object);
+  checkTransition(kind, live.object, wanted, nameOf(request));
   const object = withGeneration(kind, live.object, wanted);
   context.admit(request, object, live.object);
   if (isSame(object, live.object) && isSameOwners(next.owners, live.owners)) {
