@@ -2,36 +2,37 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { allScenarios } from "./all-scenarios.ts";
 import type { Plan } from "./faults.ts";
-import { plansOf } from "./orders.ts";
+import { baselineOf } from "./orders.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { Shift } from "./shift.ts";
 import { labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const RUNS_A_SHIFT = 25;
+/** In a scenario without faults, but for those with a lease. */
+const EVENTS_OF_MOST = 500;
 
 /**
- * Single faults: of whatever can be struck, each fault once, and every `every`th of all besides; other ones in each
- * scenario.
+ * Single faults: of whatever can be struck, each fault once, and about every `every`th of all besides; other ones in
+ * each scenario, and fewer of those that take long.
  */
-export async function planShifts(
+export async function* planShifts(
   every = 1,
   chosen: readonly Scenario[] = allScenarios,
-): Promise<readonly Shift[]> {
-  const shifts: Shift[] = [];
+): AsyncGenerator<Shift> {
   const known = new Set<string>();
-  for (const [index, { name }] of chosen.entries()) {
-    const plans = await plansOf(name);
+  for (const [index, { name: scenario }] of chosen.entries()) {
+    const { plans, events } = await baselineOf(scenario);
+    const step = every === 1 ? 1 : Math.ceil((every * events) / EVENTS_OF_MOST);
     const numbers = [...plans.keys()].filter((number) => {
       const kind = kindOf(plans[number]);
       const isNew = !known.has(kind);
       known.add(kind);
-      return isNew || (number + index) % every === 0;
+      return isNew || (number + index) % step === 0;
     });
     for (let at = 0; at < numbers.length; at += RUNS_A_SHIFT) {
-      shifts.push({ kind: "plans", scenario: name, numbers: numbers.slice(at, at + RUNS_A_SHIFT) });
+      yield { kind: "plans", scenario, numbers: numbers.slice(at, at + RUNS_A_SHIFT) };
     }
   }
-  return shifts;
 }
 
 /** What is struck by what. */
@@ -65,8 +66,8 @@ export class Logbook {
     if (known !== undefined) merge(this.before, known.tally);
   }
 
-  *rest(shifts: Iterable<Shift>): Generator<Shift> {
-    for (const shift of shifts) {
+  async *rest(shifts: AsyncIterable<Shift>): AsyncGenerator<Shift> {
+    for await (const shift of shifts) {
       if (shift.kind === "plans" || !this.#done.has(shift.from)) yield shift;
     }
   }

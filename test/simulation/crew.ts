@@ -14,18 +14,18 @@ export interface CrewOptions {
 const YOUNG_MB = 64;
 
 export async function workOff(
-  shifts: Iterable<Shift>,
+  shifts: Iterable<Shift> | AsyncIterable<Shift>,
   { threads = availableParallelism(), onProgress = () => true }: CrewOptions = {},
 ): Promise<Tally> {
   const tally = newTally();
-  const rest = shifts[Symbol.iterator]();
+  const rest = inTurn(shifts);
   let goesOn = true;
   const takeTurns = async () => {
     const worker = new Worker(new URL("./crew-member.ts", import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
     try {
-      for (let next = rest.next(); goesOn && !next.done; next = rest.next()) {
+      for (let next = await rest.next(); goesOn && !next.done; next = await rest.next()) {
         merge(tally, await answerOf(worker, next.value));
         goesOn = onProgress(tally, next.value) && goesOn;
       }
@@ -35,6 +35,11 @@ export async function workOff(
   };
   await Promise.all(Array.from({ length: threads }, takeTurns));
   return tally;
+}
+
+/** Several may ask for the next one at once: a generator has them wait for each other. */
+async function* inTurn(shifts: Iterable<Shift> | AsyncIterable<Shift>): AsyncGenerator<Shift> {
+  yield* shifts;
 }
 
 function answerOf(worker: Worker, shift: Shift): Promise<Tally> {

@@ -22,8 +22,10 @@ export interface Judged {
 }
 
 /** A run without faults: what may go wrong in the others, and what they must come to. */
-interface Baseline {
+export interface Baseline {
+  /** The single faults of the scenario. */
   readonly plans: readonly Plan[];
+  readonly events: number;
   readonly endPicture: readonly string[];
 }
 
@@ -73,7 +75,7 @@ export async function breaks(order: Order, invariant: string): Promise<boolean> 
   return violations.some((each) => each.invariant === invariant);
 }
 
-async function baselineOf(name: string): Promise<Baseline> {
+export async function baselineOf(name: string): Promise<Baseline> {
   const found = baselines.get(name);
   if (found !== undefined) return found;
   const run = await runPlan(scenarioNamed(name), NO_FAULTS, { seed: 1 });
@@ -81,7 +83,7 @@ async function baselineOf(name: string): Promise<Baseline> {
   const early = run.calls.filter(({ sentAt }) => sentAt < run.quietSince);
   const ofLeaders = replicas.size > 1 ? leaderPlans(early, unleashedAt) : [];
   const plans = [...allPlans(journal, unleashedAt), ...ofLeaders];
-  const baseline = { plans, endPicture: run.endPicture };
+  const baseline = { plans, events: run.events, endPicture: run.endPicture };
   baselines.set(name, baseline);
   return baseline;
 }

@@ -2,7 +2,7 @@
  * Runs the operator in simulated worlds with faults.
  *
  *   npm run sim                                   every scenario, without faults
- *   npm run sim -- --plans [--every N]            every single fault of every scenario, or every Nth
+ *   npm run sim -- --plans [--every N]            every single fault of every scenario, or about every Nth
  *   npm run sim -- --seeds N [--seed S]           many faults by chance, from seed S on
  *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
  *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
@@ -22,6 +22,7 @@ import { workOff } from "./crew.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { describeCall } from "./journal.ts";
 import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
+import type { Scenario } from "./scenarios.ts";
 import type { Shift } from "./shift.ts";
 import { runSmallScope } from "./small-scope-command.ts";
 import { count, type Failure, merge, newTally, type Tally } from "./tally.ts";
@@ -129,7 +130,7 @@ function trace({ run }: Judged): void {
 async function campaign(): Promise<void> {
   const logbook = values.state === undefined ? undefined : new Logbook(values.state);
   const seeds = Number(values.seeds ?? 0);
-  const shifts = [...(await chosenShifts(seeds))];
+  const shifts = chosenShifts(seeds);
   const rest = logbook === undefined ? shifts : logbook.rest(shifts);
   let saidAt = 0;
   let told = 0;
@@ -150,14 +151,14 @@ async function campaign(): Promise<void> {
   report(tally, seeds);
 }
 
-async function chosenShifts(seeds: number): Promise<Iterable<Shift>> {
-  const numbers = [-1];
-  const faultless = chosen.map(({ name }): Shift => ({ kind: "plans", scenario: name, numbers }));
-  return [
-    ...(values.plans || seeds === 0 ? faultless : []),
-    ...(values.plans ? await planShifts(Number(values.every), chosen) : []),
-    ...seedShifts(Number(values.seed ?? 1), seeds),
-  ];
+async function* chosenShifts(seeds: number): AsyncGenerator<Shift> {
+  if (values.plans || seeds === 0) yield* chosen.map(faultless);
+  if (values.plans) yield* planShifts(Number(values.every), chosen);
+  yield* seedShifts(Number(values.seed ?? 1), seeds);
+}
+
+function faultless({ name }: Scenario): Shift {
+  return { kind: "plans", scenario: name, numbers: [-1] };
 }
 
 /** Failures are told as they come. */
