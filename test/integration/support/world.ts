@@ -511,10 +511,24 @@ export class World {
     const channels = await this.channels();
     const leaks = findLeaks(channels, this.secrets());
     const unknown = this.iam.requests.unknownCalls.length;
+    await this.#removeFinalizers();
     await this.kube.delete(namespaceResource, { namespace: "", name: this.namespace }, {});
     for (const close of this.#closers) await close();
     if (leaks.length > 0) throw new Error(`secrets were leaked: ${JSON.stringify(leaks)}`);
     if (unknown > 0) throw new Error(`${unknown} calls were made that the spec does not show`);
+  }
+
+  /** Without an operator nobody else would; a namespace that cannot go keeps the servers busy for all other tests. */
+  async #removeFinalizers(): Promise<void> {
+    const namespaced = Object.values(types).filter((type) => type.namespaced) as ResourceType[];
+    for (const type of namespaced) {
+      for (const { metadata } of await this.kube.list(type, { namespace: this.namespace })) {
+        const { name, finalizers = [] } = metadata;
+        if (finalizers.length === 0) continue;
+        const key = { namespace: this.namespace, name };
+        await this.kube.mergePatch(type, key, { metadata: { finalizers: null } });
+      }
+    }
   }
 
   /** An object of the cluster has a name only. */
