@@ -95,9 +95,15 @@ export async function runPlan(
 }
 
 async function letFaultsStrike(world: SimWorld, mostMs: number): Promise<void> {
-  const until = world.kernel.elapsed + mostMs;
+  const until = Math.max(world.kernel.elapsed + mostMs, lastEventAt(world));
   while (!world.faults.allStruck && world.kernel.elapsed < until)
     await world.kernel.advance(LOOK_MS);
+}
+
+/** What happens to the world happens whatever the operator does. */
+function lastEventAt({ faults, unleashedAt }: SimWorld): number {
+  const events = faults.plan.faults.filter((fault) => fault.on === "world");
+  return Math.max(0, ...events.map(({ afterMs }) => unleashedAt + afterMs));
 }
 
 interface Patience {
