@@ -2,6 +2,7 @@ import { type IamErrorCode, isIamError } from "../iam/errors.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 import type { Outcome } from "../runtime/result.ts";
 import { SpecError } from "./spec-error.ts";
+import { Unreported } from "./unreported.ts";
 
 type OutcomeKind = Outcome["kind"];
 
@@ -39,10 +40,23 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
 
 /** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
 export function errorPolicy(error: unknown): Outcome {
+  if (error instanceof Unreported)
+    return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof SpecError) return { kind: "Terminal" };
   if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
   if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);
   return { kind: "SlowRetry" };
+}
+
+/** As the failure asks for, but not before its report may be tried again, and not without: somebody has to be told. */
+function later(failure: Outcome, refusal: Outcome): Outcome {
+  const { kind } = failure.kind === "Terminal" ? refusal : failure;
+  const notBefore = Math.max(notBeforeOf(failure), notBeforeOf(refusal));
+  return outcome(kind, notBefore === 0 ? undefined : notBefore);
+}
+
+function notBeforeOf(outcome: Outcome): number {
+  return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
 }
 
 function outcome(kind: OutcomeKind, notBefore: number | undefined): Outcome {

@@ -181,34 +181,41 @@ function excusesOfWatch(kind: Extract<Fault, { on: "watch" }>["fault"]["kind"]):
   return kind === "Stale" ? ["S16 transitions"] : [];
 }
 
-function excusesOfCall({ select, fault }: Extract<Fault, { on: "call" }>): readonly string[] {
-  // Credentials that were gone for a moment are new ones.
-  if (select.operation === "get secrets" && isRefusal(fault, 404)) return ["S19 logins"];
-  // Several controllers read it, each in its own time.
-  if (READ_BY_SEVERAL.has(select.operation ?? "") && isRefusal(fault, 429))
-    return ["L9 Retry-After"];
-  // What only a person is expected to change is looked at again after half an hour.
-  if (select.operation?.startsWith("patch ") && (isRefusal(fault, 404) || isRefusal(fault, 422)))
-    return ["L8 news"];
-  if (select.operation?.endsWith("/status") === false) return [];
-  // A status whose answer was lost is written again from what was known before.
-  if (LOSSES.has(fault.kind)) return ["S16 transitions"];
-  // A pass that failed for another reason forgets that its report was refused for a while.
-  return isRefusal(fault, 429) ? ["L9 Retry-After"] : [];
+type StruckCall = Extract<Fault, { on: "call" }>;
+
+interface CallRule {
+  readonly applies: (operation: string, fault: CallFault) => boolean;
+  readonly excuses: readonly string[];
 }
 
-function isRefusal(fault: CallFault, status: number): boolean {
-  return fault.kind === "Refuse" && fault.status === status;
-}
-
-/** Each in its own time: what one was told another one does not know. */
-const READ_BY_SEVERAL = new Set([
-  "get serviceaccounts",
-  "get policybindings",
-  "list policybindings",
-  "searchActions",
-]);
 const LOSSES = new Set<CallFault["kind"]>(["Reset", "Silence", "Garble", "Huge", "Pause"]);
+
+const callRules: readonly CallRule[] = [
+  {
+    // What only a person is expected to change is looked at again after half an hour.
+    applies: (operation, fault) =>
+      /^patch |[/]status$/.test(operation) && fault.kind === "Refuse" && fault.status === 422,
+    excuses: ["L8 news"],
+  },
+  {
+    // Credentials that were gone for a moment are new ones.
+    applies: (operation, fault) =>
+      operation === "get secrets" && fault.kind === "Refuse" && fault.status === 404,
+    excuses: ["S19 logins"],
+  },
+  {
+    // A status whose answer was lost is written again from what was known before.
+    applies: (operation, fault) => operation.endsWith("/status") && LOSSES.has(fault.kind),
+    excuses: ["S16 transitions"],
+  },
+];
+
+function excusesOfCall({ select: { operation = "" }, fault }: StruckCall): readonly string[] {
+  return callRules
+    .filter(({ applies }) => applies(operation, fault))
+    .flatMap(({ excuses }) => excuses);
+}
+
 const LATE = ["L5 repair", "L6 deletion", "L8 news", "S16 transitions"];
 
 /** The wish as a whole: what somebody has taken away, or closed, only somebody can give back. */

@@ -5,7 +5,6 @@ import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { wentBack } from "../../runtime/predicate.ts";
 import type { Pass, Result } from "../../runtime/result.ts";
-import { toError } from "../../util/to-error.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
@@ -13,6 +12,7 @@ import { failureReadiness } from "../failure.ts";
 import { removeFinalizer } from "../finalizers.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
+import { reportQuietly } from "../unreported.ts";
 import { AccountTurn } from "./account-turn.ts";
 import { apply } from "./apply.ts";
 import { Interrupted, momentOf, record, type Surroundings, tell } from "./effects.ts";
@@ -237,7 +237,8 @@ async function release(seen: Observed, around: Surroundings): Promise<Result> {
     triedAt: undefined,
     forgotten: undefined,
   });
-  return {};
+  // Gone objects are not looked at again; a gateway's 404 may have made it look as if it were gone.
+  return { requeueAfterMs: DELETION_RETRY_MS };
 }
 
 async function rest(seen: Observed, action: Rest, around: Surroundings): Promise<Result> {
@@ -256,10 +257,7 @@ async function report(seen: Observed, rest: Rest, around: Surroundings): Promise
   return { requeueAfterMs: Math.max(Math.min(...waits), 0) };
 }
 
-/**
- * Says what went wrong, and answers the error for the queue. A status that cannot be written must not hide
- * the failure itself.
- */
+/** Says what went wrong, and answers the error for the queue. */
 async function reportFailure(
   before: Observed,
   error: unknown,
@@ -271,14 +269,12 @@ async function reportFailure(
   // That the operator stops is nothing to tell about the object.
   const stopped = around.signal.aborted && cause === around.signal.reason;
   if (readiness === undefined || stopped) return cause;
-  try {
+  const tellOf = async () => {
     const recorded = await record(seen, { kind: "Failed", readiness }, around);
     announce(seen, recorded, around);
     publish(recorded, around);
-  } catch (failure) {
-    around.context.log.debug({ name: seen.self.name, err: toError(failure) }, "status not written");
-  }
-  return cause;
+  };
+  return reportQuietly(cause, tellOf, around.context.log);
 }
 
 /** One warning where a condition has just turned bad. */

@@ -4,12 +4,12 @@ import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts
 import type { Store } from "../../kube/store.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
-import { toError } from "../../util/to-error.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../context.ts";
 import { failureReadiness } from "../failure.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
+import { reportQuietly } from "../unreported.ts";
 import { type Applied, apply } from "./apply.ts";
 import type { ConnectionRegistry } from "./connections.ts";
 import type { AnyConnection, ConnectionKindName } from "./kind-name.ts";
@@ -112,8 +112,7 @@ function createReconciler<T extends AnyConnection>(
       try {
         return await pass(object, signal);
       } catch (error) {
-        await reportQuietly(() => reportFailure(object, error, signal), context);
-        throw error;
+        throw await reportQuietly(error, () => reportFailure(object, error, signal), context.log);
       } finally {
         registry.noteChecked(key);
       }
@@ -133,13 +132,4 @@ function requeue(seen: Observed, isReady: boolean, { random }: Context): Result 
 function series(kind: ConnectionKindName, object: AnyConnection) {
   const { namespace, name } = keyOf(object);
   return { kind, namespace, name };
-}
-
-/** The failure that is being reported is the one that counts; a report that fails as well must not hide it. */
-async function reportQuietly(report: () => Promise<void>, { log }: Context): Promise<void> {
-  try {
-    await report();
-  } catch (error) {
-    log.debug({ err: toError(error) }, "could not write the condition of a failed pass");
-  }
 }

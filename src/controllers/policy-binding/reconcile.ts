@@ -10,6 +10,7 @@
  * objects, statuses (`appliedPolicyIds` shrinks). A crash between any two leaves policies accounted for by
  * an object that still exists, and the next pass starts over from what is true.
  */
+import type { Readiness } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -18,11 +19,11 @@ import type { LiveBindings } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
-import { toError } from "../../util/to-error.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
 import { failureReadiness } from "../failure.ts";
 import { requestToken } from "../request-token.ts";
+import { reportQuietly } from "../unreported.ts";
 import type { AccountRef } from "./account-store.ts";
 import { apply, type Hands, recordApplied } from "./apply.ts";
 import { believed, type Decision, decide, isActive, type Seen } from "./decide.ts";
@@ -133,9 +134,9 @@ class AccountPass {
     try {
       return await this.#act(situation);
     } catch (error) {
-      await this.#reportFailure(situation, error);
+      const failure = await this.#reportFailure(situation, error);
       const revoking = situation.bindings.some(({ stage, held }) => held && stage === "Revoking");
-      if (!revoking || errorPolicy(error).kind !== "Terminal") throw error;
+      if (!revoking || errorPolicy(failure).kind !== "Terminal") throw failure;
       // No change of the object is to be expected, and the deletion must end (L6).
       return { requeueAfterMs: REFUSED_REVOCATION_MS };
     }
@@ -493,32 +494,32 @@ class AccountPass {
     }
   }
 
-  /** Says on every object of the account why the pass failed. The failure itself goes to the queue. */
-  async #reportFailure({ bindings }: Situation, error: unknown): Promise<void> {
+  /** Says on every object of the account why the pass failed, and answers the error for the queue. */
+  async #reportFailure({ bindings }: Situation, error: unknown): Promise<unknown> {
     const readiness = failureReadiness(error);
-    if (readiness === undefined || this.#signal.aborted) return;
-    try {
-      // Intents may have been written meanwhile: what the server holds is built upon.
-      const objects = await observeLive(this.#context, this.#key, this.#signal);
-      const fresh = new Map(objects.bindings.map((binding) => [binding.metadata.uid, binding]));
-      const hands = { ...this.#hands(objects, undefined), objects: fresh };
-      const current = this.#views(objects);
-      await this.#giveUp(hands, objects, current);
-      const problems = new Map(bindings.map(({ uid, problem }) => [uid, problem]));
-      await this.#reportAll(hands, current, (binding) => {
-        const problem = problems.get(binding.uid) ?? binding.problem;
-        const own = binding.suspended || problem !== undefined;
-        return {
-          readiness: own ? waitingReadiness({ ...binding, problem }, readiness) : readiness,
-          facts: keep(binding),
-        };
-      });
-    } catch (second) {
-      this.#context.log.debug(
-        { ...this.#key, err: toError(second) },
-        "failure could not be reported",
-      );
-    }
+    if (readiness === undefined || this.#signal.aborted) return error;
+    const problems = new Map(bindings.map(({ uid, problem }) => [uid, problem]));
+    return reportQuietly(error, () => this.#reportAsFailed(problems, readiness), this.#context.log);
+  }
+
+  async #reportAsFailed(
+    problems: ReadonlyMap<string, Problem | undefined>,
+    readiness: Readiness,
+  ): Promise<void> {
+    // Intents may have been written meanwhile: what the server holds is built upon.
+    const objects = await observeLive(this.#context, this.#key, this.#signal);
+    const fresh = new Map(objects.bindings.map((binding) => [binding.metadata.uid, binding]));
+    const hands = { ...this.#hands(objects, undefined), objects: fresh };
+    const current = this.#views(objects);
+    await this.#giveUp(hands, objects, current);
+    await this.#reportAll(hands, current, (binding) => {
+      const problem = problems.get(binding.uid) ?? binding.problem;
+      const own = binding.suspended || problem !== undefined;
+      return {
+        readiness: own ? waitingReadiness({ ...binding, problem }, readiness) : readiness,
+        facts: keep(binding),
+      };
+    });
   }
 
   #seen({ standing, bindings }: Situation, memory: AccountMemory): Seen | undefined {

@@ -13,6 +13,7 @@ import { removeFinalizer } from "../finalizers.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { serviceAccountType } from "../resource-types.ts";
 import { writeStatus } from "../status-writer.ts";
+import { reportQuietly } from "../unreported.ts";
 import { accountReadiness } from "./account.ts";
 import { apply, FOREIGN_STATUS, type Progress } from "./apply.ts";
 import { nextDeletionStep } from "./deletion-pass.ts";
@@ -85,11 +86,10 @@ async function livingPass(
   const { progress, ready, requeueAfterMs } = await attemptWork(known, start, context, signal);
   const { error } = progress;
   const said = error === undefined ? ready : failureReadiness(error);
-  if (said !== undefined) {
-    const write = () => report(known, progress, said, context, signal);
-    await (error === undefined ? write() : quietly(write, context));
-  }
-  if (error !== undefined) throw error;
+  const write = async () =>
+    said === undefined ? undefined : await report(known, progress, said, context, signal);
+  if (error !== undefined) throw await reportQuietly(error, write, context.log);
+  await write();
   return { requeueAfterMs };
 }
 
@@ -247,7 +247,8 @@ async function deletionPass(
         { ...keyOf(object), reason: step.note?.reason ?? "Released" },
         "let service account go",
       );
-      return {};
+      // Gone objects are not looked at again; a gateway's 404 may have made it look as if it were gone.
+      return { requeueAfterMs: MINUTE / 2 };
     case "Hold": {
       const { account, attempt } = known;
       const progress = { object, account, attempt, ...(became === undefined ? {} : { became }) };

@@ -9,15 +9,21 @@ function idOf({ process, server, operation, target }: CallRecord): string {
 
 /** Whoever waits longer loses the lease. */
 const LEASE_PATIENCE_MS = 5 * SECOND;
-/** Two controllers write it, each its own part. */
-const SHARED = "apply serviceaccounts/status";
+/** Calls that several controllers make, each in its own time: what one was told another one does not know. */
+const SHARED: ReadonlySet<string> = new Set([
+  "apply serviceaccounts/status",
+  "get serviceaccounts",
+  "get policybindings",
+  "list policybindings",
+  "searchActions",
+]);
 
 /** [L9] The same call does not come back before `Retry-After` is over. */
 export const retryAfter: CreateWatcher = () => {
   const asked = new Map<string, CallRecord>();
   return {
     onCall: (call) => {
-      if (call.operation === SHARED) return undefined;
+      if (SHARED.has(call.operation)) return undefined;
       const id = idOf(call);
       const refused = asked.get(id);
       asked.delete(id);

@@ -1,0 +1,31 @@
+import type { Log } from "../util/log.ts";
+import { toError } from "../util/to-error.ts";
+
+/** A failed pass that could not be told about either: `cause` is the failure, `refusal` what the report met. */
+export class Unreported extends Error {
+  override readonly name = "Unreported";
+  readonly refusal: unknown;
+
+  constructor(cause: unknown, refusal: unknown) {
+    super(toError(cause).message, { cause });
+    this.refusal = refusal;
+  }
+}
+
+/**
+ * Reports a failure, and answers the error that the pass should end with. A report that fails as well does not hide the
+ * failure; but what refused it may want to be left alone for longer than the failure itself would last (L9).
+ */
+export async function reportQuietly(
+  cause: unknown,
+  report: () => Promise<unknown>,
+  log: Pick<Log, "debug">,
+): Promise<unknown> {
+  try {
+    await report();
+    return cause;
+  } catch (refusal) {
+    log.debug({ err: toError(refusal) }, "could not report the failure of a pass");
+    return new Unreported(cause, refusal);
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { errorPolicy } from "../../src/controllers/error-policy.ts";
+import { SpecError } from "../../src/controllers/spec-error.ts";
+import { reportQuietly, Unreported } from "../../src/controllers/unreported.ts";
+import { IamError } from "../../src/iam/errors.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { silentLog } from "../../src/util/log.ts";
+
+const down = (retryAt?: number) =>
+  new IamError("Unavailable", "502", {
+    operation: "listBindings",
+    ...(retryAt === undefined ? {} : { retryAt }),
+  });
+const wrong = new SpecError("NotGranted", "No grant.");
+const busy = new KubeError("RateLimited", "too many requests", { retryAt: 3_000 });
+const conflict = new KubeError("Conflict", "changed");
+const lost = new KubeError("Timeout", "no answer");
+const invalid = new KubeError("Invalid", "no such field");
+
+test.each([
+  {
+    name: "a report that is refused for a while holds the next try back for as long",
+    error: new Unreported(down(), busy),
+    outcome: { kind: "Retry", notBefore: 3_000 },
+  },
+  {
+    name: "the longer pause counts",
+    error: new Unreported(down(9_000), busy),
+    outcome: { kind: "Retry", notBefore: 9_000 },
+  },
+  {
+    name: "what waits for a change is tried again until somebody was told",
+    error: new Unreported(wrong, lost),
+    outcome: { kind: "Retry" },
+  },
+  {
+    name: "also after a pause",
+    error: new Unreported(wrong, busy),
+    outcome: { kind: "Retry", notBefore: 3_000 },
+  },
+  {
+    name: "and at once where the object has changed",
+    error: new Unreported(wrong, conflict),
+    outcome: { kind: "Conflict" },
+  },
+  {
+    name: "a report that can never be written is no reason to try",
+    error: new Unreported(wrong, invalid),
+    outcome: { kind: "Terminal" },
+  },
+  {
+    name: "what is retried slowly stays slow",
+    error: new Unreported(new IamError("MfaRequired", "code", { operation: "login" }), lost),
+    outcome: { kind: "SlowRetry" },
+  },
+])("$name", ({ error, outcome }) => {
+  expect(errorPolicy(error)).toEqual(outcome);
+});
+
+describe("a failure", () => {
+  test("that was told is the pass's own", async () => {
+    const failure = down();
+    expect(await reportQuietly(failure, async () => undefined, silentLog)).toBe(failure);
+  });
+
+  test("that could not be told is still the one that is named", async () => {
+    const failure = await reportQuietly(down(), () => Promise.reject(busy), silentLog);
+    expect(failure).toMatchObject({ name: "Unreported", message: "502", refusal: busy });
+    expect((failure as Error).cause).toMatchObject({ code: "Unavailable" });
+  });
+});
