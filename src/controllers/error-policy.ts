@@ -2,7 +2,7 @@ import { type IamErrorCode, isIamError } from "../iam/errors.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 import type { Outcome } from "../runtime/result.ts";
 import { SpecError } from "./spec-error.ts";
-import { Unreported } from "./unreported.ts";
+import { StatusUnanswered, Unreported } from "./unreported.ts";
 
 type OutcomeKind = Outcome["kind"];
 
@@ -42,6 +42,7 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
 export function errorPolicy(error: unknown): Outcome {
   if (error instanceof Unreported)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
+  if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
   if (error instanceof SpecError) return { kind: "Terminal" };
   if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
   if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);

@@ -3,6 +3,7 @@ import { type IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
 import { isKubeError, type KubeError } from "../kube/errors.ts";
 import { errorPolicy } from "./error-policy.ts";
 import { SpecError } from "./spec-error.ts";
+import { StatusUnanswered } from "./unreported.ts";
 
 /** What a person can do about an answer of the console; nothing where only time helps. */
 const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
@@ -14,10 +15,11 @@ const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
 
 /**
  * What a failed pass says about the object: Stalled where only a change by a person helps, Reconciling where
- * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, and
- * where the API server asks to be left alone: to say so would take another write (L9).
+ * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, for a
+ * status that may be stored already, and where the API server asks to be left alone: to say so would take another write (L9).
  */
 export function failureReadiness(error: unknown): Readiness | undefined {
+  if (error instanceof StatusUnanswered) return undefined;
   const { kind } = errorPolicy(error);
   if (kind === "Conflict" || isKubeError(error, "RateLimited")) return undefined;
   return { state: kind === "Terminal" ? "Stalled" : "Reconciling", ...describe(error) };

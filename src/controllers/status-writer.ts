@@ -1,8 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { API_VERSION, type IamObject } from "../api/meta.ts";
+import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 import type { ResourceType } from "../kube/resource.ts";
 import type { Store } from "../kube/store.ts";
 import type { Context } from "./context.ts";
+import { StatusUnanswered } from "./unreported.ts";
+
+const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
+  "Timeout",
+  "Unavailable",
+  "MalformedResponse",
+]);
 
 export interface StatusWriteOptions {
   /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
@@ -41,11 +49,15 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
     },
     status: wanted,
   };
-  const written = await context.kube.apply<T>(type, body, {
-    subresource: "status",
-    ...(fieldManager === undefined ? {} : { fieldManager }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const written = await context.kube
+    .apply<T>(type, body, {
+      subresource: "status",
+      ...(fieldManager === undefined ? {} : { fieldManager }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    .catch((error: unknown) => {
+      throw isKubeError(error) && UNANSWERED.has(error.code) ? new StatusUnanswered(error) : error;
+    });
   store.noteWrite(written);
   return written;
 }

@@ -13,6 +13,18 @@ export class Unreported extends Error {
 }
 
 /**
+ * The answer to a status write was lost, so that it may be stored. Nothing is told about it: that would be another
+ * status, made from what was known before the first one.
+ */
+export class StatusUnanswered extends Error {
+  override readonly name = "StatusUnanswered";
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
+/**
  * Reports a failure, and answers the error that the pass should end with. A report that fails as well does not hide the
  * failure; but what refused it may want to be left alone for longer than the failure itself would last (L9).
  */

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import type { IamObject } from "../../src/api/meta.ts";
 import { errorPolicy } from "../../src/controllers/error-policy.ts";
+import { failureReadiness } from "../../src/controllers/failure.ts";
+import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { SpecError } from "../../src/controllers/spec-error.ts";
+import { writeStatus } from "../../src/controllers/status-writer.ts";
 import { reportQuietly, Unreported } from "../../src/controllers/unreported.ts";
 import { IamError } from "../../src/iam/errors.ts";
 import { KubeError } from "../../src/kube/errors.ts";
@@ -55,6 +59,38 @@ test.each([
   },
 ])("$name", ({ error, outcome }) => {
   expect(errorPolicy(error)).toEqual(outcome);
+});
+
+describe("a status whose write was not answered", () => {
+  const object = {
+    apiVersion: "v1",
+    kind: "ApiKey",
+    metadata: { name: "ci", namespace: "team-a", uid: "u1", resourceVersion: "1" },
+    spec: {},
+  };
+  const write = (error: unknown) =>
+    writeStatus(
+      { kube: { apply: () => Promise.reject(error) } as never },
+      apiKeyType as never,
+      { noteWrite: () => undefined },
+      object as IamObject<unknown, object>,
+      { ready: true },
+    ).catch((failure: unknown) => failure);
+
+  test.each(["Timeout", "Unavailable", "MalformedResponse"] as const)(
+    "%s is tried again, and not told by another one",
+    async (code) => {
+      const failure = await write(new KubeError(code, "no answer", { retryAt: 7_000 }));
+      expect(failureReadiness(failure)).toBeUndefined();
+      expect(errorPolicy(failure)).toEqual({ kind: "Retry", notBefore: 7_000 });
+      expect(failure).toMatchObject({ message: "no answer", cause: { code } });
+    },
+  );
+
+  test("is not meant where the API server has refused it", async () => {
+    const forbidden = new KubeError("Forbidden", "no right");
+    expect(await write(forbidden)).toBe(forbidden);
+  });
 });
 
 describe("a failure", () => {

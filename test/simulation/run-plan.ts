@@ -188,8 +188,6 @@ interface CallRule {
   readonly excuses: readonly string[];
 }
 
-const LOSSES = new Set<CallFault["kind"]>(["Reset", "Silence", "Garble", "Huge", "Pause"]);
-
 const callRules: readonly CallRule[] = [
   {
     // What only a person is expected to change is looked at again after half an hour.
@@ -202,11 +200,6 @@ const callRules: readonly CallRule[] = [
     applies: (operation, fault) =>
       operation === "get secrets" && fault.kind === "Refuse" && fault.status === 404,
     excuses: ["S19 logins"],
-  },
-  {
-    // A status whose answer was lost is written again from what was known before.
-    applies: (operation, fault) => operation.endsWith("/status") && LOSSES.has(fault.kind),
-    excuses: ["S16 transitions"],
   },
 ];
 

@@ -15,6 +15,7 @@ const SHARED: ReadonlySet<string> = new Set([
   "get serviceaccounts",
   "get policybindings",
   "list policybindings",
+  "getServiceAccount",
   "searchActions",
 ]);
 
