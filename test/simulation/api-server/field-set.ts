@@ -22,29 +22,42 @@ const UNOWNED_METADATA = new Set([
   "selfLink",
 ]);
 
-/** Objects are not changed once they are stored, and asked about more than once. */
-const known = new WeakMap<Tree, { readonly schema: Schema; readonly fields: Fields }>();
-
 /** What there is of each field. */
 export type Fields = ReadonlyMap<FieldPath, string>;
 
+/** Trees are not changed once they are stored, and asked about more than once. */
+const known = new WeakMap<Tree, { readonly schema: Schema | undefined; readonly fields: Fields }>();
+
 /** Every leaf, every item of a keyed list, every empty object. */
 export function fieldsOf(schema: Schema, object: Tree): Fields {
-  const found = known.get(object);
-  if (found?.schema === schema) return found.fields;
-  const fields = readFields(schema, object);
-  known.set(object, { schema, fields });
-  return fields;
+  return remembered(object, schema, () => {
+    const fields = new Map<FieldPath, string>();
+    for (const [name, value] of Object.entries(object)) {
+      if (UNOWNED.has(name) || value === undefined) continue;
+      const part = name === "metadata" && isTree(value) ? ownableMetadata(value) : value;
+      const inner = fieldsOfPart(schema.properties?.[name], part, `f:${name}`);
+      for (const [path, text] of inner) fields.set(path, text);
+    }
+    fields.delete("f:metadata");
+    return fields;
+  });
 }
 
-function readFields(schema: Schema, object: Tree): Fields {
-  const fields = new Map<FieldPath, string>();
-  for (const [name, value] of Object.entries(object)) {
-    if (UNOWNED.has(name) || value === undefined) continue;
-    const part = name === "metadata" && isTree(value) ? ownableMetadata(value) : value;
-    collect(schema.properties?.[name], part, `f:${name}`, fields);
-  }
-  fields.delete("f:metadata");
+/** Of a property, which mostly is the same in the next version. */
+function fieldsOfPart(schema: Schema | undefined, value: Json, path: FieldPath): Fields {
+  const read = () => {
+    const fields = new Map<FieldPath, string>();
+    collect(schema, value, path, fields);
+    return fields;
+  };
+  return isTree(value) ? remembered(value, schema, read) : read();
+}
+
+function remembered(tree: Tree, schema: Schema | undefined, read: () => Fields): Fields {
+  const found = known.get(tree);
+  if (found !== undefined && found.schema === schema) return found.fields;
+  const fields = read();
+  known.set(tree, { schema, fields });
   return fields;
 }
 

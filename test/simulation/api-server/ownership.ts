@@ -43,17 +43,22 @@ export function withUnknownOwner(schema: Schema, { object, owners }: Owned): Own
 
 export function applied(schema: Schema, live: Owned, wanted: Tree, owner: string): Owned {
   const wantedFields = fieldsOf(schema, wanted);
-  // A copy: what is removed below must not vanish from the past.
-  const object = clone(merged(schema, live.object, wanted) as Tree);
   const others = new Map([...live.owners].filter(([name]) => name !== owner));
-  for (const path of live.owners.get(owner) ?? []) {
-    const isKept =
-      wantedFields.has(path) ||
-      [wantedFields.keys(), ...others.values()].some((set) => holds(set, path));
-    if (!isKept) removeField(schema, object, path);
-  }
+  const isKept = (path: FieldPath) =>
+    wantedFields.has(path) ||
+    [wantedFields.keys(), ...others.values()].some((set) => holds(set, path));
+  const dropped = [...(live.owners.get(owner) ?? [])].filter((path) => !isKept(path));
+  const object = withoutFields(schema, merged(schema, live.object, wanted) as Tree, dropped);
   const own = new Set(wantedFields.keys());
   return { object, owners: settled(schema, live.object, object, others, owner, own) };
+}
+
+/** In a copy: what is removed must not vanish from the past. */
+function withoutFields(schema: Schema, object: Tree, paths: readonly FieldPath[]): Tree {
+  if (paths.length === 0) return object;
+  const copy = clone(object);
+  for (const path of paths) removeField(schema, copy, path);
+  return copy;
 }
 
 /** An update owns what it changed, besides what it owned and left. */

@@ -23,14 +23,14 @@ export interface Schema {
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
 }
 
-/** Without what the schema does not know. Metadata of the object itself is not looked at. */
+/** Without what the schema does not know; itself where there is nothing of that. The object's metadata stays as it is. */
 export function prune(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
-    return schema.items === undefined
-      ? value
-      : value.map((item) => prune(schema.items ?? {}, item));
+    const { items } = schema;
+    return items === undefined ? value : mapItems(value, (item) => prune(items, item));
   }
   if (!isTree(value) || schema["x-kubernetes-preserve-unknown-fields"]) return value;
+  if (isSound(schema, value)) return value;
   return mapProperties(value, (name, part) => {
     const known = schema.properties?.[name] ?? schema.additionalProperties;
     return known === undefined ? undefined : prune(known, part);
@@ -57,16 +57,21 @@ export function untyped(schema: Schema, value: Json, path = ""): string | undefi
   return undefined;
 }
 
+/** Itself where nothing is to be filled in. */
 export function withDefaults(schema: Schema, value: Json): Json {
   if (!hasDefaults(schema)) return value;
   if (Array.isArray(value)) {
-    return value.map((item) => (schema.items ? withDefaults(schema.items, item) : item));
+    const { items } = schema;
+    return items === undefined ? value : mapItems(value, (item) => withDefaults(items, item));
   }
-  if (!isTree(value)) return value;
-  const filled: Tree = { ...value };
+  return isTree(value) && !isSound(schema, value) ? treeWithDefaults(schema, value) : value;
+}
+
+function treeWithDefaults(schema: Schema, value: Tree): Tree {
+  let filled = value;
   for (const [name, part] of Object.entries(schema.properties ?? {})) {
-    if (filled[name] === undefined && part.default !== undefined)
-      filled[name] = clone(part.default);
+    if (value[name] === undefined && part.default !== undefined)
+      filled = { ...filled, [name]: clone(part.default) };
   }
   return mapProperties(filled, (name, part) => {
     const known = schema.properties?.[name] ?? schema.additionalProperties;
@@ -92,8 +97,24 @@ function hasDefaults(schema: Schema): boolean {
   return found;
 }
 
-/** What is wrong with a value; `undefined` where nothing is. */
+/** What is wrong with a pruned and filled-in value; `undefined` where nothing is. It must not be changed any more. */
 export function problemOf(schema: Schema, value: Json, path = ""): string | undefined {
+  if (!isTree(value)) return problemIn(schema, value, path);
+  if (isSound(schema, value)) return undefined;
+  const problem = problemIn(schema, value, path);
+  if (problem === undefined) sound.set(value, schema);
+  return problem;
+}
+
+/** Most of an object is the same in its next version. */
+const sound = new WeakMap<Tree, Schema>();
+
+/** Whether it is known that there is nothing to prune, to fill in, or to complain about. */
+function isSound(schema: Schema, value: Tree): boolean {
+  return sound.get(value) === schema;
+}
+
+function problemIn(schema: Schema, value: Json, path: string): string | undefined {
   const wrong = ownProblem(schema, value);
   if (wrong !== undefined) return `${path || "<root>"}: ${wrong}`;
   if (Array.isArray(value)) {
@@ -165,14 +186,22 @@ function isWithin(value: number, least = -Infinity, most = Infinity): boolean {
   return value >= least && value <= most;
 }
 
+/** The tree itself where no property changes. */
 function mapProperties(tree: Tree, change: (name: string, part: Json) => Json | undefined): Tree {
   const result: Tree = {};
+  let isSame = true;
   for (const name in tree) {
     const part = tree[name];
     const changed = part === undefined ? undefined : change(name, part);
+    if (changed !== part || part === undefined) isSame = false;
     if (changed !== undefined) result[name] = changed;
   }
-  return result;
+  return isSame ? tree : result;
+}
+
+function mapItems(items: readonly Json[], change: (item: Json) => Json): readonly Json[] {
+  const changed = items.map(change);
+  return changed.every((item, index) => item === items[index]) ? items : changed;
 }
 
 function first<T, R>(
