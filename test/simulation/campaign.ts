@@ -9,11 +9,11 @@ import { labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const RUNS_A_SHIFT = 25;
 /** In a scenario without faults, but for those with a lease. */
-const EVENTS_OF_MOST = 500;
+const EVENTS_OF_MOST = 450;
 
 /**
  * Single faults: of whatever can be struck, each fault once, and about every `every`th of all besides; other ones in
- * each scenario, and fewer of those that take long.
+ * each scenario, and far fewer of those that take long.
  */
 export async function* planShifts(
   every = 1,
@@ -22,7 +22,7 @@ export async function* planShifts(
   const known = new Set<string>();
   for (const [index, { name: scenario }] of chosen.entries()) {
     const { plans, events } = await baselineOf(scenario);
-    const step = every === 1 ? 1 : Math.ceil((every * events) / EVENTS_OF_MOST);
+    const step = every === 1 ? 1 : Math.ceil(every * (events / EVENTS_OF_MOST) ** 2);
     const numbers = [...plans.keys()].filter((number) => {
       const kind = kindOf(plans[number]);
       const isNew = !known.has(kind);
