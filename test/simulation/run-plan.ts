@@ -40,8 +40,9 @@ export const RECOVERY_MS = 15 * MINUTE;
 /** Longer than every period but the hour in which something is looked at that may be as it was. */
 const QUIET_MS = 11 * MINUTE;
 /**
- * Longer than the Secrets are left alone. What comes later comes without faults, and with many, as well; and where a
- * lease is renewed every other second, quiet is dear.
+ * Longer than the Secrets are left alone, though not than the pauses of who tries in vain until the next listing. What
+ * comes later comes without faults, and with many, as well; and where a lease is renewed every other second, quiet is
+ * dear.
  */
 const SHORT_QUIET_MS = 6 * MINUTE;
 const LOOK_MS = MINUTE / 2;
@@ -59,7 +60,7 @@ export async function runPlan(
   { quietMs: wantedQuietMs, ...options }: RunOptions,
 ): Promise<Run> {
   const world = new SimWorld({ ...scenario.world, ...options, plan, flags: scenario.flags });
-  const isShort = world.isElected || plan.faults.length === 1;
+  const isShort = (world.isElected || plan.faults.length === 1) && !isMissed(plan);
   const quietMs = wantedQuietMs ?? (isShort ? SHORT_QUIET_MS : QUIET_MS);
   const invariants = new Invariants(world);
   await scenario.play(world);
@@ -156,6 +157,8 @@ function excusedByWorld(
   return [
     // A list that is always empty says that no key was issued, until one is known that it lacks.
     ...(shapes?.keyRecords === "empty" && lacksFirstKeysOnly(world) ? ["S5 accounting"] : []),
+    // What people had declared since the backup, and brought along, is lost with the rest.
+    ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
     // Whoever has lost three keys in a row waits for a person.
     ...(isCut ? ["scenario"] : []),
     // What is made anew in the middle of a deletion holds up the rest of it.
@@ -232,8 +235,8 @@ function excuses(event: WorldEvent): readonly string[] {
     case "RemoveFinalizers":
       return WISH.slice(1);
     case "Restore":
-      // Wishes and credentials of people are lost with the rest; so is when conditions changed, and the lease.
-      return [...WISH, ...LATE, "S8 fence", "S18 quiescence"];
+      // Which keys there were is lost with the rest, when conditions changed, and the lease.
+      return ["scenario", "same end", ...LATE, "S8 fence", "S18 quiescence"];
     default:
       return [];
   }

@@ -13,6 +13,7 @@ import { type ApiResponse, ApiServer } from "./api-server/server.ts";
 import type { Change, Snapshot } from "./api-server/storage.ts";
 import { type Tree, treeAt } from "./api-server/tree.ts";
 import { Console, type ConsoleOptions } from "./console.ts";
+import { declaredIn } from "./declared.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
 import { type Fault, FaultPlan, type Plan } from "./faults.ts";
 import { Journal } from "./journal.ts";
@@ -60,6 +61,7 @@ export class SimWorld {
   #unleashedAt = 0;
   #snapshot: Snapshot | undefined;
   #hasMeddled = false;
+  #hasLostWishes = false;
 
   constructor({ seed, plan, faults, timing, flags = [], ...console }: SimOptions) {
     this.kernel = new Kernel(seed);
@@ -211,11 +213,18 @@ export class SimWorld {
     });
   }
 
+  /** Whether a restore took away what people had declared since the snapshot, credentials included. */
+  get hasLostWishes(): boolean {
+    return this.#hasLostWishes;
+  }
+
   /** Goes back to where the plan had a snapshot taken. */
   restore(bumped: boolean): void {
     if (this.#snapshot === undefined) return;
     this.#hasMeddled = true;
+    const declared = declaredIn(this.kube.storage.all);
     this.kube.storage.restore(this.#snapshot, bumped);
+    if (declaredIn(this.kube.storage.all) !== declared) this.#hasLostWishes = true;
   }
 
   #schedule(fault: Extract<Fault, { on: "world" }>): void {
