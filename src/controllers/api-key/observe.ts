@@ -56,6 +56,8 @@ export async function observe(
   startRecovery(state, staging, self, context, memory);
   const { held, recovery, rejection, triedAt, forgotten = [] } = memory.of(self.uid);
   const peers = peersOf(object, spec, context);
+  // Only to explain an attempt; an account may have a thousand of them.
+  const answering = state.attempt === undefined ? [] : peers;
   return {
     client,
     seen: {
@@ -72,8 +74,8 @@ export async function observe(
       triedAt,
       forgotten,
       unsettledPeer: unsettledPeerOf(self, spec, peers, { memory, turn }, context),
-      peerKeyIds: new Set(peers.flatMap(keyIdsOf)),
-      peerKeysInUse: peers.flatMap((peer) => keyInUseOf(peer, context.clock.now())),
+      peerKeyIds: new Set(answering.flatMap(keyIdsOf)),
+      peerKeysInUse: answering.flatMap((peer) => keyInUseOf(peer, context.clock.now())),
       consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
       hasTurn: false,
     },

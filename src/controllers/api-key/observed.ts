@@ -24,7 +24,7 @@ export interface Observed {
   readonly forgotten: readonly OrphanedKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
-  /** Key ids that other ApiKeys of the account answer for. */
+  /** Key ids that other ApiKeys of the account answer for; empty without an attempt, which alone needs them. */
   readonly peerKeyIds: ReadonlySet<string>;
   /** Of these, the ones that are in use: accepted by the console, and not expired. */
   readonly peerKeysInUse: readonly string[];
