@@ -183,10 +183,11 @@ function keyIdsOf({ status }: ApiKey): readonly string[] {
     .filter((keyId) => keyId !== undefined);
 }
 
-function keyInUseOf({ status }: ApiKey, now: Instant): readonly string[] {
+/** One that is being deleted may have ended its key already. */
+function keyInUseOf({ metadata, status }: ApiKey, now: Instant): readonly string[] {
   const { current } = status ?? {};
-  const isInUse = current?.verifiedAt !== undefined && now < (parseInstant(current.expiresAt) ?? 0);
-  return isInUse ? [current.keyId] : [];
+  if (metadata.deletionTimestamp !== undefined || current?.verifiedAt === undefined) return [];
+  return now < (parseInstant(current.expiresAt) ?? 0) ? [current.keyId] : [];
 }
 
 async function readAccount(

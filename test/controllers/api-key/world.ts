@@ -50,6 +50,8 @@ export class KeyWorld {
   /** Whether the console accepts a key. */
   accepts: (key: ConsoleKey) => boolean = ({ state }) => state === "Live";
   consoleIsDown = false;
+  /** Whether the console's list of keys is always empty. */
+  listsNoKeys = false;
   /** Whether the API server forbids new Secrets, as without rights or quota. */
   forbidsSecrets = false;
   extra: { disableKey?: boolean; deleteKey?: boolean } = {};
@@ -366,8 +368,8 @@ export class KeyWorld {
     return {
       getServiceAccount: async (saId: string) => {
         await ready();
-        const keyIds = this.keys.filter(({ state }) => state === "Live").map(({ keyId }) => keyId);
-        return { saId, keyIds };
+        const live = this.keys.filter(({ state }) => state === "Live" && !this.listsNoKeys);
+        return { saId, keyIds: live.map(({ keyId }) => keyId) };
       },
       issueKey: (_: string, { description }: { description: string }) =>
         this.#call(
