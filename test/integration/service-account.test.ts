@@ -51,7 +51,9 @@ describe.concurrent("a new ServiceAccount", () => {
         orgId: "org-1",
         projectId: "prj-1",
       });
-      expect((await world.events("ci")).map(({ reason }) => reason)).toContain("Created");
+      await world.until("the event Created", async () =>
+        (await world.events("ci")).some(({ reason }) => reason === "Created"),
+      );
     }),
   );
 
@@ -167,7 +169,9 @@ describe.concurrent("a creation whose answer is lost", () => {
       await explained(world);
       expect(accountsNamed(world, "ci")).toHaveLength(1);
       expect(world.iam.requests.count("createServiceAccount")).toBe(1);
-      expect((await world.events("ci")).map(({ reason }) => reason)).toContain("Recovered");
+      await world.until("the event Recovered", async () =>
+        (await world.events("ci")).some(({ reason }) => reason === "Recovered"),
+      );
     }),
     120_000,
   );
