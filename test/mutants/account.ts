@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const bindings = ["test/controllers/policy-binding"];
 const recall = ["test/controllers/service-account/recall.test.ts"];
 const lookUp = ["test/controllers/look-up-account.test.ts"];
+const unreported = ["test/controllers/unreported.test.ts"];
 const deletion = ["test/controllers/service-account/deletion.test.ts"];
 
 export const accountMutants: readonly Mutant[] = [
@@ -85,6 +86,20 @@ export const accountMutants: readonly Mutant[] = [
     find: "  if (!listing.some((account) => account.saId === saId)) return undefined;",
     replace: "  if (listing.length >= 0) return undefined;",
     tests: lookUp,
+  },
+  {
+    name: "the pause that a refused report asked for is forgotten",
+    file: "src/controllers/error-policy.ts",
+    find: "return later(errorPolicy(error.cause), errorPolicy(error.refusal));",
+    replace: "return errorPolicy(error.cause);",
+    tests: unreported,
+  },
+  {
+    name: "a status write whose answer was lost is told by another one",
+    file: "src/controllers/failure.ts",
+    find: "  if (error instanceof StatusUnanswered) return undefined;\n",
+    replace: "  if (error instanceof StatusUnanswered) return failureReadiness(error.cause);\n",
+    tests: unreported,
   },
   {
     name: "a client with old credentials stays in use",
