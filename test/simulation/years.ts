@@ -5,6 +5,7 @@
  * Looks that only ask whether all is as it was are made every other day and not every five minutes: they would be
  * nearly all of the run.
  */
+import { setImmediate as eventLoopTurned } from "node:timers/promises";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -83,6 +84,8 @@ export async function liveForYears({
   weather.begin(world, until - AT_REST_MS);
   while (world.kernel.elapsed < until) {
     await world.kernel.advance(HOUR);
+    // Whatever a weak reference was asked for is kept until the event loop turns.
+    await eventLoopTurned();
     log.look();
     if (world.kernel.elapsed % (30 * DAY) < HOUR) onProgress(log.summary());
   }
