@@ -48,10 +48,14 @@ export async function buildImage(
   return { tag, bases, buildah, tools, sources };
 }
 
-/** Authorities that this machine trusts beyond the usual. */
+/** Where a machine keeps the authorities that its own programs trust; a Node of its own knows none but the usual. */
+const AUTHORITIES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
+
+/** Has the build trust whom this machine trusts: there may be a proxy before the registry. */
 function trust(): readonly string[] {
-  const file = process.env.NODE_EXTRA_CA_CERTS;
-  if (!file || !existsSync(file)) return [];
+  const files = [process.env.NODE_EXTRA_CA_CERTS, process.env.SSL_CERT_FILE, ...AUTHORITIES];
+  const file = files.find((each) => each && existsSync(each));
+  if (file === undefined) return [];
   return [
     `--volume=${file}:/extra-authorities.crt:ro`,
     "--build-arg=NODE_EXTRA_CA_CERTS=/extra-authorities.crt",
