@@ -159,11 +159,27 @@ function excusedByWorld(
     ...(shapes?.keyRecords === "empty" && lacksFirstKeysOnly(world) ? ["S5 accounting"] : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
+    ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
     // Whoever has lost three keys in a row waits for a person.
     ...(isCut ? ["scenario"] : []),
     // What is made anew in the middle of a deletion holds up the rest of it.
     ...(isRecreated && name.includes("deleted") ? ["L1 wish fulfilled", "L6 deletion"] : []),
   ];
+}
+
+/**
+ * Whether a status may have been written that its writer does not know of, since the answer was lost and so was what
+ * else could have told: the next one is made from what was known before.
+ */
+function hasForgottenStatus({ journal, faults }: SimWorld): boolean {
+  const lost = journal.calls.filter(
+    ({ operation, fault, committedAt }) =>
+      fault !== undefined &&
+      fault.kind !== "Slow" &&
+      committedAt !== undefined &&
+      operation.endsWith("/status"),
+  );
+  return lost.length > 1 || (lost.length === 1 && faults.struck.size > 1);
 }
 
 /** Which promises a plan ends on purpose. */
