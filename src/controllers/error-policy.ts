@@ -56,7 +56,8 @@ function later(failure: Outcome, refusal: Outcome): Outcome {
   return outcome(kind, notBefore === 0 ? undefined : notBefore);
 }
 
-function notBeforeOf(outcome: Outcome): number {
+/** The time before which nothing is to be tried again; 0 where there is none. */
+export function notBeforeOf(outcome: Outcome): number {
   return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
 }
 

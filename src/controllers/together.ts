@@ -1,5 +1,5 @@
 import { toError } from "../util/to-error.ts";
-import { errorPolicy } from "./error-policy.ts";
+import { errorPolicy, notBeforeOf } from "./error-policy.ts";
 
 /**
  * What all of them come to. Where some fail, it fails with the one that asks for the longest pause: whoever has refused
@@ -15,6 +15,5 @@ export async function together<const Work extends readonly Promise<unknown>[]>(
 }
 
 function pauseOf(failure: unknown): number {
-  const outcome = errorPolicy(failure);
-  return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
+  return notBeforeOf(errorPolicy(failure));
 }
