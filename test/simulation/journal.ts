@@ -53,6 +53,13 @@ export class Journal {
     return record;
   }
 
+  /** Calls of which a server did its part, but which a fault befell. */
+  get struckCommits(): readonly CallRecord[] {
+    return this.calls.filter(
+      ({ fault, committedAt }) => fault !== undefined && committedAt !== undefined,
+    );
+  }
+
   /** How often an operation was done. */
   committed(operation: string): number {
     return this.calls.filter(

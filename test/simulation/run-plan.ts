@@ -172,12 +172,8 @@ function excusedByWorld(
  * else could have told: the next one is made from what was known before.
  */
 function hasForgottenStatus({ journal, faults }: SimWorld): boolean {
-  const lost = journal.calls.filter(
-    ({ operation, fault, committedAt }) =>
-      fault !== undefined &&
-      fault.kind !== "Slow" &&
-      committedAt !== undefined &&
-      operation.endsWith("/status"),
+  const lost = journal.struckCommits.filter(
+    ({ operation, fault }) => fault?.kind !== "Slow" && operation.endsWith("/status"),
   );
   return lost.length > 1 || (lost.length === 1 && faults.struck.size > 1);
 }
@@ -309,10 +305,7 @@ function askAgain(world: SimWorld): void {
 /** What the faults that struck may cost in keys. */
 function allowanceOf(world: SimWorld): number {
   const { crashes, faults, journal } = world;
-  const lost = journal.calls.filter(
-    ({ operation, fault, committedAt }) =>
-      fault !== undefined && committedAt !== undefined && LOSABLE.has(operation),
-  ).length;
+  const lost = journal.struckCommits.filter(({ operation }) => LOSABLE.has(operation)).length;
   // What befalls all objects of a kind, or all Secrets, costs each ApiKey one.
   const each = Math.max(1, world.list(apiKeyType).length);
   return crashes + lost + each * [...faults.struck].filter(costsKey).length;

@@ -97,13 +97,6 @@ export class SimWorld {
     return this.#crashes;
   }
 
-  /** Calls of which a server did its part, but which a fault befell. */
-  get struckCommits(): number {
-    return this.journal.calls.filter(
-      ({ fault, committedAt }) => fault !== undefined && committedAt !== undefined,
-    ).length;
-  }
-
   get replicas(): ReadonlyMap<string, Replica> {
     return this.#replicas;
   }

@@ -51,7 +51,7 @@ export const consoleScenarios: readonly Scenario[] = [
         ({ status }) => status === "active",
       );
       // A key that was lost on the way is nobody's to delete.
-      return live.length <= 1 + world.crashes + world.struckCommits
+      return live.length <= 1 + world.crashes + world.journal.struckCommits.length
         ? undefined
         : `${live.length} keys live`;
     },
