@@ -11,7 +11,7 @@ import { labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const isAll = process.env.TEST_SUITE === "all";
 const isCi = process.env.CI !== undefined;
-/** Of how many single faults one is taken, besides the first of each kind. */
+/** Of how many single faults one is taken in most scenarios, besides the first of each kind. */
 const EVERY = isAll ? 1 : 11;
 const SEEDS = isAll ? 1_000_000 : isCi ? 20_000 : 1_000;
 const TOLD_EVERY = 500;
