@@ -116,7 +116,7 @@ async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): P
       "ci-bot-key",
       `--namespace=${NAMESPACE}`,
       "--overwrite",
-      `iam.console.dev/rotate-requested-at=${new Date().toISOString()}`,
+      `iam-operator.io/rotate-requested-at=${new Date().toISOString()}`,
     ]);
     return keyOtherThan(before, kubectl);
   });
@@ -129,8 +129,8 @@ async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): P
 async function example(name: string, consoleUrl: string): Promise<string> {
   const text = await readFile(join(ROOT, "deploy/examples", `${name}.yaml`), "utf8");
   return text.replace(
-    "baseUrl: https://console.example.com",
-    `baseUrl: ${consoleUrl}\n  insecureHttp: true`,
+    "baseURL: https://console.example.com",
+    `baseURL: ${consoleUrl}\n  insecureHttp: true`,
   );
 }
 
@@ -214,7 +214,7 @@ Everything stays up. Things to try:
   kubectl get iam -A
   kubectl describe iamkey ci-bot-key -n ${NAMESPACE}
   kubectl delete secret ci-bot-key -n ${NAMESPACE}     # a new key within the check interval, or at once:
-  kubectl annotate iamkey ci-bot-key -n ${NAMESPACE} iam.console.dev/reconcile-requested-at="$(date)" --overwrite
+  kubectl annotate iamkey ci-bot-key -n ${NAMESPACE} iam-operator.io/reconcile-requested-at="$(date)" --overwrite
   kubectl patch iamsa ci-bot -n ${NAMESPACE} --type=merge -p '{"spec":{"suspendAccess":true}}'
 
   console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})

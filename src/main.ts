@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
-import { type Config, ConfigError, readCommand } from "./config.ts";
-import { runProcess } from "./process.ts";
-import { version } from "./version.ts";
+import { type Config, ConfigError, readCommand } from "./app/config.ts";
+import { runProcess } from "./app/process.ts";
+import { version } from "./app/version.ts";
 
 /** Prints what was asked for and answers the exit code. */
 async function main(args: readonly string[]): Promise<number> {

@@ -23,8 +23,8 @@ import { celPattern, matching, withRule } from "./rule.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
 
 const keyId = z.string().max(256).meta({ description: "The key's identifier at the console." });
-const issuedAt = timestamp.meta({ description: "When the key was asked for." });
-const expiresAt = timestamp.meta({ description: "When the key expires." });
+const issueTime = timestamp.meta({ description: "When the key was asked for." });
+const expirationTime = timestamp.meta({ description: "When the key expires." });
 
 const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
 
@@ -234,14 +234,14 @@ const status = z.object({
   ...commonStatus,
   lastHandledRotateAt: z.string().max(256).optional().meta({
     description:
-      "The last value of the annotation iam.console.dev/rotate-requested-at that was acted on.",
+      "The last value of the annotation iam-operator.io/rotate-requested-at that was acted on.",
   }),
   current: z
     .object({
       keyId,
-      issuedAt,
-      expiresAt,
-      verifiedAt: timestamp.optional().meta({
+      issueTime,
+      expirationTime,
+      verificationTime: timestamp.optional().meta({
         description: "When the console first accepted the key pair.",
       }),
       revision: z.int().min(1).meta({ description: "Counts the keys of this object, from 1." }),
@@ -255,7 +255,7 @@ const status = z.object({
       hash: z.string().max(64).meta({
         description: "Changes with what the Secret holds, and is made without the key's secret.",
       }),
-      replacedAt: timestamp.optional().meta({
+      replacementTime: timestamp.optional().meta({
         description: "When it took the place of another content; absent for the first one.",
       }),
     })
@@ -277,7 +277,7 @@ const status = z.object({
       }),
       revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
       reason: z.string().max(64).meta({ description: "Why a key was needed." }),
-      startedAt: timestamp.meta({ description: "When the attempt was announced." }),
+      startTime: timestamp.meta({ description: "When the attempt was announced." }),
       expiresInDays: z
         .int()
         .min(1)
@@ -293,9 +293,9 @@ const status = z.object({
     .array(
       z.object({
         keyId,
-        issuedAt,
-        expiresAt,
-        supersededAt: timestamp.meta({ description: "When another key took its place." }),
+        issueTime,
+        expirationTime,
+        supersededTime: timestamp.meta({ description: "When another key took its place." }),
         state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
           description: "What has become of it; a Live key still works.",
         }),
@@ -309,8 +309,8 @@ const status = z.object({
       z.object({
         keyId: keyId.optional().meta({ description: "Absent where the console lists no keys." }),
         attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
-        observedAt: timestamp.meta({ description: "When the loss was noticed." }),
-        expiresAt: timestamp.meta({ description: "The latest time at which it expires." }),
+        observedTime: timestamp.meta({ description: "When the loss was noticed." }),
+        expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
       }),
     )
     .max(1_000)
@@ -323,13 +323,13 @@ const status = z.object({
   orphanCount: z.int().min(0).optional().meta({
     description: "How many keys in orphaned have not expired.",
   }),
-  issues: z
+  issuances: z
     .object({
-      since: timestamp.meta({ description: "When the budget day began." }),
-      count: z.int().min(0).meta({ description: "Keys asked for since then." }),
+      windowStartTime: timestamp.meta({ description: "When the current 24-hour window started." }),
+      count: z.int().min(0).meta({ description: "Keys requested in the window." }),
     })
     .optional()
-    .meta({ description: "Keys issued in the current budget day." }),
+    .meta({ description: "How much of maxIssuesPerDay is used." }),
 });
 
 export const apiKeyKind = defineKind({
@@ -369,7 +369,7 @@ export const apiKeyKind = defineKind({
     {
       name: "Expires",
       type: "string",
-      jsonPath: ".status.current.expiresAt",
+      jsonPath: ".status.current.expirationTime",
       description: "When the key expires.",
     },
     {

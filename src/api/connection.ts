@@ -29,8 +29,8 @@ const extraCall = z
     path: matching(
       z.string().max(512),
       CALL_PATH,
-      "must be a path under baseUrl such as /api/v1/accounts/{saId}, with no variables but {saId} and {keyId}, and without a query",
-    ).meta({ description: "The path under baseUrl; {saId} and {keyId} are filled in." }),
+      "must be a path under baseURL such as /api/v1/accounts/{saId}, with no variables but {saId} and {keyId}, and without a query",
+    ).meta({ description: "The path under baseURL; {saId} and {keyId} are filled in." }),
   })
   .meta({ description: "A call that the console's documentation does not show." });
 
@@ -136,7 +136,7 @@ const credentials = withRule(
 ).meta({ description: "How to log in: exactly one of login and token." });
 
 const connectionFields = {
-  baseUrl: matching(
+  baseURL: matching(
     z.string().max(512),
     BASE_URL,
     "must be an address such as https://console.example.com, without user name, query and fragment",
@@ -147,7 +147,7 @@ const connectionFields = {
   insecureHttp: z
     .boolean()
     .default(false)
-    .meta({ description: "Allows a plain http:// baseUrl. Credentials then travel unencrypted." }),
+    .meta({ description: "Allows a plain http:// baseURL. Credentials then travel unencrypted." }),
   caBundle: withRule(z.string().max(65_536), {
     rule: "self.contains('-----BEGIN CERTIFICATE-----')",
     message:
@@ -223,11 +223,11 @@ export type Grant = z.output<typeof grant>;
 
 function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
   return withRule(schema, {
-    field: "baseUrl",
-    rule: "!self.baseUrl.startsWith('http://') || self.insecureHttp",
+    field: "baseURL",
+    rule: "!self.baseURL.startsWith('http://') || self.insecureHttp",
     message:
       "must begin with https://, or credentials travel unencrypted; set insecureHttp: true to accept that",
-    holds: ({ baseUrl, insecureHttp }) => !baseUrl.startsWith("http://") || insecureHttp,
+    holds: ({ baseURL, insecureHttp }) => !baseURL.startsWith("http://") || insecureHttp,
   });
 }
 
@@ -245,8 +245,8 @@ export const clusterConnectionSpec = withoutPlainHttp(
 
 const connectionStatus = z.object({
   ...commonStatus,
-  apiUrl: z.string().max(512).optional().meta({ description: "The address that calls go to." }),
-  lastAuthenticatedAt: timestamp
+  apiURL: z.string().max(512).optional().meta({ description: "The address that calls go to." }),
+  lastAuthenticationTime: timestamp
     .optional()
     .meta({ description: "When the console last accepted the credentials." }),
   clockSkewSeconds: z
@@ -265,7 +265,7 @@ const columns: readonly PrinterColumn[] = [
   {
     name: "URL",
     type: "string",
-    jsonPath: ".spec.baseUrl",
+    jsonPath: ".spec.baseURL",
     description: "The console's base address.",
   },
   { name: "Org", type: "string", jsonPath: ".spec.orgId", description: "The organization." },

@@ -133,7 +133,7 @@ export const commonStatus = {
     .meta({ description: "The metadata.generation that this status is about." }),
   lastHandledReconcileAt: z.string().max(256).optional().meta({
     description:
-      "The last value of the annotation iam.console.dev/reconcile-requested-at that was acted on.",
+      "The last value of the annotation iam-operator.io/reconcile-requested-at that was acted on.",
   }),
   conditions: z
     .array(conditionSchema)

@@ -1,7 +1,7 @@
 import type { ObjectMeta } from "../util/object-meta.ts";
 
 /** Names that users and other programs see: group, annotations, labels, finalizer, field manager. */
-export const GROUP = "iam.console.dev";
+export const GROUP = "iam-operator.io";
 export const VERSION = "v1alpha1";
 export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CATEGORY = "iam";
@@ -16,8 +16,8 @@ export const annotations = {
   reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
   rotateRequestedAt: `${GROUP}/rotate-requested-at`,
   keyId: `${GROUP}/key-id`,
-  issuedAt: `${GROUP}/issued-at`,
-  expiresAt: `${GROUP}/expires-at`,
+  issueTime: `${GROUP}/issue-time`,
+  expirationTime: `${GROUP}/expiration-time`,
   revision: `${GROUP}/revision`,
   /** Entries that the pair can be read back from, as JSON with the secrets left open: never values. */
   template: `${GROUP}/template`,

@@ -46,7 +46,7 @@ const status = z.object({
     .min(0)
     .optional()
     .meta({ description: "How many policies are bound on behalf of this object." }),
-  syncedAt: timestamp.optional().meta({
+  lastSyncTime: timestamp.optional().meta({
     description: "When the console was last written or found to be as declared.",
   }),
 });
@@ -85,7 +85,7 @@ export const policyBindingKind = defineKind({
     {
       name: "Synced",
       type: "date",
-      jsonPath: ".status.syncedAt",
+      jsonPath: ".status.lastSyncTime",
       description: "Time since the console was last written or found to be as declared.",
     },
     ageColumn,

@@ -165,7 +165,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "Another key may be issued if one is needed.",
       reasons: {
         BudgetExceeded:
-          "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam.console.dev/rotate-requested-at.",
+          "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam-operator.io/rotate-requested-at.",
         TooManyLiveKeys:
           "Earlier keys are still alive at the console: wait until one ends, or ask for a key by the same annotation.",
       },

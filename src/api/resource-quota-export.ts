@@ -65,7 +65,7 @@ const status = z.object({
           .string()
           .max(4_096)
           .meta({ description: "Limits used and allowed, as the console words them." }),
-        createdAt: z
+        creationTime: z
           .string()
           .max(64)
           .meta({ description: "When the quota was created, as the console words it." }),

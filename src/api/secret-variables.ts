@@ -9,12 +9,12 @@ export const secretVariables = [
   "tpn",
   "orgId",
   "projectId",
-  "baseUrl",
+  "baseURL",
   "domainId",
   "domainName",
   "partitionId",
-  "issuedAt",
-  "expiresAt",
+  "issueTime",
+  "expirationTime",
 ] as const;
 export type SecretVariable = (typeof secretVariables)[number];
 

@@ -14,7 +14,7 @@ import type { IamObject } from "./meta.ts";
 /** A creation that was announced and not yet answered for. */
 const createAttempt = z.object({
   id: z.string().max(64).meta({ description: "Identifies the attempt." }),
-  startedAt: timestamp.meta({ description: "When the attempt was announced." }),
+  startTime: timestamp.meta({ description: "When the attempt was announced." }),
 });
 
 const spec = z.object({
@@ -84,7 +84,7 @@ const status = z.object({
     .max(10_000)
     .optional()
     .meta({ description: "Keys the console lists for the account, where it lists them." }),
-  keysListedAt: timestamp
+  lastKeyListTime: timestamp
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
   keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
@@ -108,7 +108,7 @@ const status = z.object({
         .min(0)
         .optional()
         .meta({ description: "How many policies are bound in all." }),
-      syncedAt: timestamp
+      lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
       readable: z.boolean().optional().meta({

@@ -1,4 +1,4 @@
 /** Where a connection's credentials go; also what tells one console from another. */
-export function originOf(baseUrl: string): string {
-  return URL.canParse(baseUrl) ? new URL(baseUrl).origin : baseUrl;
+export function originOf(baseURL: string): string {
+  return URL.canParse(baseURL) ? new URL(baseURL).origin : baseURL;
 }

@@ -7,7 +7,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface Call {
   readonly operation: Operation;
   readonly method: Method;
-  /** Under baseUrl, with its query; every variable part is escaped. */
+  /** Under baseURL, with its query; every variable part is escaped. */
   readonly path: string;
   /** Nobody, the connection's user (Bearer), or a key. */
   readonly as: "nobody" | "user" | KeyPair;

@@ -15,5 +15,5 @@ export function measureSkew(
   if (date === undefined || headers.age !== undefined) return undefined;
   // A date has whole seconds: on average half a second has passed since.
   const aheadMs = date + SECOND / 2 - (sentAt + receivedAt) / 2;
-  return { seconds: aheadMs / SECOND, observedAt: receivedAt };
+  return { seconds: aheadMs / SECOND, observedTime: receivedAt };
 }

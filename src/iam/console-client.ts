@@ -43,7 +43,7 @@ export type ExtraCalls = Readonly<
 >;
 
 export interface IamClientOptions extends Organization {
-  readonly baseUrl: string;
+  readonly baseURL: string;
   readonly credentials: IamCredentials;
   readonly limits: Limits;
   /** Deadline of calls that change something, at most that of the others. Default 5 s (S8). */
@@ -88,7 +88,7 @@ export function createIamClient(options: IamClientOptions): IamClient {
 function createWire(options: IamClientOptions) {
   if (options.send !== undefined) return { send: options.send, close: async () => undefined };
   return createTransport({
-    origin: new URL(options.baseUrl).origin,
+    origin: new URL(options.baseURL).origin,
     connections: options.limits.concurrency,
     clock: options.clock,
     ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
@@ -97,7 +97,7 @@ function createWire(options: IamClientOptions) {
 
 function createExchange(options: IamClientOptions, send: SendHttp): Exchange {
   return new Exchange({
-    baseUrl: options.baseUrl,
+    baseURL: options.baseURL,
     organization: options,
     limits: options.limits,
     mutationTimeoutMs: options.mutationTimeoutMs ?? MUTATION_TIMEOUT_MS,

@@ -28,7 +28,7 @@ export interface Limits {
 }
 
 export interface ExchangeOptions {
-  readonly baseUrl: string;
+  readonly baseURL: string;
   readonly organization: Organization;
   readonly limits: Limits;
   readonly mutationTimeoutMs: number;
@@ -60,7 +60,7 @@ export class Exchange {
   constructor(options: ExchangeOptions) {
     const { requestsPerSecond, burst, concurrency } = options.limits;
     this.#options = options;
-    this.#host = new URL(options.baseUrl).host;
+    this.#host = new URL(options.baseURL).host;
     this.#slots = new Slots(concurrency);
     this.#bucket = new TokenBucket({ perSecond: requestsPerSecond, burst, clock: options.clock });
   }
@@ -133,10 +133,10 @@ export class Exchange {
   }
 
   #toRequest(call: Call, identity: Identity, signal: AbortSignal): HttpRequest {
-    const { baseUrl, organization, userAgent } = this.#options;
+    const { baseURL, organization, userAgent } = this.#options;
     return {
       method: call.method,
-      url: `${baseUrl.replace(/\/+$/, "")}${call.path}`,
+      url: `${baseURL.replace(/\/+$/, "")}${call.path}`,
       headers: {
         accept: "application/json",
         "accept-encoding": "identity",

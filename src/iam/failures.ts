@@ -37,7 +37,7 @@ export interface Exchanged {
 }
 
 /** Credentials go to the origin of the connection only. */
-const REDIRECTED = ", a redirect, which is never followed; check the connection's baseUrl";
+const REDIRECTED = ", a redirect, which is never followed; check the connection's baseURL";
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;

@@ -109,5 +109,5 @@ export interface IamAction {
 /** Seconds the console's clock is ahead of ours, learned from the `Date` header of its answers. */
 export interface ClockSkew {
   readonly seconds: number;
-  readonly observedAt: Instant;
+  readonly observedTime: Instant;
 }

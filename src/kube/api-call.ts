@@ -8,7 +8,7 @@ import { fromHttpError, isRecord, parseStatus, toKubeError } from "./status.ts";
 /** How to reach the API server. */
 export interface KubeApi {
   /** Without a trailing slash. */
-  readonly baseUrl: string;
+  readonly baseURL: string;
   readonly send: SendHttp;
   readonly clock: Clock;
   readonly userAgent: string;
@@ -62,10 +62,10 @@ async function send(api: KubeApi, call: ApiCall): Promise<HttpResponse> {
   }
 }
 
-function toRequest({ baseUrl, userAgent }: KubeApi, call: ApiCall): HttpRequest {
+function toRequest({ baseURL, userAgent }: KubeApi, call: ApiCall): HttpRequest {
   return {
     method: call.method,
-    url: `${baseUrl}${call.path}${queryText(call.query ?? {})}`,
+    url: `${baseURL}${call.path}${queryText(call.query ?? {})}`,
     headers: {
       accept: call.accept ?? "application/json",
       "user-agent": userAgent,

@@ -29,7 +29,7 @@ export const eventType: ResourceType<ClusterEvent> = {
   namespaced: true,
 };
 
-export const REPORTING_CONTROLLER = "iam.console.dev/iam-operator";
+export const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
 
 /** Where events of objects without a namespace go. */
 const CLUSTER_SCOPED_NAMESPACE = "default";

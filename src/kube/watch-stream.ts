@@ -35,7 +35,7 @@ export async function openWatch(
   const attempted = `watch ${type.plural}`;
   try {
     const response = await api.openStream({
-      url: `${api.baseUrl}${collectionPath(type, selection.namespace)}${queryText(queryOf(request))}`,
+      url: `${api.baseURL}${collectionPath(type, selection.namespace)}${queryText(queryOf(request))}`,
       headers: {
         accept: selection.metadataOnly ? METADATA_ONLY : "application/json",
         "user-agent": api.userAgent,

@@ -23,7 +23,7 @@ export interface BadFixture extends GoodFixture {
 
 const login = { login: { secretRef: { name: "console-login" } } };
 const connection = {
-  baseUrl: "https://console.example.com",
+  baseURL: "https://console.example.com",
   orgId: "org-1",
   domainName: "acme",
   credentials: login,
@@ -44,7 +44,7 @@ export const good: readonly GoodFixture[] = [
     kind: clusterConnectionKind,
     spec: {
       ...connection,
-      baseUrl: "https://console.example.com:8443/iam/",
+      baseURL: "https://console.example.com:8443/iam/",
       caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
       projectId: "prj-1",
       domainId: "org-1",
@@ -67,12 +67,12 @@ export const good: readonly GoodFixture[] = [
   {
     title: "plain http where it is asked for",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: "http://localhost:8080", insecureHttp: true },
+    spec: { ...connection, baseURL: "http://localhost:8080", insecureHttp: true },
   },
   {
     title: "an address that is an IPv6 literal",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: "https://[2001:db8::1]:8443" },
+    spec: { ...connection, baseURL: "https://[2001:db8::1]:8443" },
   },
   { title: "a service account with nothing but defaults", kind: serviceAccountKind, spec: {} },
   {
@@ -186,33 +186,33 @@ export const bad: readonly BadFixture[] = [
   {
     title: "plain http without consent",
     kind: clusterConnectionKind,
-    spec: { ...connection, baseUrl: "http://console.example.com" },
-    says: ["spec.baseUrl: ", "must begin with https://", "set insecureHttp: true"],
+    spec: { ...connection, baseURL: "http://console.example.com" },
+    says: ["spec.baseURL: ", "must begin with https://", "set insecureHttp: true"],
   },
   {
     title: "an address without a scheme",
     kind: clusterConnectionKind,
-    spec: { ...connection, baseUrl: "console.example.com" },
-    says: ["spec.baseUrl: ", "must be an address such as https://console.example.com"],
+    spec: { ...connection, baseURL: "console.example.com" },
+    says: ["spec.baseURL: ", "must be an address such as https://console.example.com"],
   },
   {
     title: "an address with a user name",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: "https://admin:secret@console.example.com" },
-    says: ["spec.baseUrl: ", "without user name, query and fragment"],
+    spec: { ...connection, baseURL: "https://admin:secret@console.example.com" },
+    says: ["spec.baseURL: ", "without user name, query and fragment"],
   },
   {
     title: "an address with a query",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: "https://console.example.com/?a=b" },
-    says: ["spec.baseUrl: ", "without user name, query and fragment"],
+    spec: { ...connection, baseURL: "https://console.example.com/?a=b" },
+    says: ["spec.baseURL: ", "without user name, query and fragment"],
   },
   {
     title: "no address",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: undefined },
-    says: [`spec.baseUrl: ${required.server}`],
-    parseSays: [`spec.baseUrl: ${required.parse}`],
+    spec: { ...connection, baseURL: undefined },
+    says: [`spec.baseURL: ${required.server}`],
+    parseSays: [`spec.baseURL: ${required.parse}`],
   },
   {
     title: "no credentials",
@@ -260,7 +260,7 @@ export const bad: readonly BadFixture[] = [
     title: "an extra call at another host",
     kind: connectionKind,
     spec: { ...connection, extraCalls: { deleteKey: { ...call, path: "//evil.example/{keyId}" } } },
-    says: ["spec.extraCalls.deleteKey.path: ", "must be a path under baseUrl"],
+    says: ["spec.extraCalls.deleteKey.path: ", "must be a path under baseURL"],
   },
   {
     title: "an extra call with an unknown variable",
@@ -505,8 +505,8 @@ export const bad: readonly BadFixture[] = [
   {
     title: "a label that only the operator writes",
     kind: apiKeyKind,
-    spec: { ...key, secret: { labels: { "iam.console.dev/role": "target" } } },
-    says: ["spec.secret.labels: ", "must not begin with iam.console.dev/"],
+    spec: { ...key, secret: { labels: { "iam-operator.io/role": "target" } } },
+    says: ["spec.secret.labels: ", "must not begin with iam-operator.io/"],
   },
   {
     title: "a label's value with a space",
@@ -575,8 +575,8 @@ export const stalled: readonly BadFixture[] = [
   {
     title: "a port that does not exist",
     kind: connectionKind,
-    spec: { ...connection, baseUrl: "https://console.example.com:99999" },
-    says: ["spec.baseUrl: must be a valid URL"],
+    spec: { ...connection, baseURL: "https://console.example.com:99999" },
+    says: ["spec.baseURL: must be a valid URL"],
   },
 ];
 

@@ -254,8 +254,8 @@ describe("kubectl", () => {
       ],
       current: {
         keyId: "sak_1",
-        issuedAt: "2026-01-01T00:00:00Z",
-        expiresAt: "2026-04-01T00:00:00Z",
+        issueTime: "2026-01-01T00:00:00Z",
+        expirationTime: "2026-04-01T00:00:00Z",
         revision: 1,
       },
       renewalTime: "2026-03-01T00:00:00Z",
@@ -287,7 +287,7 @@ describe("kubectl", () => {
         "--output=name",
         `--field-selector=spec.serviceAccountRef.name=${name}`,
       );
-    expect(await select("ci-bot")).toContain("apikey.iam.console.dev/selected");
+    expect(await select("ci-bot")).toContain("apikey.iam-operator.io/selected");
     expect(await select("other")).toBe("");
   });
 

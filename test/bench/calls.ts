@@ -60,7 +60,7 @@ export async function recordCalls(rig: Rig): Promise<Recorded> {
   });
   const annotate = (text: string) =>
     rig.kubectl(["annotate", "iamkey", "sample-key", `--namespace=${place.namespace}`, text]);
-  const rotation = await record(() => annotate("iam.console.dev/rotate-requested-at=now"));
+  const rotation = await record(() => annotate("iam-operator.io/rotate-requested-at=now"));
   const idlePass = await record(() => annotate("example.com/nothing=now"));
   await operator.stop();
   const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";

@@ -132,7 +132,7 @@ async function issueMany(rig: Rig, recorded: Recorded, workers: number, further:
 
   const watcher = await watchFor<ApiKey>(
     rig.cluster.kubeconfig,
-    `/apis/iam.console.dev/v1alpha1/namespaces/${place.namespace}/apikeys`,
+    `/apis/iam-operator.io/v1alpha1/namespaces/${place.namespace}/apikeys`,
     ({ status }) => isTrue(status?.conditions, "Ready"),
   );
   const operator = await place.start({ args });

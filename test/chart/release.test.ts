@@ -105,27 +105,27 @@ describe("people", () => {
       const rules = await Promise.all(
         ["view", "edit", "admin"].map((role) => get("clusterrole", role)),
       );
-      return rules.every((role) => JSON.stringify(role.rules).includes("iam.console.dev"));
+      return rules.every((role) => JSON.stringify(role.rules).includes("iam-operator.io"));
     };
     for (let tries = 0; !(await aggregated()) && tries < 100; tries += 1)
       await new Promise((resolve) => setTimeout(resolve, 100));
   });
 
   test.each([
-    ["viewer", "get", "apikeys.iam.console.dev", true],
-    ["viewer", "list", "connections.iam.console.dev", true],
-    ["viewer", "create", "apikeys.iam.console.dev", false],
+    ["viewer", "get", "apikeys.iam-operator.io", true],
+    ["viewer", "list", "connections.iam-operator.io", true],
+    ["viewer", "create", "apikeys.iam-operator.io", false],
     ["viewer", "get", "secrets", false],
-    ["viewer", "get", "clusterconnections.iam.console.dev", false],
-    ["editer", "create", "apikeys.iam.console.dev", true],
-    ["editer", "delete", "serviceaccounts.iam.console.dev", true],
-    ["editer", "create", "policybindings.iam.console.dev", false],
-    ["editer", "create", "connections.iam.console.dev", false],
-    ["editer", "patch", "apikeys.iam.console.dev --subresource=status", false],
-    ["adminer", "create", "policybindings.iam.console.dev", true],
-    ["adminer", "create", "connections.iam.console.dev", true],
-    ["adminer", "create", "apikeys.iam.console.dev", true],
-    ["adminer", "create", "clusterconnections.iam.console.dev", false],
+    ["viewer", "get", "clusterconnections.iam-operator.io", false],
+    ["editer", "create", "apikeys.iam-operator.io", true],
+    ["editer", "delete", "serviceaccounts.iam-operator.io", true],
+    ["editer", "create", "policybindings.iam-operator.io", false],
+    ["editer", "create", "connections.iam-operator.io", false],
+    ["editer", "patch", "apikeys.iam-operator.io --subresource=status", false],
+    ["adminer", "create", "policybindings.iam-operator.io", true],
+    ["adminer", "create", "connections.iam-operator.io", true],
+    ["adminer", "create", "apikeys.iam-operator.io", true],
+    ["adminer", "create", "clusterconnections.iam-operator.io", false],
   ])("%s may %s %s: %s", async (user, verb, resource, expected) => {
     expect(await can(user, verb, resource)).toBe(expected);
   });
@@ -135,7 +135,7 @@ describe("the admission policy", () => {
   const operator = `--as=system:serviceaccount:${NAMESPACE}:iam-operator`;
   const own = {
     "app.kubernetes.io/managed-by": "iam-operator",
-    "iam.console.dev/api-key": "key",
+    "iam-operator.io/api-key": "key",
   };
   const ownerOf = (kind: string, apiVersion: string) => ({
     apiVersion,
@@ -146,7 +146,7 @@ describe("the admission policy", () => {
   });
   /** Of objects that exist, or else garbage collection would come. */
   const uids: Record<string, string> = {};
-  const apiKey = () => ownerOf("ApiKey", "iam.console.dev/v1alpha1");
+  const apiKey = () => ownerOf("ApiKey", "iam-operator.io/v1alpha1");
   const secret = (name: string, metadata: object, type = "Opaque", namespace = "team-a") =>
     JSON.stringify({
       apiVersion: "v1",
@@ -186,7 +186,7 @@ describe("the admission policy", () => {
     for (const [name, metadata, type] of [
       ["ours", { labels: own, ownerReferences: [apiKey()] }, "Opaque"],
       ["theirs", {}, "Opaque"],
-      ["handed-over", { labels: { "iam.console.dev/api-key": "key" } }, "Opaque"],
+      ["handed-over", { labels: { "iam-operator.io/api-key": "key" } }, "Opaque"],
       ["unlabelled", { ownerReferences: [apiKey()] }, "Opaque"],
       ["typed", { labels: own }, "example.com/other"],
       [
@@ -209,7 +209,7 @@ describe("the admission policy", () => {
     ["without labels", {}, "Opaque", "has the labels"],
     [
       "with half of them",
-      { labels: { "iam.console.dev/api-key": "key" } },
+      { labels: { "iam-operator.io/api-key": "key" } },
       "Opaque",
       "has the labels",
     ],
@@ -253,7 +253,7 @@ describe("the admission policy", () => {
 
   test("says how to hand a Secret over", async () => {
     await expect(patch("theirs", { metadata: { labels: own } })).rejects.toThrow(
-      "Secret theirs is not the operator's; to let it be taken over, label it iam.console.dev/api-key",
+      "Secret theirs is not the operator's; to let it be taken over, label it iam-operator.io/api-key",
     );
   });
 
@@ -265,7 +265,7 @@ describe("the admission policy", () => {
 
   test("refuses to take its labels off", async () => {
     await expect(
-      patch("ours", { metadata: { labels: { "iam.console.dev/api-key": null } } }),
+      patch("ours", { metadata: { labels: { "iam-operator.io/api-key": null } } }),
     ).rejects.toThrow("has the labels");
   });
 
@@ -279,7 +279,7 @@ describe("the admission policy", () => {
     await expect(asOperator(["patch", "iamcconn", "default", ...change])).rejects.toThrow(
       "does not change what is asked of it",
     );
-    const note = JSON.stringify({ metadata: { finalizers: ["iam.console.dev/finalizer"] } });
+    const note = JSON.stringify({ metadata: { finalizers: ["iam-operator.io/finalizer"] } });
     await asOperator(["patch", "iamcconn", "default", "--type=merge", `-p=${note}`]);
   });
 

@@ -131,7 +131,7 @@ describe("deploy/", () => {
     ]);
     expect(answer).toContain("deployment.apps/iam-operator serverside-applied");
     expect(answer).toContain(
-      "customresourcedefinition.apiextensions.k8s.io/apikeys.iam.console.dev",
+      "customresourcedefinition.apiextensions.k8s.io/apikeys.iam-operator.io",
     );
   });
 

@@ -19,7 +19,7 @@ import {
 import { consume } from "./support/workloads.ts";
 
 /** Checked by an admission plugin of some clusters when an owner reference is written, not by a request. */
-const WITHOUT_REQUEST = "update iam.console.dev/apikeys/finalizers";
+const WITHOUT_REQUEST = "update iam-operator.io/apikeys/finalizers";
 
 const quick = ["--set=secretCheckInterval=5s", "--set=replicas=1", "--set=crds.install=false"];
 
@@ -115,7 +115,7 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
       const data = { password: Buffer.from(password).toString("base64") };
       const patch = `-p=${JSON.stringify({ data })}`;
       await kubectl(["patch", "secret", "console-login", `-n=${system}`, "--type=merge", patch]);
-      const request = `iam.console.dev/reconcile-requested-at=${token}`;
+      const request = `iam-operator.io/reconcile-requested-at=${token}`;
       await kubectl(["annotate", "iamcconn", system, "--overwrite", request]);
       await kubectl([
         "wait",

@@ -95,21 +95,21 @@ describe("refuses", () => {
     [
       "a connection without a console",
       "clusterConnection.create=true",
-      "missing properties 'baseUrl'",
+      "missing properties 'baseURL'",
     ],
     [
       "a connection without credentials",
-      `${connection},clusterConnection.spec.baseUrl=https://c.example`,
+      `${connection},clusterConnection.spec.baseURL=https://c.example`,
       "missing property 'credentials'",
     ],
     [
       "a connection with a password",
-      `${connection},clusterConnection.spec.baseUrl=https://c.example,clusterConnection.spec.credentials.password=x`,
+      `${connection},clusterConnection.spec.baseURL=https://c.example,clusterConnection.spec.credentials.password=x`,
       "additional properties 'password' not allowed",
     ],
     [
       "a connection out of scope",
-      `scope.namespaces={a},${connection},clusterConnection.spec.baseUrl=https://c.example,clusterConnection.spec.credentials.login.secretRef.name=x`,
+      `scope.namespaces={a},${connection},clusterConnection.spec.baseURL=https://c.example,clusterConnection.spec.credentials.login.secretRef.name=x`,
       "needs scope.clusterConnections=true",
     ],
   ])("%s", async (_, set, message) => {

@@ -5,8 +5,8 @@ import { type Cluster, install, startCluster } from "./support/cluster.ts";
 import { workloadKinds, workloadManifest } from "./support/workloads.ts";
 
 const RESTART = {
-  "iam.console.dev/restarted-at": "2026-01-01T00:00:00Z",
-  "content.iam.console.dev/key": "0123456789abcdef",
+  "iam-operator.io/restarted-at": "2026-01-01T00:00:00Z",
+  "content.iam-operator.io/key": "0123456789abcdef",
 };
 const REFUSAL = "changes nothing of a workload but its own annotations of the Pod template";
 
@@ -58,13 +58,13 @@ interface Template {
 describe.each(workloadKinds.map((kind) => kind.toLowerCase()))("a %s", (kind) => {
   test("may be restarted, and again", async () => {
     await change(kind, annotated(RESTART));
-    await change(kind, annotated({ "iam.console.dev/restarted-at": "2026-01-02T00:00:00Z" }));
+    await change(kind, annotated({ "iam-operator.io/restarted-at": "2026-01-02T00:00:00Z" }));
     const path = "-o=jsonpath={.spec.template.metadata.annotations}";
     const found = JSON.parse(await kubectl(["get", kind, "api", "-n=team-a", path]));
     expect(found).toMatchObject({
       "example.com/note": "theirs",
       ...RESTART,
-      "iam.console.dev/restarted-at": "2026-01-02T00:00:00Z",
+      "iam-operator.io/restarted-at": "2026-01-02T00:00:00Z",
     });
   });
 

@@ -77,8 +77,8 @@ export async function applyExamples({ kubectl, console: iam, directory }: Stage)
     await kubectl(
       ["apply", "-f", "-"],
       text.replace(
-        "baseUrl: https://console.example.com",
-        `baseUrl: ${iam.url}\n  insecureHttp: true`,
+        "baseURL: https://console.example.com",
+        `baseURL: ${iam.url}\n  insecureHttp: true`,
       ),
     );
   }

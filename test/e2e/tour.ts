@@ -180,7 +180,7 @@ async function rotate(stage: Stage): Promise<string> {
   const { kubectl, console: iam } = stage;
   const old = await keyInSecret(stage);
   const startedAt = performance.now();
-  const mark = `iam.console.dev/rotate-requested-at=${new Date().toISOString()}`;
+  const mark = `iam-operator.io/rotate-requested-at=${new Date().toISOString()}`;
   await kubectl(["annotate", "iamkey", "ci-bot-key", `-n=${TEAM}`, "--overwrite", mark]);
   const now = await until("a new key in the Secret", 60_000, async () => {
     const keyId = await keyInSecret(stage);
@@ -335,7 +335,7 @@ function previousChart(directory: string): string {
   const folder = join(directory, "previous-chart");
   cpSync(CHART, folder, { recursive: true });
   edit(join(folder, "Chart.yaml"), (chart) => ({ ...chart, version: "0.0.1" }));
-  edit(join(folder, "files/crds/iam.console.dev_apikeys.yaml"), (crd) => {
+  edit(join(folder, "files/crds/iam-operator.io_apikeys.yaml"), (crd) => {
     crd.spec.versions[0].additionalPrinterColumns.pop();
     return crd;
   });
@@ -349,7 +349,7 @@ function edit(file: string, change: (document: any) => unknown): void {
 
 async function columnsOf({ kubectl }: Stage): Promise<number> {
   const path = "-o=jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}";
-  const names = await kubectl(["get", "crd", "apikeys.iam.console.dev", path]);
+  const names = await kubectl(["get", "crd", "apikeys.iam-operator.io", path]);
   return names.split(" ").length;
 }
 

@@ -50,8 +50,8 @@ export interface KeyRecord {
   readonly description: string;
   readonly expiresInDays: number;
   status: Activity;
-  readonly issuedAt: Instant;
-  expiresAt: Instant;
+  readonly issueTime: Instant;
+  expirationTime: Instant;
   /** Answers 401 before this moment. */
   readonly usableFrom: Instant;
 }
@@ -153,7 +153,7 @@ const DEFAULT_SETTINGS: Readonly<WorldSettings> = {
 
 interface Session {
   readonly username: string;
-  readonly expiresAt: Instant;
+  readonly expirationTime: Instant;
 }
 
 export class World {
@@ -200,8 +200,8 @@ export class World {
 
   openSession(username: string): string {
     const token = `ut_${this.#randomBytes(24).toString("base64url")}`;
-    const expiresAt = this.clock.now() + this.settings.tokenLifetimeMs;
-    this.#sessions.set(token, { username, expiresAt });
+    const expirationTime = this.clock.now() + this.settings.tokenLifetimeMs;
+    this.#sessions.set(token, { username, expirationTime });
     return token;
   }
 
@@ -209,7 +209,7 @@ export class World {
   userOfToken(token: string): User | undefined {
     const session = this.#sessions.get(token);
     if (session === undefined) return undefined;
-    if (this.clock.now() < session.expiresAt) return this.users.get(session.username);
+    if (this.clock.now() < session.expirationTime) return this.users.get(session.username);
     this.#sessions.delete(token);
     return undefined;
   }
@@ -283,16 +283,16 @@ export class World {
     propagationMs = 0,
   ): { readonly key: KeyRecord; readonly secret: string } {
     const account = this.#account(saId);
-    const issuedAt = this.clock.now();
+    const issueTime = this.clock.now();
     const key: KeyRecord = {
       keyId: `sak_${this.#randomBytes(12).toString("hex")}`,
       saId,
       description: wanted.description,
       expiresInDays: wanted.expiresInDays,
       status: "active",
-      issuedAt,
-      expiresAt: issuedAt + wanted.expiresInDays * DAY,
-      usableFrom: issuedAt + propagationMs,
+      issueTime,
+      expirationTime: issueTime + wanted.expiresInDays * DAY,
+      usableFrom: issueTime + propagationMs,
     };
     const secret = this.#randomBytes(32).toString("base64url");
     this.keys.set(key.keyId, key);
@@ -321,7 +321,7 @@ export class World {
     const now = this.clock.now();
     if (key === undefined) return "API key does not exist";
     if (key.status !== "active") return "API key is inactive";
-    if (now >= key.expiresAt) return "API key has expired";
+    if (now >= key.expirationTime) return "API key has expired";
     if (now < key.usableFrom) return "API key is not known yet";
     if (this.accounts.get(key.saId)?.status !== "active") return "service account is inactive";
     return undefined;
@@ -398,8 +398,8 @@ export class World {
         policyIds: this.boundTo(account.tpn),
         keys: this.keysOf(account.saId).map((key) => ({
           ...key,
-          issuedAt: time(key.issuedAt),
-          expiresAt: time(key.expiresAt),
+          issueTime: time(key.issueTime),
+          expirationTime: time(key.expirationTime),
           usableFrom: time(key.usableFrom),
           refused: this.whyKeyIsRefused(key.keyId) ?? null,
         })),

@@ -39,7 +39,7 @@ export function clientOf(
   options: Partial<IamClientOptions> = {},
 ): IamClient {
   const client = createIamClient({
-    baseUrl: server.url,
+    baseURL: server.url,
     domainId: SEEDED.orgId,
     domainName: SEEDED.orgName,
     partitionId: SEEDED.partitionId,

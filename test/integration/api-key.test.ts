@@ -10,7 +10,7 @@ const opened = async (options: WorldOptions = {}) => {
 afterEach(() => world.close());
 
 const rotate = (name: string, token: string) =>
-  world.annotate("ApiKey", name, { "iam.console.dev/rotate-requested-at": token });
+  world.annotate("ApiKey", name, { "iam-operator.io/rotate-requested-at": token });
 
 describe("a new ApiKey", () => {
   beforeEach(() => opened());
@@ -116,7 +116,7 @@ describe("rotation", () => {
       return status?.superseded?.[0]?.keyId === before && status?.superseded?.[0]?.state === "Live";
     });
     expect(await world.holdsLivePair("key")).toBe(true);
-    await world.annotate("ApiKey", "key", { "iam.console.dev/reconcile-requested-at": "x" });
+    await world.annotate("ApiKey", "key", { "iam-operator.io/reconcile-requested-at": "x" });
     await world.until(
       "the pass",
       async () => (await world.get("ApiKey", "key")).status?.lastHandledReconcileAt === "x",

@@ -20,8 +20,8 @@ describe.concurrent("the login of a Connection", () => {
       await world.condition("Connection", "console", "Authenticated", "True");
       await world.ready("Connection", "console");
       const { status } = await world.get("Connection", "console");
-      expect(status?.apiUrl).toBe(world.iam.url);
-      expect(status?.lastAuthenticatedAt).toMatch(/Z$/);
+      expect(status?.apiURL).toBe(world.iam.url);
+      expect(status?.lastAuthenticationTime).toMatch(/Z$/);
       await world.serviceAccount("ci");
       await world.ready("ServiceAccount", "ci");
       expect(logins(world)).toBe(1);
@@ -159,7 +159,7 @@ describe.concurrent("a ready-made token", () => {
       await world.ready("ServiceAccount", "ci");
       world.iam.world.revokeTokens();
       await world.annotate("ServiceAccount", "ci", {
-        "iam.console.dev/reconcile-requested-at": "1",
+        "iam-operator.io/reconcile-requested-at": "1",
       });
       await world.condition("Connection", "console", "Ready", "False", "LoginFailed");
       const other = world.iam.world.openSession("operator");
@@ -219,7 +219,7 @@ describe.concurrent("a console that is down", () => {
         await world.iam.faults.setReachability(reachability);
         for (const kind of ["ServiceAccount", "PolicyBinding", "ApiKey"] as const) {
           const name = { ServiceAccount: "ci", PolicyBinding: "read", ApiKey: "key" }[kind];
-          await world.annotate(kind, name, { "iam.console.dev/reconcile-requested-at": "1" });
+          await world.annotate(kind, name, { "iam-operator.io/reconcile-requested-at": "1" });
         }
         await world.until(
           "passes over the key",
@@ -275,15 +275,15 @@ describe.concurrent("a Connection", () => {
   );
 
   test(
-    "follows a change of its baseUrl, with another login there",
+    "follows a change of its baseURL, with another login there",
     inWorld({}, async (world) => {
       await world.ready("Connection", "console");
       const other = await startIamServer();
       try {
-        await world.connect({ baseUrl: other.url });
+        await world.connect({ baseURL: other.url });
         await world.until(
           "the login at the other console",
-          async () => (await world.get("Connection", "console")).status?.apiUrl === other.url,
+          async () => (await world.get("Connection", "console")).status?.apiURL === other.url,
         );
         await world.ready("Connection", "console");
         const before = world.iam.requests.all.length;

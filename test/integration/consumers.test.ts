@@ -1,7 +1,7 @@
 /** Pods that use a Secret: counted, restarted by way of their workloads, and no concern of the keys. */
 import { afterEach, describe, expect, test } from "vitest";
 import { findCondition } from "../../src/api/conditions.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/app/config.ts";
 import { type Clock, HOUR, systemClock } from "../../src/util/time.ts";
 import {
   createWorkload,
@@ -35,7 +35,7 @@ const rotate = async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_100));
   rotations += 1;
   await world.annotate("ApiKey", "key", {
-    "iam.console.dev/rotate-requested-at": `turn-${rotations}`,
+    "iam-operator.io/rotate-requested-at": `turn-${rotations}`,
   });
   await world.until("another content", async () => (await contentOf())?.hash !== before?.hash);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -46,7 +46,7 @@ const counted = (pods: number, stale: number) =>
     async () => JSON.stringify(await consumers()) === JSON.stringify({ pods, stale }),
   );
 const look = (token: string) =>
-  world.annotate("ApiKey", "key", { "iam.console.dev/reconcile-requested-at": token });
+  world.annotate("ApiKey", "key", { "iam-operator.io/reconcile-requested-at": token });
 const generationOf = async (kind: "Deployment", name: string) =>
   (await workload(world, kind, name))?.metadata.generation;
 

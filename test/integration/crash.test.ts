@@ -68,7 +68,7 @@ const scenarios: readonly Scenario[] = [
       await world.until(`${name} to be ready`, () => isReady(name));
       await world.operator?.stop();
     },
-    act: (name) => world.annotate("ApiKey", name, { "iam.console.dev/rotate-requested-at": "now" }),
+    act: (name) => world.annotate("ApiKey", name, { "iam-operator.io/rotate-requested-at": "now" }),
     isThrough: async (name) => {
       const { status } = await world.get("ApiKey", name);
       return (await isReady(name)) && status?.current?.revision !== 1;

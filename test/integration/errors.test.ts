@@ -116,7 +116,7 @@ const settle = async (world: World) => {
       asked += 1;
       for (const { kind, name } of stalled)
         await world.annotate(kind, name, {
-          "iam.console.dev/reconcile-requested-at": String(asked),
+          "iam-operator.io/reconcile-requested-at": String(asked),
         });
       return left.length === 0;
     },

@@ -176,7 +176,7 @@ describe.concurrent("a ResourceQuotaExport", () => {
         times: "always",
       });
       await world.annotate("ResourceQuotaExport", "all", {
-        "iam.console.dev/reconcile-requested-at": "1",
+        "iam-operator.io/reconcile-requested-at": "1",
       });
       await world.condition("ResourceQuotaExport", "all", "Ready", "False", "Unavailable");
       expect((await statusOf(world, "all")).total).toBe(150);
@@ -284,12 +284,12 @@ describe.concurrent("a ResourceQuotaExport with a key", () => {
       const { keyId = "" } = await world.entries("key");
       world.iam.world.setKeyStatus(keyId, "inactive");
       await world.annotate("ResourceQuotaExport", "all", {
-        "iam.console.dev/reconcile-requested-at": "1",
+        "iam-operator.io/reconcile-requested-at": "1",
       });
       await world.condition("ResourceQuotaExport", "all", "Stalled", "True", "KeyRejected");
       expect(await world.message("ResourceQuotaExport", "all")).toContain(keyId);
       const before = listings(world);
-      await world.annotate("ApiKey", "key", { "iam.console.dev/rotate-requested-at": "1" });
+      await world.annotate("ApiKey", "key", { "iam-operator.io/rotate-requested-at": "1" });
       await world.ready("ResourceQuotaExport", "all");
       expect(listings(world)).toBe(before + 1);
     }),

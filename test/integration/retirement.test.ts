@@ -8,7 +8,7 @@ import type { FaultRule } from "../iam-server/faults.ts";
 import { type Call, type CrashPoint, MortalProcess } from "./support/crashing-transport.ts";
 import { World, type WorldOptions } from "./support/world.ts";
 
-const ROTATE = "iam.console.dev/rotate-requested-at";
+const ROTATE = "iam-operator.io/rotate-requested-at";
 /** More than retiring a key takes; the recording says how many there really are. */
 const MAX_CALLS = 30;
 
@@ -293,7 +293,7 @@ describe("without them", () => {
     await opened();
     advance(30 * DAY);
     const old = await rotate();
-    const { expiresAt = "" } =
+    const { expirationTime = "" } =
       (await statusOf()).superseded?.find((key) => key.keyId === old) ?? {};
     advance(25 * HOUR);
     await world.lookAgain("ApiKey", "key", "after the overlap");
@@ -302,7 +302,7 @@ describe("without them", () => {
       /iam_operator_superseded_live_keys\{[^}]*\} 1\n/,
     );
 
-    advance(Date.parse(expiresAt) - systemClock.now() - moved - HOUR);
+    advance(Date.parse(expirationTime) - systemClock.now() - moved - HOUR);
     await world.lookAgain("ApiKey", "key", "before the expiry");
     expect([await listedAs(old), isAlive(old)]).toEqual(["Live", true]);
 

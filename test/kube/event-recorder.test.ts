@@ -13,7 +13,7 @@ import { createFakeClock } from "../support/fake-clock.ts";
 import { connect, type RealClient } from "./real-cluster.ts";
 
 const target: EventTarget = {
-  apiVersion: "iam.console.dev/v1alpha1",
+  apiVersion: "iam-operator.io/v1alpha1",
   kind: "ApiKey",
   metadata: { namespace: "ns", name: "ci", uid: "u1", resourceVersion: "7" },
 };
@@ -81,14 +81,14 @@ describe("an event recorder", () => {
         kind: "Event",
         metadata: { namespace: "ns", name: expect.stringMatching(/^ci\.[a-z0-9]{12}$/) },
         eventTime: "2026-01-01T00:00:00.000000Z",
-        reportingController: "iam.console.dev/iam-operator",
+        reportingController: "iam-operator.io/iam-operator",
         reportingInstance: "iam-operator-0",
         type: "Normal",
         reason: "KeyIssued",
         action: "IssueKey",
         note: "Issued key k1",
         regarding: {
-          apiVersion: "iam.console.dev/v1alpha1",
+          apiVersion: "iam-operator.io/v1alpha1",
           kind: "ApiKey",
           namespace: "ns",
           name: "ci",

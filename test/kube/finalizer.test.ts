@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from "../cluster/control-plane.t
 import { createNamespace } from "../cluster/namespace.ts";
 import { connect, type RealClient } from "./real-cluster.ts";
 
-const OURS = "iam.console.dev/cleanup";
+const OURS = "iam-operator.io/cleanup";
 const THEIRS = "example.com/theirs";
 
 let cluster: ControlPlane;

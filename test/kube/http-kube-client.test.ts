@@ -16,7 +16,7 @@ function clientFor(...answers: readonly (FakeAnswer | Error)[]) {
   const fenced: number[] = [];
   let isLeading = true;
   const client = createKubeClient({
-    baseUrl: "https://server",
+    baseURL: "https://server",
     send,
     clock: { ...systemClock, now: () => now },
     fieldManager: "iam-operator",
@@ -192,7 +192,7 @@ describe("the fence", () => {
   test("that closes as a write leaves is what the caller hears of", async () => {
     let asked = 0;
     const client = createKubeClient({
-      baseUrl: "https://server",
+      baseURL: "https://server",
       send: async ({ beforeSending }) => {
         try {
           beforeSending?.();

@@ -15,7 +15,7 @@ import { createFakeClock } from "../support/fake-clock.ts";
 const NOW = Date.UTC(2026, 0, 1);
 const CANARY = "canary-0123456789";
 const api = {
-  baseUrl: "http://server",
+  baseURL: "http://server",
   send: () => Promise.reject(new Error("no call is expected")),
   clock: createFakeClock(),
   userAgent: "test",

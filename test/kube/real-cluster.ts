@@ -28,7 +28,7 @@ export async function connect(
   });
   const { send, openStream } = transport;
   const common = {
-    baseUrl: endpoint.server,
+    baseURL: endpoint.server,
     send,
     clock: systemClock,
     userAgent: "iam-operator/test",

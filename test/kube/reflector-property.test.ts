@@ -54,7 +54,7 @@ function world(fractions: readonly number[]) {
   let drawn = 0;
   const reflector = startReflector<ConfigMap>({
     api: {
-      baseUrl: "http://server",
+      baseURL: "http://server",
       send: model.send,
       openStream: model.openStream,
       clock,

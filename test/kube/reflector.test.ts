@@ -60,7 +60,7 @@ afterEach(async () => {
 function start(options: Partial<ReflectorOptions<ConfigMap>> = {}): void {
   const { send, openStream } = transport;
   reflector = startReflector<ConfigMap>({
-    api: { baseUrl: server.url, send, openStream, clock: systemClock, userAgent: "test" },
+    api: { baseURL: server.url, send, openStream, clock: systemClock, userAgent: "test" },
     type: configMapType,
     scope: { namespace: "ns" },
     store,

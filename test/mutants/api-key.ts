@@ -85,22 +85,22 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "the budget is not counted",
     file: key("issue.ts"),
-    find: "    : { ...issues, count: issues.count + 1 };",
-    replace: "    : issues;",
+    find: "    : { ...issuances, count: issuances.count + 1 };",
+    replace: "    : issuances;",
     tests: world,
   },
   {
     name: "the budget begins anew with every failed attempt",
     file: key("issue.ts"),
-    find: "count: Math.max(issues.count - 1, 0)",
+    find: "count: Math.max(issuances.count - 1, 0)",
     replace: "count: 0",
     tests: world,
   },
   {
     name: "the budget holds for ever",
     file: key("policies.ts"),
-    find: "  const used = issues === undefined || now >= issues.since + DAY ? 0 : issues.count;",
-    replace: "  const used = issues === undefined || now < issues.since ? 0 : issues.count;",
+    find: "    issuances === undefined || now >= issuances.windowStartTime + DAY ? 0 : issuances.count;",
+    replace: "    issuances === undefined || now < issuances.windowStartTime ? 0 : issuances.count;",
     tests: policies,
   },
   {
@@ -304,8 +304,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "a superseded key is forgotten",
     file: key("write-secret.ts"),
-    find: `  return [...others, { keyId, issuedAt, expiresAt, supersededAt: now, state: "Live" }];`,
-    replace: `  return keyId + issuedAt + expiresAt + now === "" ? [] : others;`,
+    find: `  return [...others, { keyId, issueTime, expirationTime, supersededTime: now, state: "Live" }];`,
+    replace: `  return keyId + issueTime + expirationTime + now === "" ? [] : others;`,
     tests: world,
   },
   {
@@ -318,8 +318,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "edited times of the Secret are believed",
     file: key("delivered.ts"),
-    find: "  return { ...pair, issuedAt, expiresAt, revision };",
-    replace: "  return { issuedAt, expiresAt, revision, ...pair };",
+    find: "  return { ...pair, issueTime, expirationTime, revision };",
+    replace: "  return { issueTime, expirationTime, revision, ...pair };",
     tests: world,
   },
   // Time
@@ -347,8 +347,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "the expiry is counted from the answer",
     file: key("issue.ts"),
-    find: "    const expiresAt = expiryOf(issuedAt, expiresInDays);",
-    replace: "    const expiresAt = expiryOf(context.clock.now() + DAY, expiresInDays);",
+    find: "    const expirationTime = expiryOf(issueTime, expiresInDays);",
+    replace: "    const expirationTime = expiryOf(context.clock.now() + DAY, expiresInDays);",
     tests: world,
   },
   {
@@ -398,8 +398,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "a restart begins a new budget",
     file: key("observed.ts"),
-    find: "    issues: issues && { since: instant(issues.since), count: issues.count },",
-    replace: "    issues: issues && undefined,",
+    find: "      count: issuances.count,\n    },\n    handledRotateToken",
+    replace: "      count: 0,\n    },\n    handledRotateToken",
     tests: [...report, ...world],
   },
   {
@@ -505,8 +505,8 @@ export const apiKeyMutants: readonly Mutant[] = [
   {
     name: "keys that expired are listed as live",
     file: key("report.ts"),
-    find: `now >= key.expiresAt && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,`,
-    replace: `now < key.issuedAt && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,`,
+    find: `now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,`,
+    replace: `now < key.issueTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,`,
     tests: report,
   },
   {

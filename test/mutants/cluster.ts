@@ -24,7 +24,7 @@ export const clusterMutants: readonly Mutant[] = [
   },
   {
     name: "the environment wins over flags",
-    file: "src/config.ts",
+    file: "src/app/config.ts",
     find: `    const text = typeof flag === "string" ? flag : (environment[variable] ?? fallback);`,
     replace: `    const text = environment[variable] ?? (typeof flag === "string" ? flag : fallback);`,
     tests: ["test/operator"],

@@ -11,8 +11,8 @@ export const consumerMutants: readonly Mutant[] = [
   {
     name: "a Pod that was made in the second of the switch counts as current",
     file: consumers("decide.ts"),
-    find: "  return createdAt <= replacedAt;",
-    replace: "  return createdAt < replacedAt;",
+    find: "  return createdAt <= replacementTime;",
+    replace: "  return createdAt < replacementTime;",
     tests: decide,
   },
   {
@@ -33,7 +33,7 @@ export const consumerMutants: readonly Mutant[] = [
     name: "files are current at once",
     file: consumers("decide.ts"),
     find: "run.at <= pickedUpAt : now <= pickedUpAt;",
-    replace: "run.at <= pickedUpAt : now <= replacedAt;",
+    replace: "run.at <= pickedUpAt : now <= replacementTime;",
     tests: decide,
   },
   {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Config, ConfigError, readCommand } from "../../src/config.ts";
-import { version } from "../../src/version.ts";
+import { type Config, ConfigError, readCommand } from "../../src/app/config.ts";
+import { version } from "../../src/app/version.ts";
 
 const read = (args: readonly string[], environment: Record<string, string> = {}): Config => {
   const command = readCommand(args, environment);

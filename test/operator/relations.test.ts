@@ -4,7 +4,7 @@ import { indexes, type Stores } from "../../src/controllers/context.ts";
 import { saIdIndex } from "../../src/controllers/service-account/claims.ts";
 import { createStore, type WritableStore } from "../../src/kube/memory-store.ts";
 import { type KubeObject, keyText } from "../../src/kube/resource.ts";
-import { createRelations, type Relations } from "../../src/relations.ts";
+import { createRelations, type Relations } from "../../src/app/watches.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;

@@ -50,7 +50,7 @@ test("a trace leads from the pass over an object to its calls, with the console'
   const siblings = spans.filter(({ parentSpanId }) => parentSpanId === pass?.spanId);
   const written = siblings.filter(({ name }) => name === "kubernetes PATCH");
   expect(written.map(({ fields }) => fields["url.path"])).toContain(
-    `/apis/iam.console.dev/v1alpha1/namespaces/${place.namespace}/apikeys/one/status`,
+    `/apis/iam-operator.io/v1alpha1/namespaces/${place.namespace}/apikeys/one/status`,
   );
 
   // Answers in the console's envelope name their request.

@@ -45,7 +45,7 @@ const PASSING_STATUS = new Set([
   "tpn",
   "liveKeyIds",
   "keyCount",
-  "keysListedAt",
+  "lastKeyListTime",
   "clockSkewSeconds",
   "current",
   "readable",
@@ -57,10 +57,10 @@ const PASSING_STATUS = new Set([
   "superseded",
   "orphaned",
   "orphanCount",
-  "issues",
-  "lastAuthenticatedAt",
+  "issuances",
+  "lastAuthenticationTime",
   "lastSuccessTime",
-  "syncedAt",
+  "lastSyncTime",
 ]);
 
 function customObject(object: Tree): Tree {

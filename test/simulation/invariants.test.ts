@@ -41,7 +41,7 @@ async function delivered(stage: Stage, change = {}): Promise<{ keyId: string; se
 }
 
 function attemptFor(reason: string, stage: Stage, id = "attempt-1") {
-  return { id, revision: 1, reason, startedAt: stage.time() };
+  return { id, revision: 1, reason, startTime: stage.time() };
 }
 
 /** One more issue, announced as it should be. */
@@ -75,7 +75,7 @@ const bySecret: readonly Planting[] = [
     (stage) => {
       stage.apiKey();
       const { uid } = stage.stored.metadata;
-      const owner = { apiVersion: "iam.console.dev/v1alpha1", kind: "ApiKey", name: "ci", uid };
+      const owner = { apiVersion: "iam-operator.io/v1alpha1", kind: "ApiKey", name: "ci", uid };
       stage.secret({}, { namespace: "default", ownerReferences: [owner] });
     },
   ],
@@ -101,7 +101,7 @@ const bySecret: readonly Planting[] = [
 
 function supersededNow(stage: Stage, keyId: string) {
   const { current } = stage.stored.status ?? {};
-  return { ...current, keyId, supersededAt: stage.time(), state: "Live" };
+  return { ...current, keyId, supersededTime: stage.time(), state: "Live" };
 }
 
 const byKey: readonly Planting[] = [
@@ -128,7 +128,7 @@ const byKey: readonly Planting[] = [
     "five keys in a day",
     async (stage) => {
       stage.apiKey();
-      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 4 } });
+      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 4 } });
       for (const id of ["1", "2", "3", "4", "5"]) await issueAgain(stage, "SecretMissing", id);
     },
   ],
@@ -145,9 +145,9 @@ const byKey: readonly Planting[] = [
     "a budget that starts anew before a day is over",
     async (stage) => {
       stage.apiKey();
-      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 4 } });
+      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 4 } });
       await stage.pass(HOUR);
-      stage.status(apiKeyType, "ci", { issues: { since: stage.time(), count: 1 } });
+      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 1 } });
     },
   ],
   [
@@ -173,8 +173,8 @@ const byKey: readonly Planting[] = [
       const orphan = {
         keyId,
         attemptId: "1",
-        observedAt: stage.time(),
-        expiresAt: stage.time(DAY),
+        observedTime: stage.time(),
+        expirationTime: stage.time(DAY),
       };
       stage.status(apiKeyType, "ci", { orphaned: [orphan] });
     },
@@ -190,7 +190,7 @@ const byKey: readonly Planting[] = [
   [
     "S7 verified",
     "Ready with a key that was never tried",
-    (stage) => delivered(stage, { verifiedAt: null }),
+    (stage) => delivered(stage, { verificationTime: null }),
   ],
   [
     "S17 early rotation",
@@ -204,7 +204,7 @@ const byKey: readonly Planting[] = [
     "S17 L2 renewal",
     "a key in use half an hour before its end",
     async (stage) => {
-      await delivered(stage, { expiresAt: stage.time(2 * HOUR) });
+      await delivered(stage, { expirationTime: stage.time(2 * HOUR) });
       await stage.pass(1.5 * HOUR);
     },
   ],
@@ -233,8 +233,8 @@ const byStatus: readonly Planting[] = [
     "a key whose times change",
     async (stage) => {
       const { keyId } = await delivered(stage);
-      const issuedAt = stage.time(-DAY);
-      stage.status(apiKeyType, "ci", { current: stage.current(keyId, { issuedAt }) });
+      const issueTime = stage.time(-DAY);
+      stage.status(apiKeyType, "ci", { current: stage.current(keyId, { issueTime }) });
     },
   ],
   [
@@ -423,8 +423,13 @@ const byTime: readonly Planting[] = [
     "an orphan that has long expired",
     async (stage) => {
       stage.apiKey();
-      const observedAt = stage.time();
-      const orphan = { keyId: "sak_1", attemptId: "1", observedAt, expiresAt: stage.time(HOUR) };
+      const observedTime = stage.time();
+      const orphan = {
+        keyId: "sak_1",
+        attemptId: "1",
+        observedTime,
+        expirationTime: stage.time(HOUR),
+      };
       stage.status(apiKeyType, "ci", { orphaned: [orphan] });
       await stage.pass(3 * HOUR);
     },

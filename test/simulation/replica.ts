@@ -1,5 +1,5 @@
 /** One Pod of the operator: a process, and another one soon after the end of each. */
-import type { Operator } from "../../src/operator.ts";
+import type { Operator } from "../../src/app/operator.ts";
 import { SECOND } from "../../src/util/time.ts";
 import type { Kernel } from "./kernel.ts";
 import { SimProcess } from "./sim-process.ts";

@@ -1,12 +1,12 @@
 /** A whole world: servers, network, the operator's processes, and the people who use the cluster. */
 import { Registry } from "prom-client";
-import { type Config, readCommand } from "../../src/config.ts";
+import { type Config, readCommand } from "../../src/app/config.ts";
 import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
 import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { createOperator, type Operator, type OperatorOptions } from "../../src/operator.ts";
+import { createOperator, type Operator, type OperatorOptions } from "../../src/app/operator.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";
@@ -251,7 +251,7 @@ export class SimWorld {
       random: process.random,
       log,
       kube: {
-        baseUrl: "https://kube",
+        baseURL: "https://kube",
         send,
         sendLease: send,
         openStream: createOpenStream(context, process, this.kube),
@@ -272,7 +272,7 @@ function readConfig(flags: readonly string[], podName: string): Config {
 
 /** A connection to the simulated console that every namespace may use. */
 export const connectionSpec: Tree = {
-  baseUrl: BASE_URL,
+  baseURL: BASE_URL,
   orgId: SEEDED.orgId,
   projectId: SEEDED.projectId,
   domainId: SEEDED.orgId,

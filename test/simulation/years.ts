@@ -210,8 +210,8 @@ class YearsLog {
         ...(status?.orphaned ?? []).map(({ keyId }) => keyId),
       ]),
     );
-    for (const { keyId, expiresAt } of world.keys.values()) {
-      if (expiresAt > this.#world.kernel.now && !known.has(keyId))
+    for (const { keyId, expirationTime } of world.keys.values()) {
+      if (expirationTime > this.#world.kernel.now && !known.has(keyId))
         this.#report("S5 accounting", `no status accounts for ${keyId}`);
     }
   }

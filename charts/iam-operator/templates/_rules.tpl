@@ -2,13 +2,13 @@
 
 {{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources: [connections, serviceaccounts, apikeys, policybindings]
   verbs: [get, list, watch, patch]
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources: [resourcequotaexports]
   verbs: [get, list, watch]
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources:
     - connections/status
     - serviceaccounts/status
@@ -17,7 +17,7 @@
     - resourcequotaexports/status
   verbs: [patch]
 # Where the API server checks owner references, one that holds its owner needs this.
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources: [apikeys/finalizers]
   verbs: [update]
 {{ include "iam-operator.rules.events" . }}
@@ -31,10 +31,10 @@
 
 {{/* Cluster-scoped kinds, and the labels of namespaces, which decide about grants. */}}
 {{- define "iam-operator.rules.cluster" -}}
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources: [clusterconnections]
   verbs: [get, list, watch, patch]
-- apiGroups: [iam.console.dev]
+- apiGroups: [iam-operator.io]
   resources: [clusterconnections/status]
   verbs: [patch]
 - apiGroups: [""]

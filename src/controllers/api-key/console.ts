@@ -40,10 +40,10 @@ export async function verifyPair(
   memory.update(uid, { rejection: undefined });
   const { current } = seen.state;
   const proven = { ...seen, rejection: undefined, triedAt: now, provenKeyId: pair.keyId };
-  return current?.keyId === pair.keyId && current.verifiedAt === undefined
+  return current?.keyId === pair.keyId && current.verificationTime === undefined
     ? {
         ...proven,
-        state: { ...seen.state, current: { ...current, verifiedAt: context.clock.now() } },
+        state: { ...seen.state, current: { ...current, verificationTime: context.clock.now() } },
       }
     : proven;
 }
@@ -177,6 +177,9 @@ function ended(
   if (superseded.some((key) => key.keyId === keyId))
     return superseded.map((key) => (key.keyId === keyId ? { ...key, state } : key));
   if (current?.keyId !== keyId) return superseded;
-  const { issuedAt, expiresAt } = current;
-  return [...superseded, { keyId, issuedAt, expiresAt, supersededAt: momentOf(around).now, state }];
+  const { issueTime, expirationTime } = current;
+  return [
+    ...superseded,
+    { keyId, issueTime, expirationTime, supersededTime: momentOf(around).now, state },
+  ];
 }

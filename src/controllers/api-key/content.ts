@@ -40,5 +40,5 @@ export function contentOf(seen: Observed, now: Instant): Content | undefined {
   if (known?.hash === hash) return known;
   return known === undefined && hasAdopted !== true
     ? { hash }
-    : { hash, replacedAt: toIso8601(now) };
+    : { hash, replacementTime: toIso8601(now) };
 }

@@ -45,8 +45,8 @@ export function renderingOf(seen: Observed, now: Instant): Rendering | undefined
 function asRecorded({ state: { current }, target }: Observed): IssuedPair | undefined {
   const pair = pairIn(target);
   if (pair === undefined || current === undefined) return undefined;
-  const { issuedAt, expiresAt, revision } = current;
-  return { ...pair, issuedAt, expiresAt, revision };
+  const { issueTime, expirationTime, revision } = current;
+  return { ...pair, issueTime, expirationTime, revision };
 }
 
 /** The previous pair, as long as the overlap lasts and the Secret still shows it. */
@@ -61,7 +61,7 @@ function previousInUse(seen: Observed, now: Instant): Previous {
     return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
   // Where no entry shows the previous secret, its id is still known.
   const templates = Object.values(spec.secret.data);
-  const latest = inOverlap.toSorted((a, b) => b.supersededAt - a.supersededAt)[0];
+  const latest = inOverlap.toSorted((a, b) => b.supersededTime - a.supersededTime)[0];
   return latest === undefined || templates.some((text) => usesVariable(text, "previousSecret"))
     ? undefined
     : { keyId: latest.keyId, secret: new Redacted("") };

@@ -14,7 +14,12 @@ export function forgottenKeys(before: ApiKey, now: ApiKey, at: Instant): readonl
   const inUse = [
     ...(current === undefined ? [] : [current]),
     ...superseded.filter(({ state }) => state === "Live" || state === "Disabled"),
-  ].map(({ keyId, expiresAt }) => ({ keyId, expiresAt, attemptId: "unknown", observedAt: at }));
+  ].map(({ keyId, expirationTime }) => ({
+    keyId,
+    expirationTime,
+    attemptId: "unknown",
+    observedTime: at,
+  }));
   const listed = new Set<string | undefined>(listedKeyIds(toState(now.status)));
   return [...inUse, ...orphaned].filter(({ keyId }) => keyId !== undefined && !listed.has(keyId));
 }

@@ -62,8 +62,8 @@ async function rehearseSecrets(seen: Observed, around: Surroundings): Promise<vo
   const sample: IssuedPair = {
     keyId: "sak_rehearsal",
     secret: SAMPLE_SECRET,
-    issuedAt: now,
-    expiresAt: expiryOf(now, spec.expiresInDays),
+    issueTime: now,
+    expirationTime: expiryOf(now, spec.expiresInDays),
     revision: 1,
   };
   const wanted = targetSecret(self, spec, account.values, sample, undefined);
@@ -90,11 +90,11 @@ export async function recordAttempt(
       id,
       revision,
       reason: because.reason,
-      startedAt: now,
+      startTime: now,
       expiresInDays: seen.spec.expiresInDays,
       knownKeyIds,
     },
-    issues: spend(seen.state.issues, now),
+    issuances: spend(seen.state.issuances, now),
     handledRotateToken: seen.self.rotateToken ?? seen.state.handledRotateToken,
   };
   const waiting = { reason: "Issuing", message: because.message };
@@ -110,10 +110,10 @@ export async function recordAttempt(
   return { ...recorded, armed: id };
 }
 
-function spend(issues: State["issues"], now: Instant): State["issues"] {
-  return issues === undefined || now >= issues.since + DAY
-    ? { since: now, count: 1 }
-    : { ...issues, count: issues.count + 1 };
+function spend(issuances: State["issuances"], now: Instant): State["issuances"] {
+  return issuances === undefined || now >= issuances.windowStartTime + DAY
+    ? { windowStartTime: now, count: 1 }
+    : { ...issuances, count: issuances.count + 1 };
 }
 
 /**
@@ -128,12 +128,12 @@ export async function issueKey(seen: Observed, around: Surroundings): Promise<Ob
   if (attempt === undefined) return seen;
   const marker = `k8s ${self.namespace}/${self.name}#${attempt.id}`;
   const description = spec.description === undefined ? marker : `${spec.description} (${marker})`;
-  const issuedAt = context.clock.now();
+  const issueTime = context.clock.now();
   const { expiresInDays } = spec;
   try {
     const pair = await client.issueKey(account.saId, { description, expiresInDays });
-    const expiresAt = expiryOf(issuedAt, expiresInDays);
-    const issued = { ...pair, issuedAt, expiresAt, revision: attempt.revision };
+    const expirationTime = expiryOf(issueTime, expiresInDays);
+    const issued = { ...pair, issueTime, expirationTime, revision: attempt.revision };
     const held = { attemptId: attempt.id, pair: issued };
     memory.update(self.uid, { held });
     tellIssued(seen, issued, attempt, around);
@@ -185,13 +185,13 @@ export function withoutAttempt(state: State, refund: boolean): State {
   return {
     ...state,
     attempt: undefined,
-    issues: refund ? refunded(state.issues) : state.issues,
+    issuances: refund ? refunded(state.issuances) : state.issuances,
     rotationPending: state.rotationPending || isRequested(state.attempt?.reason),
   };
 }
 
-function refunded(issues: State["issues"]): State["issues"] {
-  return issues && { ...issues, count: Math.max(issues.count - 1, 0) };
+function refunded(issuances: State["issuances"]): State["issuances"] {
+  return issuances && { ...issuances, count: Math.max(issuances.count - 1, 0) };
 }
 
 /** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */

@@ -174,7 +174,7 @@ export function accountKeyOf(
 function isUnsettled({ spec, status }: ApiKey, memory: Memory, now: Instant): boolean {
   const { attempt } = status ?? {};
   if (attempt === undefined || memory.isSettled(attempt.id) || spec.suspend === true) return false;
-  return now - (parseInstant(attempt.startedAt) ?? 0) < PEER_PATIENCE_MS;
+  return now - (parseInstant(attempt.startTime) ?? 0) < PEER_PATIENCE_MS;
 }
 
 function keyIdsOf({ status }: ApiKey): readonly string[] {
@@ -187,8 +187,9 @@ function keyIdsOf({ status }: ApiKey): readonly string[] {
 /** One that is being deleted may have ended its key already. */
 function keyInUseOf({ metadata, status }: ApiKey, now: Instant): readonly string[] {
   const { current } = status ?? {};
-  if (metadata.deletionTimestamp !== undefined || current?.verifiedAt === undefined) return [];
-  return now < (parseInstant(current.expiresAt) ?? 0) ? [current.keyId] : [];
+  if (metadata.deletionTimestamp !== undefined || current?.verificationTime === undefined)
+    return [];
+  return now < (parseInstant(current.expirationTime) ?? 0) ? [current.keyId] : [];
 }
 
 async function readAccount(
@@ -228,13 +229,13 @@ async function readAccount(
         tpn,
         orgId: orgId ?? connection.orgId,
         projectId: projectId ?? connection.projectId ?? "",
-        baseUrl: connection.baseUrl,
+        baseURL: connection.baseURL,
         domainId: connection.domainId ?? connection.orgId,
         domainName: connection.domainName,
         partitionId: connection.partitionId ?? "",
       },
       liveKeyIds: object.status?.liveKeyIds,
-      keysListedAt: parseInstant(object.status?.keysListedAt),
+      lastKeyListTime: parseInstant(object.status?.lastKeyListTime),
       callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
       maxExpiresInDays: grant.maxExpiresInDays,
       canDisableKeys: client.extra.disableKey !== undefined,

@@ -62,7 +62,7 @@ export interface State {
   readonly attempt: Attempt | undefined;
   readonly superseded: readonly SupersededKey[];
   readonly orphaned: readonly OrphanedKey[];
-  readonly issues: { readonly since: Instant; readonly count: number } | undefined;
+  readonly issuances: { readonly windowStartTime: Instant; readonly count: number } | undefined;
   readonly handledRotateToken: string | undefined;
   /** Whether a requested rotation was interrupted and is still to be done. */
   readonly rotationPending: boolean;
@@ -70,9 +70,9 @@ export interface State {
 
 export interface CurrentKey {
   readonly keyId: string;
-  readonly issuedAt: Instant;
-  readonly expiresAt: Instant;
-  readonly verifiedAt: Instant | undefined;
+  readonly issueTime: Instant;
+  readonly expirationTime: Instant;
+  readonly verificationTime: Instant | undefined;
   readonly revision: number;
 }
 
@@ -80,7 +80,7 @@ export interface Attempt {
   readonly id: string;
   readonly revision: number;
   readonly reason: string;
-  readonly startedAt: Instant;
+  readonly startTime: Instant;
   /** As asked for; absent in attempts of earlier versions. */
   readonly expiresInDays: number | undefined;
   readonly knownKeyIds: readonly string[] | undefined;
@@ -88,17 +88,17 @@ export interface Attempt {
 
 export interface SupersededKey {
   readonly keyId: string;
-  readonly issuedAt: Instant;
-  readonly expiresAt: Instant;
-  readonly supersededAt: Instant;
+  readonly issueTime: Instant;
+  readonly expirationTime: Instant;
+  readonly supersededTime: Instant;
   readonly state: "Live" | "Disabled" | "Deleted" | "Expired";
 }
 
 export interface OrphanedKey {
   readonly keyId: string | undefined;
   readonly attemptId: string;
-  readonly observedAt: Instant;
-  readonly expiresAt: Instant;
+  readonly observedTime: Instant;
+  readonly expirationTime: Instant;
 }
 
 /** A new pair that is not written anywhere yet. */
@@ -128,7 +128,7 @@ export interface Account {
   /** As last listed by the console; `undefined` where it does not list keys. */
   readonly liveKeyIds: readonly string[] | undefined;
   /** When that list was made; a younger key cannot be in it. */
-  readonly keysListedAt: Instant | undefined;
+  readonly lastKeyListTime: Instant | undefined;
   /** How long a call to the console may take. */
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
@@ -141,33 +141,36 @@ export type AccountView =
   | { readonly kind: "Waiting"; readonly reason: string; readonly message: string };
 
 export function toState(status: ApiKeyStatus | undefined): State {
-  const { current, attempt, superseded = [], orphaned = [], issues } = status ?? {};
+  const { current, attempt, superseded = [], orphaned = [], issuances } = status ?? {};
   return {
     current: current && {
       ...current,
-      issuedAt: instant(current.issuedAt),
-      expiresAt: instant(current.expiresAt),
-      verifiedAt: parseInstant(current.verifiedAt),
+      issueTime: instant(current.issueTime),
+      expirationTime: instant(current.expirationTime),
+      verificationTime: parseInstant(current.verificationTime),
     },
     attempt: attempt && {
       ...attempt,
-      startedAt: instant(attempt.startedAt),
+      startTime: instant(attempt.startTime),
       expiresInDays: attempt.expiresInDays,
       knownKeyIds: attempt.knownKeyIds,
     },
     superseded: superseded.map((key) => ({
       ...key,
-      issuedAt: instant(key.issuedAt),
-      expiresAt: instant(key.expiresAt),
-      supersededAt: instant(key.supersededAt),
+      issueTime: instant(key.issueTime),
+      expirationTime: instant(key.expirationTime),
+      supersededTime: instant(key.supersededTime),
     })),
     orphaned: orphaned.map((key) => ({
       ...key,
       keyId: key.keyId,
-      observedAt: instant(key.observedAt),
-      expiresAt: instant(key.expiresAt),
+      observedTime: instant(key.observedTime),
+      expirationTime: instant(key.expirationTime),
     })),
-    issues: issues && { since: instant(issues.since), count: issues.count },
+    issuances: issuances && {
+      windowStartTime: instant(issuances.windowStartTime),
+      count: issuances.count,
+    },
     handledRotateToken: status?.lastHandledRotateAt,
     rotationPending: status?.rotationPending ?? false,
   };
@@ -175,7 +178,7 @@ export function toState(status: ApiKeyStatus | undefined): State {
 
 /** The fields of the status that {@link State} stands for. */
 export function fromState(state: State): ApiKeyStatus {
-  const { current, attempt, superseded, orphaned, issues, handledRotateToken } = state;
+  const { current, attempt, superseded, orphaned, issuances, handledRotateToken } = state;
   return {
     ...(handledRotateToken === undefined ? {} : { lastHandledRotateAt: handledRotateToken }),
     ...(state.rotationPending ? { rotationPending: true } : {}),
@@ -184,11 +187,11 @@ export function fromState(state: State): ApiKeyStatus {
       : {
           current: {
             keyId: current.keyId,
-            issuedAt: toIso8601(current.issuedAt),
-            expiresAt: toIso8601(current.expiresAt),
-            ...(current.verifiedAt === undefined
+            issueTime: toIso8601(current.issueTime),
+            expirationTime: toIso8601(current.expirationTime),
+            ...(current.verificationTime === undefined
               ? {}
-              : { verifiedAt: toIso8601(current.verifiedAt) }),
+              : { verificationTime: toIso8601(current.verificationTime) }),
             revision: current.revision,
           },
         }),
@@ -199,7 +202,7 @@ export function fromState(state: State): ApiKeyStatus {
             id: attempt.id,
             revision: attempt.revision,
             reason: attempt.reason,
-            startedAt: toIso8601(attempt.startedAt),
+            startTime: toIso8601(attempt.startTime),
             ...(attempt.expiresInDays === undefined
               ? {}
               : { expiresInDays: attempt.expiresInDays }),
@@ -211,9 +214,9 @@ export function fromState(state: State): ApiKeyStatus {
       : {
           superseded: superseded.map((key) => ({
             keyId: key.keyId,
-            issuedAt: toIso8601(key.issuedAt),
-            expiresAt: toIso8601(key.expiresAt),
-            supersededAt: toIso8601(key.supersededAt),
+            issueTime: toIso8601(key.issueTime),
+            expirationTime: toIso8601(key.expirationTime),
+            supersededTime: toIso8601(key.supersededTime),
             state: key.state,
           })),
         }),
@@ -223,13 +226,18 @@ export function fromState(state: State): ApiKeyStatus {
           orphaned: orphaned.map((key) => ({
             ...(key.keyId === undefined ? {} : { keyId: key.keyId }),
             attemptId: key.attemptId,
-            observedAt: toIso8601(key.observedAt),
-            expiresAt: toIso8601(key.expiresAt),
+            observedTime: toIso8601(key.observedTime),
+            expirationTime: toIso8601(key.expirationTime),
           })),
         }),
-    ...(issues === undefined
+    ...(issuances === undefined
       ? {}
-      : { issues: { since: toIso8601(issues.since), count: issues.count } }),
+      : {
+          issuances: {
+            windowStartTime: toIso8601(issuances.windowStartTime),
+            count: issuances.count,
+          },
+        }),
   };
 }
 

@@ -5,8 +5,8 @@ import type { Instant } from "../../util/time.ts";
 /** A key pair with everything that is known about it from its issue on. */
 export interface IssuedPair extends KeyPair {
   /** Just before the issuing call was sent. */
-  readonly issuedAt: Instant;
-  readonly expiresAt: Instant;
+  readonly issueTime: Instant;
+  readonly expirationTime: Instant;
   readonly revision: number;
 }
 

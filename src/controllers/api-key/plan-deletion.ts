@@ -52,10 +52,10 @@ function askConsole(seen: Observed, at: Moment, timing: Timing): DeletionStep | 
 /** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
 function assumeLost({ state, spec }: Observed, { now }: Moment): DeletionStep | undefined {
   if (state.attempt === undefined) return undefined;
-  const expiresAt = expiryOf(now, state.attempt.expiresInDays ?? spec.expiresInDays);
+  const expirationTime = expiryOf(now, state.attempt.expiresInDays ?? spec.expiresInDays);
   return {
     kind: "CloseAttempt",
-    orphans: [{ keyId: undefined, attemptId: state.attempt.id, observedAt: now, expiresAt }],
+    orphans: [{ keyId: undefined, attemptId: state.attempt.id, observedTime: now, expirationTime }],
     refund: false,
     because: "the console did not say in time whether a key was issued, so one must be assumed",
   };
@@ -72,7 +72,7 @@ function endKey(
     ...superseded,
   ];
   const next = keys.find(
-    (key) => canRetire(key, account) && !unended?.has(key.keyId) && now < key.expiresAt,
+    (key) => canRetire(key, account) && !unended?.has(key.keyId) && now < key.expirationTime,
   );
   if (next === undefined) return undefined;
   return {

@@ -140,7 +140,9 @@ function listForgotten(seen: Observed, { now }: Moment): Step | undefined {
   const { forgotten, state, held, staging, target } = seen;
   const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
   const known = new Set<string | undefined>([...listedKeyIds(state), ...pairs]);
-  const orphans = forgotten.filter(({ keyId, expiresAt }) => !known.has(keyId) && now < expiresAt);
+  const orphans = forgotten.filter(
+    ({ keyId, expirationTime }) => !known.has(keyId) && now < expirationTime,
+  );
   return orphans.length === 0 ? undefined : { kind: "ListForgotten", orphans };
 }
 
@@ -163,8 +165,8 @@ function deliverPair(seen: Observed, at: Moment, timing: Timing): Step | undefin
         {
           keyId: pair.keyId,
           attemptId: state.attempt?.id ?? stagedAttempt(staging),
-          observedAt: at.now,
-          expiresAt: pair.expiresAt,
+          observedTime: at.now,
+          expirationTime: pair.expirationTime,
         },
       ],
       refund: false,
@@ -246,9 +248,9 @@ function closeAttempt(seen: Observed, { now }: Moment): Step | undefined {
   const lost = (keyId: string | undefined): OrphanedKey => ({
     keyId,
     attemptId: attempt.id,
-    observedAt: now,
-    expiresAt: expiryOf(
-      Math.max(attempt.startedAt, now),
+    observedTime: now,
+    expirationTime: expiryOf(
+      Math.max(attempt.startTime, now),
       attempt.expiresInDays ?? spec.expiresInDays,
     ),
   });
@@ -286,8 +288,8 @@ function keysInUse(
   now: Instant,
 ): readonly string[] {
   const isOurs =
-    current?.verifiedAt !== undefined &&
-    now < current.expiresAt &&
+    current?.verificationTime !== undefined &&
+    now < current.expirationTime &&
     rejection?.keyId !== current.keyId;
   return isOurs ? [current.keyId, ...peerKeysInUse] : peerKeysInUse;
 }
@@ -368,8 +370,8 @@ function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | 
   if (pair === undefined || !isDelivered(seen) || account.kind !== "Ready") return undefined;
   if (seen.provenKeyId === pair.keyId) return undefined;
   const refused = seen.rejection?.keyId === pair.keyId;
-  const unproven = refused || state.current?.verifiedAt === undefined;
-  const missing = isMissing(pair.keyId, state.current?.verifiedAt, account);
+  const unproven = refused || state.current?.verificationTime === undefined;
+  const missing = isMissing(pair.keyId, state.current?.verificationTime, account);
   if (!unproven && !missing) return undefined;
   const retryMs = unproven ? timing.verifyRetryMs : timing.keyCheckMs;
   // Never longer than that, also where the clock was set back.
@@ -389,11 +391,13 @@ function verifyCurrent(seen: Observed, { now }: Moment, timing: Timing): Step | 
 /** Whether the console has left a key out of a list that was made after the key had been accepted. */
 function isMissing(
   keyId: string,
-  verifiedAt: Instant | undefined,
-  { liveKeyIds, keysListedAt }: Account,
+  verificationTime: Instant | undefined,
+  { liveKeyIds, lastKeyListTime }: Account,
 ): boolean {
   const isLater =
-    verifiedAt !== undefined && keysListedAt !== undefined && keysListedAt > verifiedAt;
+    verificationTime !== undefined &&
+    lastKeyListTime !== undefined &&
+    lastKeyListTime > verificationTime;
   return isLater && liveKeyIds?.includes(keyId) === false;
 }
 
@@ -401,7 +405,7 @@ function isMissing(
 function retire(seen: Observed, { now }: Moment): Step | undefined {
   const { spec, state, account, target } = seen;
   const { current } = state;
-  if (account.kind !== "Ready" || current?.verifiedAt === undefined) return undefined;
+  if (account.kind !== "Ready" || current?.verificationTime === undefined) return undefined;
   if (pairIn(target)?.keyId !== current.keyId) return undefined;
   const converged = isConverged(seen);
   const retiring = state.superseded.find(
@@ -409,7 +413,7 @@ function retire(seen: Observed, { now }: Moment): Step | undefined {
       canRetire(key, account) &&
       !seen.unended?.has(key.keyId) &&
       now >= overlapEnd(key, spec.rotation, converged) &&
-      now < key.expiresAt,
+      now < key.expirationTime,
   );
   if (retiring === undefined) return undefined;
   return {

@@ -120,10 +120,10 @@ function keyIsRefused(
 }
 
 function keyHasExpired({ state }: Observed, { now }: Moment): Verdict | undefined {
-  if (state.current === undefined || now < state.current.expiresAt) return undefined;
+  if (state.current === undefined || now < state.current.expirationTime) return undefined;
   return {
     reason: "KeyExpired",
-    message: `Key ${state.current.keyId} expired at ${toIso8601(state.current.expiresAt)}.`,
+    message: `Key ${state.current.keyId} expired at ${toIso8601(state.current.expirationTime)}.`,
   };
 }
 
@@ -184,17 +184,18 @@ function lifetimeIsNotGranted({ spec, account }: Observed): Block | undefined {
 
 /** How many keys may still be issued today. */
 export function budgetLeft({ spec, state }: Observed, now: Instant): number {
-  const { issues } = state;
-  const used = issues === undefined || now >= issues.since + DAY ? 0 : issues.count;
+  const { issuances } = state;
+  const used =
+    issuances === undefined || now >= issuances.windowStartTime + DAY ? 0 : issuances.count;
   return spec.maxIssuesPerDay - used;
 }
 
 function budgetIsUsedUp(seen: Observed, { now }: Moment, because: Verdict): Block | undefined {
   if (budgetLeft(seen, now) > 0 || rotationIsRequested(seen) !== undefined) return undefined;
-  const until = (seen.state.issues?.since ?? now) + DAY;
+  const until = (seen.state.issuances?.windowStartTime ?? now) + DAY;
   return {
     reason: "BudgetExceeded",
-    message: `${because.message} But ${seen.spec.maxIssuesPerDay} keys were issued since ${toIso8601(until - DAY)}, which is all that maxIssuesPerDay allows; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    message: `${because.message} But ${seen.spec.maxIssuesPerDay} keys were issued since ${toIso8601(until - DAY)}, which is all that maxIssuesPerDay allows; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`,
     state: "Reconciling",
     until,
   };
@@ -209,13 +210,13 @@ function tooManyLiveKeys(seen: Observed, { now }: Moment, because: Verdict): Blo
   // Without a usable key, or shortly before its end, a consumer matters more than the cap: the next one may
   // follow sooner, but each only after twice the time.
   const isUrgent = current === undefined || now >= safetyLimit(current);
-  const last = Math.max(...live.map(({ issuedAt }) => issuedAt));
+  const last = Math.max(...live.map(({ issueTime }) => issueTime));
   const urgently = isUrgent ? last + pauseBeyondCap(spec, beyond) : Number.POSITIVE_INFINITY;
-  const until = Math.min(urgently, ...live.map(({ expiresAt }) => expiresAt));
+  const until = Math.min(urgently, ...live.map(({ expirationTime }) => expirationTime));
   if (now >= until) return undefined;
   return {
     reason: "TooManyLiveKeys",
-    message: `${because.message} But ${live.length} keys of this ApiKey are still alive at the console; the next one may follow when one of them ends, at ${toIso8601(until)} at the latest, or when you set the annotation iam.console.dev/rotate-requested-at.`,
+    message: `${because.message} But ${live.length} keys of this ApiKey are still alive at the console; the next one may follow when one of them ends, at ${toIso8601(until)} at the latest, or when you set the annotation iam-operator.io/rotate-requested-at.`,
     state: "Reconciling",
     until,
   };
@@ -226,8 +227,11 @@ function liveKeys({ current, superseded, orphaned }: State, now: Instant): reado
   return [
     ...(current === undefined ? [] : [current]),
     ...superseded.filter(({ state }) => state === "Live"),
-    ...orphaned.map(({ observedAt, expiresAt }) => ({ issuedAt: observedAt, expiresAt })),
-  ].filter(({ expiresAt }) => expiresAt > now);
+    ...orphaned.map(({ observedTime, expirationTime }) => ({
+      issueTime: observedTime,
+      expirationTime,
+    })),
+  ].filter(({ expirationTime }) => expirationTime > now);
 }
 
 function peerIsUnsettled({ unsettledPeer }: Observed): Block | undefined {

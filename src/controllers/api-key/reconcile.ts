@@ -211,7 +211,7 @@ async function release(seen: Observed, around: Surroundings): Promise<Result> {
     ...state.superseded,
     ...state.orphaned.map((key) => ({ ...key, state: "Live" })),
   ]
-    .filter((key) => key.state === "Live" && now < key.expiresAt)
+    .filter((key) => key.state === "Live" && now < key.expirationTime)
     .filter((key) => !state.superseded.some((s) => s.keyId === key.keyId && s.state !== "Live"));
   const ids = [...new Set(alive.map(({ keyId }) => keyId ?? "one of unknown id"))];
   if (ids.length > 0)
@@ -301,7 +301,7 @@ function publish(seen: Observed, around: Surroundings): void {
   );
   publishConsumers(seen, around);
   if (state.current === undefined) return;
-  metrics.apiKeyExpiration.set(labels, state.current.expiresAt / 1_000);
+  metrics.apiKeyExpiration.set(labels, state.current.expirationTime / 1_000);
   metrics.apiKeyRenewal.set(
     labels,
     renewalTime(state.current, spec.rotation, self.uid, clock.now()) / 1_000,

@@ -59,7 +59,7 @@ export function readinessOf(seen: Observed, ending: Ending, { now }: Moment): Re
         message: "The key is not in its Secret yet.",
       }
     );
-  const held = `Key ${current.keyId} is in Secret ${secretNameOf(seen.self.name, seen.spec)} and valid until ${toIso8601(current.expiresAt)}.`;
+  const held = `Key ${current.keyId} is in Secret ${secretNameOf(seen.self.name, seen.spec)} and valid until ${toIso8601(current.expirationTime)}.`;
   if (now >= safetyLimit(current) && now >= renewalOf(current, seen, now))
     return {
       state: "Ready",
@@ -79,8 +79,8 @@ function renewalOf(current: Lifetime, { spec, self }: Observed, now: Instant): I
 export function isUsable(seen: Observed, now: Instant): boolean {
   const { current } = seen.state;
   return (
-    current?.verifiedAt !== undefined &&
-    now < current.expiresAt &&
+    current?.verificationTime !== undefined &&
+    now < current.expirationTime &&
     isDelivered(seen) &&
     seen.rejection?.keyId !== current.keyId
   );
@@ -97,13 +97,13 @@ export function nextLookMs(seen: Observed, now: Instant): number {
       : [
           renewalTime(current, spec.rotation, self.uid, now),
           safetyLimit(current),
-          current.expiresAt,
+          current.expirationTime,
         ]),
     ...state.superseded.flatMap((key) => [
       overlapEnd(key, spec.rotation, converged),
-      key.expiresAt,
+      key.expirationTime,
     ]),
-    ...state.orphaned.map((key) => key.expiresAt),
+    ...state.orphaned.map((key) => key.expirationTime),
   ].filter((moment) => moment > now);
   return Math.min(...moments.map((moment) => moment - now), DAY);
 }
@@ -113,11 +113,11 @@ function tidied(state: State, now: Instant): State {
   return {
     ...state,
     superseded: state.superseded
-      .filter((key) => now < key.expiresAt + DAY)
+      .filter((key) => now < key.expirationTime + DAY)
       .map((key) =>
-        now >= key.expiresAt && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
+        now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
-    orphaned: state.orphaned.filter((key) => now < key.expiresAt),
+    orphaned: state.orphaned.filter((key) => now < key.expirationTime),
   };
 }
 
@@ -179,7 +179,7 @@ function verified({ state, rejection }: Observed, ending: Ending): Update | unde
       reason: "KeyRefused",
       message: `The console does not accept key ${current.keyId}.`,
     };
-  return current.verifiedAt === undefined
+  return current.verificationTime === undefined
     ? undefined
     : {
         type: "Verified",

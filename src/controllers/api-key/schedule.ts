@@ -11,13 +11,13 @@ const DEFAULT_PERCENTAGE = 33;
 const MIN_OVERLAP = 5 * 60_000;
 
 export interface Lifetime {
-  readonly issuedAt: Instant;
-  readonly expiresAt: Instant;
+  readonly issueTime: Instant;
+  readonly expirationTime: Instant;
 }
 
 /** A key's expiry, counted from the moment before it was asked for. */
-export function expiryOf(issuedAt: Instant, expiresInDays: number): Instant {
-  return issuedAt + expiresInDays * DAY;
+export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
+  return issueTime + expiresInDays * DAY;
 }
 
 /** A number in [0, 1) that is always the same for the same object and part. */
@@ -31,13 +31,13 @@ export function stableFraction(uid: string, part = ""): number {
  * A window that has passed unused by `now` gives way to the next one.
  */
 export function renewalTime(
-  { issuedAt, expiresAt }: Lifetime,
+  { issueTime, expirationTime }: Lifetime,
   rotation: ApiKeySpec["rotation"],
   uid: string,
   now: Instant,
 ): Instant {
-  const limit = safetyLimit({ issuedAt, expiresAt });
-  const due = issuedAt + periodOf(rotation, expiresAt - issuedAt, uid);
+  const limit = safetyLimit({ issueTime, expirationTime });
+  const due = issueTime + periodOf(rotation, expirationTime - issueTime, uid);
   const first = inWindow(due, rotation, limit);
   const next = now <= first ? first : inWindow(now, rotation, limit);
   return Math.round(next > now ? next : first);
@@ -50,8 +50,8 @@ function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: strin
 }
 
 /** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
-export function safetyLimit({ issuedAt, expiresAt }: Lifetime): Instant {
-  return expiresAt - Math.max(JITTER_SHARE * (expiresAt - issuedAt), HOUR);
+export function safetyLimit({ issueTime, expirationTime }: Lifetime): Instant {
+  return expirationTime - Math.max(JITTER_SHARE * (expirationTime - issueTime), HOUR);
 }
 
 /**
@@ -59,13 +59,13 @@ export function safetyLimit({ issuedAt, expiresAt }: Lifetime): Instant {
  * Secret, that is longer by the extension, where there is one.
  */
 export function overlapEnd(
-  superseded: { readonly supersededAt: Instant; readonly expiresAt: Instant },
+  superseded: { readonly supersededTime: Instant; readonly expirationTime: Instant },
   { overlap, maxOverlapExtension }: ApiKeySpec["rotation"],
   isConverged: boolean,
 ): Instant {
   const least = Math.max(parseDuration(overlap) ?? DAY, MIN_OVERLAP);
   const extension = isConverged ? 0 : (parseDuration(maxOverlapExtension ?? "0s") ?? 0);
-  return Math.min(superseded.supersededAt + least + extension, superseded.expiresAt);
+  return Math.min(superseded.supersededTime + least + extension, superseded.expirationTime);
 }
 
 /**

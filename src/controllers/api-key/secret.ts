@@ -25,7 +25,7 @@ export interface SecretOwner {
 /** Values of template variables other than those of the key pairs. */
 export type AccountValues = Readonly<
   Record<
-    "saId" | "tpn" | "orgId" | "projectId" | "baseUrl" | "domainId" | "domainName" | "partitionId",
+    "saId" | "tpn" | "orgId" | "projectId" | "baseURL" | "domainId" | "domainName" | "partitionId",
     string
   >
 >;
@@ -202,8 +202,8 @@ function labelValue(name: string): string {
 function pairAnnotations(pair: IssuedPair): Readonly<Record<string, string>> {
   return {
     [annotations.keyId]: pair.keyId,
-    [annotations.issuedAt]: toIso8601(pair.issuedAt),
-    [annotations.expiresAt]: toIso8601(pair.expiresAt),
+    [annotations.issueTime]: toIso8601(pair.issueTime),
+    [annotations.expirationTime]: toIso8601(pair.expirationTime),
     [annotations.revision]: String(pair.revision),
     [annotations.pairHash]: pairHash(pair),
   };
@@ -218,8 +218,8 @@ function publicValues(
     ...account,
     keyId: pair.keyId,
     previousKeyId: previous?.keyId ?? "",
-    issuedAt: toIso8601(pair.issuedAt),
-    expiresAt: toIso8601(pair.expiresAt),
+    issueTime: toIso8601(pair.issueTime),
+    expirationTime: toIso8601(pair.expirationTime),
   };
 }
 
@@ -307,12 +307,13 @@ function pairOf(
   secret: Redacted | undefined,
 ): IssuedPair | undefined {
   const keyId = notes[annotations.keyId];
-  const issuedAt = parseInstant(notes[annotations.issuedAt]);
-  const expiresAt = parseInstant(notes[annotations.expiresAt]);
+  const issueTime = parseInstant(notes[annotations.issueTime]);
+  const expirationTime = parseInstant(notes[annotations.expirationTime]);
   const revision = Number(notes[annotations.revision]);
-  if (secret === undefined || keyId === undefined || issuedAt === undefined) return undefined;
-  if (expiresAt === undefined || !Number.isSafeInteger(revision) || revision < 1) return undefined;
-  return { keyId, secret, issuedAt, expiresAt, revision };
+  if (secret === undefined || keyId === undefined || issueTime === undefined) return undefined;
+  if (expirationTime === undefined || !Number.isSafeInteger(revision) || revision < 1)
+    return undefined;
+  return { keyId, secret, issueTime, expirationTime, revision };
 }
 
 function previousOf(

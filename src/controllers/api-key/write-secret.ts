@@ -101,7 +101,7 @@ export function rebuildStatus(seen: Observed, pair: IssuedPair, around: Surround
     ...seen,
     state: {
       ...state,
-      current: { ...currentOf(pair, now), verifiedAt: undefined },
+      current: { ...currentOf(pair, now), verificationTime: undefined },
       superseded: withSuperseded(state, pair, now),
       orphaned: state.orphaned.filter(({ keyId }) => keyId !== pair.keyId),
       // With the status, the record of handled requests is lost: an old request must not issue again.
@@ -113,8 +113,8 @@ export function rebuildStatus(seen: Observed, pair: IssuedPair, around: Surround
 /** Accounts for a pair that no status knows. */
 export function listStray(seen: Observed, pair: IssuedPair, around: Surroundings): Observed {
   const { now } = momentOf(around);
-  const { keyId, issuedAt, expiresAt } = pair;
-  const stray = { keyId, issuedAt, expiresAt, supersededAt: now, state: "Live" as const };
+  const { keyId, issueTime, expirationTime } = pair;
+  const stray = { keyId, issueTime, expirationTime, supersededTime: now, state: "Live" as const };
   if (seen.held?.pair.keyId === keyId) around.memory.update(seen.self.uid, { held: undefined });
   return {
     ...seen,
@@ -136,8 +136,8 @@ export async function deleteSecret(
   return { ...seen, [role]: { kind: "Absent" } };
 }
 
-function currentOf({ keyId, issuedAt, expiresAt, revision }: IssuedPair, now: number) {
-  return { keyId, issuedAt, expiresAt, revision, verifiedAt: now };
+function currentOf({ keyId, issueTime, expirationTime, revision }: IssuedPair, now: number) {
+  return { keyId, issueTime, expirationTime, revision, verificationTime: now };
 }
 
 function withSuperseded(
@@ -147,6 +147,6 @@ function withSuperseded(
 ): State["superseded"] {
   const others = superseded.filter(({ keyId }) => keyId !== pair.keyId);
   if (current === undefined || current.keyId === pair.keyId) return others;
-  const { keyId, issuedAt, expiresAt } = current;
-  return [...others, { keyId, issuedAt, expiresAt, supersededAt: now, state: "Live" }];
+  const { keyId, issueTime, expirationTime } = current;
+  return [...others, { keyId, issueTime, expirationTime, supersededTime: now, state: "Live" }];
 }

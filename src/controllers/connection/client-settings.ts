@@ -4,7 +4,7 @@ import type { Credentials } from "./credentials.ts";
 
 /** What a console client needs to know of its connection; the rest is the same for all clients. */
 export interface ClientSettings {
-  readonly baseUrl: string;
+  readonly baseURL: string;
   readonly domainId: string;
   readonly domainName: string;
   readonly partitionId?: string;
@@ -22,7 +22,7 @@ export interface ClientSettings {
 export function clientSettings(spec: ConnectionSpec, credentials: Credentials): ClientSettings {
   const { timeout, ...limits } = spec.limits;
   return {
-    baseUrl: spec.baseUrl,
+    baseURL: spec.baseURL,
     domainId: spec.domainId ?? spec.orgId,
     domainName: spec.domainName,
     ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),

@@ -58,7 +58,7 @@ export function authentication(seen: Observed, login: Login | undefined): Authen
   return {
     status: "True",
     reason: "Authenticated",
-    message: `The console at ${originOf(spec.spec.baseUrl)} accepts the credentials.`,
+    message: `The console at ${originOf(spec.spec.baseURL)} accepts the credentials.`,
   };
 }
 
@@ -107,8 +107,10 @@ export function nextStatus(
     observedGeneration: generation,
     conditions: [...conditions],
     users: seen.users.length,
-    ...(seen.spec.ok ? { apiUrl: seen.spec.spec.baseUrl } : {}),
-    ...(login?.kind === "Accepted" && login.isNew ? { lastAuthenticatedAt: toIso8601(now) } : {}),
+    ...(seen.spec.ok ? { apiURL: seen.spec.spec.baseURL } : {}),
+    ...(login?.kind === "Accepted" && login.isNew
+      ? { lastAuthenticationTime: toIso8601(now) }
+      : {}),
     ...(skew === undefined ? {} : { clockSkewSeconds: skew }),
     ...(seen.asked === undefined ? {} : { lastHandledReconcileAt: seen.asked }),
   };

@@ -20,7 +20,7 @@ export interface Content {
   readonly secret: string;
   readonly hash: string;
   /** When it took the place of another content, rounded down to a second; `undefined` for the first one. */
-  readonly replacedAt: Instant | undefined;
+  readonly replacementTime: Instant | undefined;
 }
 
 /** Pods that use the Secret. */
@@ -48,17 +48,17 @@ export function needsRestart(pod: PodDigest, content: Content, now: Instant): bo
 
 /** Whether the Pod was made before the content came. Restarted for it, it is younger, whatever the clocks say. */
 function isOlder({ createdAt, contents }: PodDigest, content: Content): boolean {
-  const { apiKey, hash, replacedAt } = content;
-  if (replacedAt === undefined || contents[contentAnnotation(apiKey)] === hash) return false;
-  return createdAt <= replacedAt;
+  const { apiKey, hash, replacementTime } = content;
+  if (replacementTime === undefined || contents[contentAnnotation(apiKey)] === hash) return false;
+  return createdAt <= replacementTime;
 }
 
 function usesOf({ uses }: PodDigest, { secret }: Content): readonly DatedUse[] {
   return uses.filter((use) => use.secret === secret);
 }
 
-function lags({ atStart, run }: DatedUse, { replacedAt = 0 }: Content, now: Instant): boolean {
-  const pickedUpAt = replacedAt + PICK_UP_MS;
+function lags({ atStart, run }: DatedUse, { replacementTime = 0 }: Content, now: Instant): boolean {
+  const pickedUpAt = replacementTime + PICK_UP_MS;
   if (run.kind === "Over") return false;
   return atStart && run.kind === "Started" ? run.at <= pickedUpAt : now <= pickedUpAt;
 }

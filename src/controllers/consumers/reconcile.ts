@@ -100,8 +100,8 @@ async function lookAfter(subject: Subject, around: Surroundings, pass: Pass): Pr
   if (result?.error !== undefined && errorPolicy(result.error).kind !== "Terminal")
     throw result.error;
   const { stale } = count;
-  const { replacedAt } = content;
-  const afterMs = nextCountMs({ stale, replacedAt, until: result?.until }, clock.now());
+  const { replacementTime } = content;
+  const afterMs = nextCountMs({ stale, replacementTime, until: result?.until }, clock.now());
   return { requeueAfterMs: afterMs * (0.9 + 0.2 * random.fraction()) };
 }
 
@@ -142,7 +142,7 @@ function contentOf({ metadata, status }: ApiKey): Content | undefined {
     apiKey: metadata.name,
     secret: secretName,
     hash: content.hash,
-    replacedAt: parseInstant(content.replacedAt),
+    replacementTime: parseInstant(content.replacementTime),
   };
 }
 

@@ -8,15 +8,15 @@ const AT_REST_MS = 30 * MINUTE;
 
 export interface Progress {
   readonly stale: number;
-  readonly replacedAt: Instant | undefined;
+  readonly replacementTime: Instant | undefined;
   /** When a workload may be restarted again. */
   readonly until: Instant | undefined;
 }
 
 /** Often while Pods are about to catch up, ever less often the longer they do not. */
-export function nextCountMs({ stale, replacedAt, until }: Progress, now: Instant): number {
+export function nextCountMs({ stale, replacementTime, until }: Progress, now: Instant): number {
   if (stale === 0) return AT_REST_MS;
-  const age = now - (replacedAt ?? now);
+  const age = now - (replacementTime ?? now);
   const usual = Math.min(Math.max(age / 10, SOONEST_MS), LATEST_MS);
   return until === undefined ? usual : Math.min(usual, Math.max(until - now, SECOND));
 }

@@ -99,8 +99,8 @@ export function nextBindingStatus(
     appliedPolicyIds: [...applied],
     policyCount: applied.length,
     ...(foreign === undefined ? {} : { foreignPolicyIds: foreign.slice(0, MAX_POLICIES) }),
-    ...(verified && isActive(view) && (changed || isStale(status.syncedAt, now))
-      ? { syncedAt: toIso8601(now) }
+    ...(verified && isActive(view) && (changed || isStale(status.lastSyncTime, now))
+      ? { lastSyncTime: toIso8601(now) }
       : {}),
     ...(view.requestedAt === undefined || !handled
       ? {}
@@ -161,7 +161,7 @@ export async function recordOutcome(
     ...(readable === undefined ? {} : { readable }),
   };
   const changed = JSON.stringify(next) !== JSON.stringify(old);
-  if (verified && (changed || isStale(old.syncedAt, now))) next.syncedAt = toIso8601(now);
+  if (verified && (changed || isStale(old.lastSyncTime, now))) next.lastSyncTime = toIso8601(now);
   if (JSON.stringify(next) === JSON.stringify(old)) return;
   await writeStatus(
     context,

@@ -6,7 +6,7 @@ const DRIFT_INTERVAL = 10 * MINUTE;
 const RECHECK_INTERVAL = MINUTE;
 const CONTENTION_WINDOW = HOUR;
 const MAX_CORRECTIONS = 5;
-/** `syncedAt` is written again only when it is this old, so that an idle operator writes nothing. */
+/** `lastSyncTime` is written again only when it is this old, so that an idle operator writes nothing. */
 const REFRESH_SYNCED_AT = HOUR;
 
 /**
@@ -39,8 +39,8 @@ export function recent(corrections: readonly Instant[], now: Instant): readonly 
   return corrections.filter((at) => at <= now && at > now - CONTENTION_WINDOW);
 }
 
-export function isStale(syncedAt: string | undefined, now: Instant): boolean {
-  const at = parseInstant(syncedAt);
+export function isStale(lastSyncTime: string | undefined, now: Instant): boolean {
+  const at = parseInstant(lastSyncTime);
   return at === undefined || at > now || now - at >= REFRESH_SYNCED_AT;
 }
 

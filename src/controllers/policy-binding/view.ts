@@ -24,7 +24,7 @@ export interface BindingsRecord {
   /** `undefined` where no sync has finished yet, or the record is lost. */
   readonly ours: PolicySet | undefined;
   readonly foreign: PolicySet;
-  readonly syncedAt: string | undefined;
+  readonly lastSyncTime: string | undefined;
 }
 
 export interface AccountView {
@@ -120,7 +120,7 @@ function toUsable(account: ServiceAccount, spec: ServiceAccountSpec, name: strin
       record: {
         ours: bindings?.policyIds,
         foreign: bindings?.foreignPolicyIds ?? [],
-        syncedAt: bindings?.syncedAt,
+        lastSyncTime: bindings?.lastSyncTime,
       },
     },
   };

@@ -41,7 +41,7 @@ function toEntry(quota: Quota): Entry {
     ...(quota.status === undefined ? {} : { status: cut(quota.status, MAX_STATUS) }),
     request: cut(quota.displayRequest, MAX_TEXT),
     limit: cut(quota.displayLimit, MAX_TEXT),
-    createdAt: cut(quota.createdAt, MAX_DATE),
+    creationTime: cut(quota.createdAt, MAX_DATE),
   };
 }
 

@@ -76,7 +76,7 @@ async function recordAttempt(
     throw new KubeError("Conflict", "the ServiceAccount has changed since it was read");
   }
   const now = context.clock.now();
-  const startedAt = toIso8601(now);
+  const startTime = toIso8601(now);
   const generation = live.metadata.generation ?? 0;
   const ready = {
     state: "Reconciling",
@@ -93,7 +93,7 @@ async function recordAttempt(
       ...live.status,
       observedGeneration: generation,
       conditions: [...conditions],
-      attempt: { id, startedAt },
+      attempt: { id, startTime },
     },
     {
       resourceVersion: live.metadata.resourceVersion,
@@ -101,7 +101,7 @@ async function recordAttempt(
       signal,
     },
   );
-  return { ...before, object: written, attempt: { id, startedAt: parseInstant(startedAt) ?? now } };
+  return { ...before, object: written, attempt: { id, startTime: parseInstant(startTime) ?? now } };
 }
 
 function isAsDecided(live: ServiceAccount, decided: ServiceAccount): boolean {

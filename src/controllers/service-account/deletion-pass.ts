@@ -86,7 +86,7 @@ function claimsOf(object: ServiceAccount, situation: Situation, context: Context
     isNamed: (saId) => isClaimedByOther(saId, object, context),
     isLost: async (saId) => {
       const realm = {
-        origin: originOf(situation.access.spec.baseUrl),
+        origin: originOf(situation.access.spec.baseURL),
         orgId: wantedOf(situation).orgId,
       };
       const winner = await findWinner(saId, realm, context);

@@ -35,7 +35,7 @@ export function realmOf(
   return spec === undefined
     ? undefined
     : {
-        origin: originOf(spec.baseUrl),
+        origin: originOf(spec.baseURL),
         orgId: object.status?.orgId ?? object.spec.orgId ?? spec.orgId,
       };
 }

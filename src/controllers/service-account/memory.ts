@@ -9,7 +9,7 @@ export interface Memory {
   observed?: {
     readonly generation: number;
     /** Before the console was asked: a key that came later may be missing from the answer. */
-    readonly startedAt: Instant;
+    readonly startTime: Instant;
     readonly nextAt: Instant;
     /** What was found instead of a usable account; holds until the next look. */
     readonly finding?: Readiness;

@@ -23,7 +23,7 @@ export type Wish =
 
 export interface Attempt {
   readonly id: string;
-  readonly startedAt: Instant;
+  readonly startTime: Instant;
 }
 
 /** What is known without a call to the console. */
@@ -57,7 +57,7 @@ export async function observeCluster(
   const key = keyOf(object);
   const deleting = metadata.deletionTimestamp !== undefined;
   const home = stores.namespaces.get({ namespace: "", name: key.namespace });
-  const startedAt = parseInstant(status?.attempt?.startedAt);
+  const startTime = parseInstant(status?.attempt?.startTime);
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return {
     key,
@@ -72,7 +72,7 @@ export async function observeCluster(
     attempt:
       status?.attempt === undefined
         ? undefined
-        : { id: status.attempt.id, startedAt: startedAt ?? 0 },
+        : { id: status.attempt.id, startTime: startTime ?? 0 },
     users: findUsers(key, stores),
     unlistedKeyAt: findUnlistedKey(key, status?.liveKeyIds, stores),
     asked: requested === status?.lastHandledReconcileAt ? undefined : requested,
@@ -113,7 +113,7 @@ function findUnlistedKey(
   for (const { status } of stores.apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
     const { current } = status ?? {};
     if (current === undefined || listed.has(current.keyId)) continue;
-    const at = parseInstant(current.verifiedAt ?? current.issuedAt) ?? 0;
+    const at = parseInstant(current.verificationTime ?? current.issueTime) ?? 0;
     newest = Math.max(newest ?? at, at);
   }
   return newest;

@@ -76,7 +76,7 @@ export function lookFor({ known, spec, access }: Situation, now: Instant): Look 
   if (memory.created?.attempt === attempt.id) {
     return { kind: "Remember", account: memory.created.account };
   }
-  const waitMs = attempt.startedAt + settleMs(access) - now;
+  const waitMs = attempt.startTime + settleMs(access) - now;
   return waitMs > 0 ? { kind: "Wait", ms: waitMs } : { kind: "List", attempt };
 }
 
@@ -93,13 +93,13 @@ export function isLookDue(known: Known, now: Instant): boolean {
 export function nextLookAt({ memory, unlistedKeyAt }: Known, now: Instant): Instant {
   const { observed } = memory;
   if (observed === undefined) return now;
-  const { startedAt, nextAt } = observed;
+  const { startTime, nextAt } = observed;
   const isOutdated =
     unlistedKeyAt !== undefined &&
     unlistedKeyAt <= now &&
     // Times in a status have whole seconds.
-    unlistedKeyAt >= Math.floor(startedAt / SECOND) * SECOND;
-  return isOutdated ? Math.min(nextAt, startedAt + KEYS_LOOK_MS) : nextAt;
+    unlistedKeyAt >= Math.floor(startTime / SECOND) * SECOND;
+  return isOutdated ? Math.min(nextAt, startTime + KEYS_LOOK_MS) : nextAt;
 }
 
 export function settleMs({ spec }: ConnectionAccess): number {

@@ -122,14 +122,14 @@ async function work(
   const lost = await findLostClaim(situation, context);
   if (lost !== undefined) return { progress: start, ready: lost, requeueAfterMs: LOOK_EVERY_MS };
 
-  const startedAt = context.clock.now();
-  const look = lookFor(situation, startedAt);
+  const startTime = context.clock.now();
+  const look = lookFor(situation, startTime);
   const seen = await carryOutLook(look, situation, signal);
   const isClaimed = (saId: string) => isClaimedByOther(saId, start.object, context);
   const newAttempt = attemptId(known.uid, context.random.id());
   const decision = plan(situation, seen, newAttempt, isClaimed);
   const progress = await carryOutAll(decision, start, memory, situation, context, signal);
-  return conclude(situation, seen, decision, progress, startedAt, context);
+  return conclude(situation, seen, decision, progress, startTime, context);
 }
 
 async function findLostClaim(
@@ -139,7 +139,7 @@ async function findLostClaim(
   const saId = known.account?.saId ?? spec.saId;
   if (saId === undefined) return undefined;
   const realm = {
-    origin: originOf(access.spec.baseUrl),
+    origin: originOf(access.spec.baseURL),
     orgId: known.account?.orgId ?? access.spec.orgId,
   };
   return claimIsLost(saId, known.uid, await findWinner(saId, realm, context));
@@ -191,14 +191,14 @@ function conclude(
   seen: Seen,
   { finding, requeueAfterMs }: Decision,
   progress: Progress,
-  startedAt: Instant,
+  startTime: Instant,
   context: Context,
 ): Outcome {
   const { account, error, became } = progress;
   const ready = finding ?? (account && accountReadiness(account));
   if (error === undefined && (seen.kind === "Got" || became === "Created")) {
     const isAiling = account !== undefined && ready?.state !== "Ready";
-    noteLook(known, finding, startedAt, isAiling ? LOOK_SOON_MS : LOOK_EVERY_MS, context);
+    noteLook(known, finding, startTime, isAiling ? LOOK_SOON_MS : LOOK_EVERY_MS, context);
   }
   return {
     progress,
@@ -217,14 +217,14 @@ function nextLookMs(known: Known, became: Progress["became"], { clock }: Context
 function noteLook(
   { memory, generation }: Known,
   finding: Readiness | undefined,
-  startedAt: Instant,
+  startTime: Instant,
   everyMs: number,
   { clock, random }: Context,
 ): void {
   const nextAt = clock.now() + everyMs * (1 + JITTER * (random.fraction() - 0.5));
   memory.observed = {
     generation,
-    startedAt,
+    startTime,
     nextAt,
     ...(finding === undefined ? {} : { finding }),
   };

@@ -27,25 +27,25 @@ export function nextStatus(
     ...(account?.liveKeyIds === undefined ? {} : listedAt(status, account.liveKeyIds, known)),
     ...(attempt === undefined
       ? {}
-      : { attempt: { id: attempt.id, startedAt: toIso8601(attempt.startedAt) } }),
+      : { attempt: { id: attempt.id, startTime: toIso8601(attempt.startTime) } }),
     ...(bindings === undefined ? {} : { bindings }),
   };
 }
 
 /** Moves with the list, and past a key that came since: a world that does not change is not written again. */
 function listedAt(
-  { keysListedAt, liveKeyIds }: ServiceAccountStatus,
+  { lastKeyListTime, liveKeyIds }: ServiceAccountStatus,
   seen: readonly string[],
   { memory, unlistedKeyAt }: Known,
-): Pick<ServiceAccountStatus, "keysListedAt"> {
-  const before = parseInstant(keysListedAt);
+): Pick<ServiceAccountStatus, "lastKeyListTime"> {
+  const before = parseInstant(lastKeyListTime);
   const isNews =
     before === undefined ||
     !isDeepStrictEqual(seen, liveKeyIds) ||
     (unlistedKeyAt !== undefined && unlistedKeyAt >= before);
-  const at = memory.observed?.startedAt;
-  if (isNews && at !== undefined) return { keysListedAt: toIso8601(at) };
-  return keysListedAt === undefined ? {} : { keysListedAt };
+  const at = memory.observed?.startTime;
+  if (isNews && at !== undefined) return { lastKeyListTime: toIso8601(at) };
+  return lastKeyListTime === undefined ? {} : { lastKeyListTime };
 }
 
 function accountFields(account: Account): ServiceAccountStatus {

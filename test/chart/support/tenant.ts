@@ -3,7 +3,7 @@ import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import type { IamServer } from "../../iam-server/server.ts";
 
-const API = "iam.console.dev/v1alpha1";
+const API = "iam-operator.io/v1alpha1";
 
 export interface Tenant {
   readonly namespace: string;
@@ -26,7 +26,7 @@ export function manifest(
 
 export function connectionSpec(iam: IamServer): object {
   return {
-    baseUrl: iam.url,
+    baseURL: iam.url,
     insecureHttp: true,
     orgId: "org-1",
     projectId: "prj-1",
@@ -76,7 +76,7 @@ export async function keyIdOf(kubectl: Kubectl, namespace: string): Promise<stri
 
 export async function rotate(kubectl: Kubectl, namespace: string): Promise<void> {
   const before = await keyIdOf(kubectl, namespace);
-  const request = `iam.console.dev/rotate-requested-at=${Date.now()}`;
+  const request = `iam-operator.io/rotate-requested-at=${Date.now()}`;
   await kubectl(["annotate", "iamkey", "key", `-n=${namespace}`, "--overwrite", request]);
   await until("another key", async () => (await keyIdOf(kubectl, namespace)) !== before);
 }
@@ -84,9 +84,9 @@ export async function rotate(kubectl: Kubectl, namespace: string): Promise<void>
 /** Three edits of the Secret that the operator undoes, so that the event about it is repeated. */
 export async function spoil(kubectl: Kubectl, namespace: string): Promise<void> {
   for (const edit of ["one", "two", "three"]) {
-    const label = "iam.console.dev/role";
+    const label = "iam-operator.io/role";
     await kubectl(["label", "secret", "key", `-n=${namespace}`, "--overwrite", `${label}=${edit}`]);
-    const request = `iam.console.dev/reconcile-requested-at=${edit}`;
+    const request = `iam-operator.io/reconcile-requested-at=${edit}`;
     await kubectl(["annotate", "iamkey", "key", `-n=${namespace}`, "--overwrite", request]);
     await until("the Secret's repair", async () => {
       const path = "jsonpath={.metadata.labels.iam\\.console\\.dev/role}";

@@ -29,7 +29,7 @@ export const values = {
   tpn: "tpn:sa-1",
   orgId: "org-1",
   projectId: "prj-1",
-  baseUrl: "https://console",
+  baseURL: "https://console",
   domainId: "org-1",
   domainName: "acme",
   partitionId: "p1",
@@ -49,7 +49,7 @@ export const account: Account = {
   saId: "sa-1",
   values,
   liveKeyIds: undefined,
-  keysListedAt: undefined,
+  lastKeyListTime: undefined,
   callTimeoutMs: 15_000,
   maxExpiresInDays: 365,
   canDisableKeys: false,
@@ -58,20 +58,20 @@ export const account: Account = {
 
 /** Key number `revision`, issued so long before now. */
 export function pair(revision: number, ageMs = DAY): IssuedPair {
-  const issuedAt = NOW - ageMs;
-  const expiresAt = issuedAt + 90 * DAY;
+  const issueTime = NOW - ageMs;
+  const expirationTime = issueTime + 90 * DAY;
   const secret = new Redacted(`${revision}`.repeat(43).slice(0, 43));
-  return { keyId: `sak_${revision}`, secret, issuedAt, expiresAt, revision };
+  return { keyId: `sak_${revision}`, secret, issueTime, expirationTime, revision };
 }
 
 export function current(revision: number, changes: Partial<CurrentKey> = {}): CurrentKey {
   const { secret: _, ...key } = pair(revision);
-  return { ...key, verifiedAt: NOW - DAY, ...changes };
+  return { ...key, verificationTime: NOW - DAY, ...changes };
 }
 
 export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
-  const { keyId, issuedAt, expiresAt } = pair(revision, 40 * DAY);
-  return { keyId, issuedAt, expiresAt, supersededAt: NOW, state: "Live", ...changes };
+  const { keyId, issueTime, expirationTime } = pair(revision, 40 * DAY);
+  return { keyId, issueTime, expirationTime, supersededTime: NOW, state: "Live", ...changes };
 }
 
 export const stored = (secret: Secret): Secret => ({
@@ -91,7 +91,7 @@ export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
 
 export const foreign = (adoptable = true): SecretView => ({
   kind: "Foreign",
-  why: "it lacks the label iam.console.dev/api-key: ci",
+  why: "it lacks the label iam-operator.io/api-key: ci",
   adoptable,
   uid: "x",
   resourceVersion: "1",
@@ -103,7 +103,7 @@ export const noState: State = {
   attempt: undefined,
   superseded: [],
   orphaned: [],
-  issues: undefined,
+  issuances: undefined,
   handledRotateToken: undefined,
   rotationPending: false,
 };
@@ -112,7 +112,7 @@ export const openAttempt = (revision: number) => ({
   id: "a1",
   revision,
   reason: "NoKeyYet",
-  startedAt: NOW,
+  startTime: NOW,
   expiresInDays: 90,
   knownKeyIds: ["sak_old"],
 });

@@ -56,7 +56,7 @@ describe("the hash of a content", () => {
 });
 
 describe("the content in the status", () => {
-  const known = { hash: "0".repeat(16), replacedAt: toIso8601(NOW - DAY) };
+  const known = { hash: "0".repeat(16), replacementTime: toIso8601(NOW - DAY) };
   const { content: _, ...bare }: ApiKeyStatus = { secretName: "ci" };
 
   test("the first one replaces nothing", () => {
@@ -65,7 +65,7 @@ describe("the content in the status", () => {
 
   test("another one came now, and stays dated", () => {
     const changed = statusAfter(delivered({ object: object({ ...bare, content: known }) })).content;
-    expect(changed).toEqual({ hash: hashOf(1), replacedAt: toIso8601(NOW) });
+    expect(changed).toEqual({ hash: hashOf(1), replacementTime: toIso8601(NOW) });
     const again = delivered({ object: object({ ...bare, content: changed }) });
     expect(statusOf(again, { kind: "Rest" }, at(HOUR)).content).toEqual(changed);
   });
@@ -73,7 +73,7 @@ describe("the content in the status", () => {
   test("the first one in a Secret that was somebody else's did replace something", () => {
     expect(statusAfter(delivered({ hasAdopted: true })).content).toEqual({
       hash: hashOf(1),
-      replacedAt: toIso8601(NOW),
+      replacementTime: toIso8601(NOW),
     });
   });
 
@@ -107,7 +107,7 @@ describe("the content in the status", () => {
   });
 });
 
-const content = { hash: hashOf(1), replacedAt: toIso8601(NOW - DAY) };
+const content = { hash: hashOf(1), replacementTime: toIso8601(NOW - DAY) };
 const counted = (stale: number, changes: object = {}): Consumers => ({
   kind: "Counted",
   hash: hashOf(1),
@@ -231,7 +231,7 @@ describe("the overlap", () => {
       mode?: ConsumersMode;
       rotation?: object;
       stored?: ApiKeyStatus;
-      expiresAt?: number;
+      expirationTime?: number;
     } = {},
   ) =>
     delivered({
@@ -243,8 +243,10 @@ describe("the overlap", () => {
         current: current(1),
         superseded: [
           superseded(0, {
-            supersededAt: NOW - ageMs,
-            ...(changes.expiresAt === undefined ? {} : { expiresAt: changes.expiresAt }),
+            supersededTime: NOW - ageMs,
+            ...(changes.expirationTime === undefined
+              ? {}
+              : { expirationTime: changes.expirationTime }),
           }),
         ],
       },
@@ -276,7 +278,7 @@ describe("the overlap", () => {
     ["waits for nobody where it is not asked to", world(25 * HOUR, counted(1), none), "DisableKey"],
     [
       "does not end a key that has expired",
-      world(25 * HOUR, counted(1), { expiresAt: NOW }),
+      world(25 * HOUR, counted(1), { expirationTime: NOW }),
       "Rest",
     ],
   ])("%s", (_, subject, expected) => {

@@ -33,10 +33,10 @@ const secondRead = {
 const lost = (revision: number) => ({
   keyId: `sak_${revision}`,
   attemptId: "unknown",
-  observedAt: NOW,
-  expiresAt: NOW + 10 * DAY,
+  observedTime: NOW,
+  expirationTime: NOW + 10 * DAY,
 });
-const due = { current: current(1, { issuedAt: NOW - 80 * DAY, expiresAt: NOW + 10 * DAY }) };
+const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
 
 describe("given this world, the next step is", () => {
   test.each([
@@ -122,7 +122,7 @@ describe("given this world, the next step is", () => {
     ],
     [
       "a key that was never tried: try it",
-      delivered({ state: { current: current(1, { verifiedAt: undefined }) } }),
+      delivered({ state: { current: current(1, { verificationTime: undefined }) } }),
       "VerifyPair",
     ],
     [
@@ -178,14 +178,14 @@ describe("given this world, the next step is", () => {
     ["disabled: delete", NOW - 25 * HOUR, "Disabled", retiring, "DeleteKey"],
     ["without the calls: nothing", NOW - 25 * HOUR, "Live", account, "Rest"],
     ["deleted: nothing", NOW - 25 * HOUR, "Deleted", retiring, "Rest"],
-  ] as const)("a superseded key %s", (_, supersededAt, state, with_, kind) => {
+  ] as const)("a superseded key %s", (_, supersededTime, state, with_, kind) => {
     const world = delivered({
       account: with_,
       target: holding(pair(2)),
-      state: { current: current(2), superseded: [superseded(1, { supersededAt, state })] },
+      state: { current: current(2), superseded: [superseded(1, { supersededTime, state })] },
     });
     expect(plan(world, at(), timing).kind).toBe(kind);
-    const unverified = { ...world.state, current: current(2, { verifiedAt: undefined }) };
+    const unverified = { ...world.state, current: current(2, { verificationTime: undefined }) };
     expect(plan({ ...world, state: unverified }, at(), timing).kind).toBe("VerifyPair");
   });
 
@@ -235,12 +235,15 @@ describe("given this world, the next step is", () => {
       ["and nobody holds any other", first, "nothing"],
       [
         "that was never accepted",
-        { ...world, state: { ...world.state, current: current(1, { verifiedAt: undefined }) } },
+        {
+          ...world,
+          state: { ...world.state, current: current(1, { verificationTime: undefined }) },
+        },
         "nothing",
       ],
       [
         "that has expired",
-        { ...world, state: { ...world.state, current: current(1, { expiresAt: NOW }) } },
+        { ...world, state: { ...world.state, current: current(1, { expirationTime: NOW }) } },
         "nothing",
       ],
       [
@@ -270,7 +273,7 @@ describe("given this world, the next step is", () => {
 
   test("a clock that was set back delays a try by no more than its interval", () => {
     const world = delivered({
-      state: { current: current(1, { verifiedAt: undefined }) },
+      state: { current: current(1, { verificationTime: undefined }) },
       triedAt: NOW + DAY,
     });
     expect(plan(world, at(), timing)).toMatchObject({

@@ -23,13 +23,13 @@ import {
 
 const asked = { ...owner, deletingSince: undefined, hasFinalizer: true, rotateToken: "now" };
 const why = { reason: "RotationDue", message: "Because." };
-const used = (count: number, agoMs = 0) => ({ issues: { since: NOW - agoMs, count } });
+const used = (count: number, agoMs = 0) => ({ issuances: { windowStartTime: NOW - agoMs, count } });
 const alive = [superseded(1), superseded(2)];
-const orphan = (number: number, observedAt: number) => ({
+const orphan = (number: number, observedTime: number) => ({
   keyId: `sak_${number}`,
   attemptId: `attempt-${number}`,
-  observedAt,
-  expiresAt: observedAt + 90 * DAY,
+  observedTime,
+  expirationTime: observedTime + 90 * DAY,
 });
 /** As many as may be alive. */
 const lost = (agoMs = 0) => [1, 2, 3].map((number) => orphan(number, NOW - agoMs));
@@ -74,13 +74,17 @@ describe("a key is needed", () => {
     ],
     [
       "after its expiry",
-      delivered({ state: { current: current(1, { issuedAt: NOW - 90 * DAY, expiresAt: NOW }) } }),
+      delivered({
+        state: { current: current(1, { issueTime: NOW - 90 * DAY, expirationTime: NOW }) },
+      }),
       "KeyExpired",
     ],
     [
       "when it is due",
       delivered({
-        state: { current: current(1, { issuedAt: NOW - 61 * DAY, expiresAt: NOW + 29 * DAY }) },
+        state: {
+          current: current(1, { issueTime: NOW - 61 * DAY, expirationTime: NOW + 29 * DAY }),
+        },
       }),
       "RotationDue",
     ],
@@ -142,7 +146,7 @@ describe("a key may not be issued", () => {
       delivered({
         state: {
           superseded: alive,
-          current: current(1, { issuedAt: NOW - 89 * DAY, expiresAt: NOW + DAY }),
+          current: current(1, { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
         },
       }),
       undefined,
@@ -164,7 +168,9 @@ describe("a key may not be issued", () => {
     ],
     [
       "but when one of them has expired",
-      seen({ state: { orphaned: [...lost().slice(1), { ...orphan(1, NOW), expiresAt: NOW }] } }),
+      seen({
+        state: { orphaned: [...lost().slice(1), { ...orphan(1, NOW), expirationTime: NOW }] },
+      }),
       undefined,
     ],
     [
@@ -178,7 +184,7 @@ describe("a key may not be issued", () => {
         state: {
           superseded: alive.slice(1),
           orphaned: [orphan(3, NOW)],
-          current: current(1, { issuedAt: NOW - 89 * DAY, expiresAt: NOW + DAY }),
+          current: current(1, { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
         },
       }),
       TOO_MANY,
@@ -206,12 +212,12 @@ describe("a key may not be issued", () => {
     expect(firstFinding(mustNotIssue, seen({ state: used(4) }), at(), why)).toEqual({
       reason: "BudgetExceeded",
       message:
-        "Because. But 4 keys were issued since 2026-01-10T00:00:00Z, which is all that maxIssuesPerDay allows; the next one may follow at 2026-01-11T00:00:00Z, or when you set the annotation iam.console.dev/rotate-requested-at.",
+        "Because. But 4 keys were issued since 2026-01-10T00:00:00Z, which is all that maxIssuesPerDay allows; the next one may follow at 2026-01-11T00:00:00Z, or when you set the annotation iam-operator.io/rotate-requested-at.",
       state: "Reconciling",
       until: NOW + DAY,
     });
     expect(firstFinding(mustNotIssue, seen({ target: foreign() }), at(), why)?.message).toBe(
-      "Secret ci exists and is not this ApiKey's: it lacks the label iam.console.dev/api-key: ci. Delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+      "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Delete it, choose another secret.name, or set secret.onExisting: Adopt.",
     );
   });
 });

@@ -27,7 +27,7 @@ import {
 
 const rest = { kind: "Rest" } as const;
 const block = { state: "Reconciling", reason: "BudgetExceeded", message: "Tomorrow." } as const;
-const old = current(1, { issuedAt: NOW - 85 * DAY, expiresAt: NOW + 5 * DAY });
+const old = current(1, { issueTime: NOW - 85 * DAY, expirationTime: NOW + 5 * DAY });
 const aged = delivered({ target: holding(pair(1, 85 * DAY)), state: { current: old } });
 const gone = { ...owner, deletingSince: NOW, hasFinalizer: true, rotateToken: undefined };
 const held = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
@@ -62,7 +62,7 @@ describe("readiness", () => {
     ],
     [
       "a key that was never tried",
-      delivered({ state: { current: current(1, { verifiedAt: undefined }) } }),
+      delivered({ state: { current: current(1, { verificationTime: undefined }) } }),
       rest,
       "Reconciling",
       "Pending",
@@ -159,11 +159,11 @@ describe("the status", () => {
           "hash": "5f7ff2841d0aaa5e",
         },
         "current": {
-          "expiresAt": "2026-04-09T00:00:00Z",
-          "issuedAt": "2026-01-09T00:00:00Z",
+          "expirationTime": "2026-04-09T00:00:00Z",
+          "issueTime": "2026-01-09T00:00:00Z",
           "keyId": "sak_1",
           "revision": 1,
-          "verifiedAt": "2026-01-09T00:00:00Z",
+          "verificationTime": "2026-01-09T00:00:00Z",
         },
         "observedGeneration": 1,
         "orphanCount": 0,
@@ -174,12 +174,12 @@ describe("the status", () => {
   });
 
   test("superseded keys expire in the list and leave it a day later, orphans leave at once", () => {
-    const key = (ago: number) => superseded(1, { keyId: `k${ago}`, expiresAt: NOW - ago });
+    const key = (ago: number) => superseded(1, { keyId: `k${ago}`, expirationTime: NOW - ago });
     const orphan = (left: number) => ({
       keyId: `o${left}`,
       attemptId: "a",
-      observedAt: NOW,
-      expiresAt: NOW + left,
+      observedTime: NOW,
+      expirationTime: NOW + left,
     });
     const state = { superseded: [key(-HOUR), key(0), key(DAY)], orphaned: [orphan(0), orphan(1)] };
     const status = statusOf(delivered({ state }), rest, at());
@@ -211,7 +211,7 @@ describe("the status", () => {
     const world = delivered();
     const metadata = {
       ...world.object.metadata,
-      annotations: { "iam.console.dev/reconcile-requested-at": "t" },
+      annotations: { "iam-operator.io/reconcile-requested-at": "t" },
     };
     expect(
       statusOf({ ...world, object: { ...world.object, metadata } }, rest, at())
@@ -223,7 +223,7 @@ describe("the status", () => {
     expect(nextLookMs(delivered(), NOW)).toBe(DAY);
     expect(
       nextLookMs(
-        delivered({ state: { superseded: [superseded(2, { supersededAt: NOW - 23 * HOUR })] } }),
+        delivered({ state: { superseded: [superseded(2, { supersededTime: NOW - 23 * HOUR })] } }),
         NOW,
       ),
     ).toBe(HOUR);
@@ -231,7 +231,7 @@ describe("the status", () => {
       nextLookMs(
         seen({
           state: {
-            orphaned: [{ keyId: "o", attemptId: "a", observedAt: NOW, expiresAt: NOW + 5 }],
+            orphaned: [{ keyId: "o", attemptId: "a", observedTime: NOW, expirationTime: NOW + 5 }],
           },
         }),
         NOW,
@@ -272,18 +272,18 @@ describe("the status", () => {
 test("a state comes back from its status as it was", () => {
   const instant = fc.integer({ min: 0, max: 4_000_000 }).map((seconds) => NOW + seconds * 1_000);
   const id = fc.string({ minLength: 1, maxLength: 8 });
-  const life = { keyId: id, issuedAt: instant, expiresAt: instant };
+  const life = { keyId: id, issueTime: instant, expirationTime: instant };
   const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
   const state: fc.Arbitrary<State> = fc.record({
     current: maybe(
-      fc.record({ ...life, verifiedAt: maybe(instant), revision: fc.integer({ min: 1 }) }),
+      fc.record({ ...life, verificationTime: maybe(instant), revision: fc.integer({ min: 1 }) }),
     ),
     attempt: maybe(
       fc.record({
         id,
         revision: fc.nat(),
         reason: id,
-        startedAt: instant,
+        startTime: instant,
         expiresInDays: maybe(fc.integer({ min: 1, max: 3_650 })),
         knownKeyIds: maybe(fc.array(id)),
       }),
@@ -291,14 +291,19 @@ test("a state comes back from its status as it was", () => {
     superseded: fc.array(
       fc.record({
         ...life,
-        supersededAt: instant,
+        supersededTime: instant,
         state: fc.constantFrom("Live", "Disabled", "Deleted", "Expired"),
       }),
     ),
     orphaned: fc.array(
-      fc.record({ keyId: maybe(id), attemptId: id, observedAt: instant, expiresAt: instant }),
+      fc.record({
+        keyId: maybe(id),
+        attemptId: id,
+        observedTime: instant,
+        expirationTime: instant,
+      }),
     ),
-    issues: maybe(fc.record({ since: instant, count: fc.nat() })),
+    issuances: maybe(fc.record({ windowStartTime: instant, count: fc.nat() })),
     handledRotateToken: maybe(id),
     rotationPending: fc.boolean(),
   });

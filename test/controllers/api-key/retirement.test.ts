@@ -28,18 +28,18 @@ const rotated = (changes: Parameters<typeof delivered>[0] = {}): Observed =>
     ...changes,
     state: {
       current: current(2),
-      superseded: [superseded(1, { supersededAt: NOW - 2 * DAY })],
+      superseded: [superseded(1, { supersededTime: NOW - 2 * DAY })],
       ...changes.state,
     },
   });
 /** So that nothing is issued in place of what is missing. */
-const spent = { since: NOW, count: 99 };
+const spent = { windowStartTime: NOW, count: 99 };
 const next = (seen: Observed) => plan(seen, at(), timing);
 
 describe("an old key", () => {
   test("ends after the overlap: disabled, then deleted", () => {
     expect(next(rotated())).toEqual({ kind: "DisableKey", keyId: "sak_1" });
-    const disabled = superseded(1, { supersededAt: NOW - 2 * DAY, state: "Disabled" });
+    const disabled = superseded(1, { supersededTime: NOW - 2 * DAY, state: "Disabled" });
     const deleting = { kind: "DeleteKey", keyId: "sak_1" };
     expect(next(rotated({ state: { current: current(2), superseded: [disabled] } }))).toEqual(
       deleting,
@@ -51,11 +51,11 @@ describe("an old key", () => {
   test.each<[string, Observed]>([
     [
       "the overlap lasts",
-      rotated({ state: { superseded: [superseded(1, { supersededAt: NOW - HOUR })] } }),
+      rotated({ state: { superseded: [superseded(1, { supersededTime: NOW - HOUR })] } }),
     ],
     [
       "the new key was never accepted",
-      rotated({ state: { current: current(2, { verifiedAt: undefined }) } }),
+      rotated({ state: { current: current(2, { verificationTime: undefined }) } }),
     ],
     [
       "the console refuses the new key",
@@ -63,14 +63,16 @@ describe("an old key", () => {
     ],
     [
       "the Secret holds the old one",
-      rotated({ target: holding(pair(1)), state: { issues: spent } }),
+      rotated({ target: holding(pair(1)), state: { issuances: spent } }),
     ],
-    ["the Secret is gone", rotated({ target: { kind: "Absent" }, state: { issues: spent } })],
+    ["the Secret is gone", rotated({ target: { kind: "Absent" }, state: { issuances: spent } })],
     ["the connection names no calls for it", rotated({ account })],
     [
       "it has expired",
       rotated({
-        state: { superseded: [superseded(1, { supersededAt: NOW - 60 * DAY, expiresAt: NOW })] },
+        state: {
+          superseded: [superseded(1, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
+        },
       }),
     ],
   ])("does not end while %s", (_, seen) => {
@@ -253,9 +255,9 @@ test("whatever happens: a key ends only after its overlap, with another one acce
         ended += 1;
         const { current, superseded = [] } = world.status();
         const key = superseded.find((each: { keyId: string }) => each.keyId === keyId);
-        expect(world.clock.now() - Date.parse(key.supersededAt)).toBeGreaterThanOrEqual(DAY);
+        expect(world.clock.now() - Date.parse(key.supersededTime)).toBeGreaterThanOrEqual(DAY);
         expect(world.entry("keyId")).toBe(current.keyId);
-        expect(current.verifiedAt).toBeDefined();
+        expect(current.verificationTime).toBeDefined();
         expect(keyId).not.toBe(current.keyId);
       };
       for (const event of all) {

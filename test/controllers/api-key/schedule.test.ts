@@ -10,7 +10,10 @@ import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import { keySpec, NOW } from "./builders.ts";
 
 const NEVER = Number.NEGATIVE_INFINITY;
-const life = (days: number, issuedAt = NOW) => ({ issuedAt, expiresAt: issuedAt + days * DAY });
+const life = (days: number, issueTime = NOW) => ({
+  issueTime,
+  expirationTime: issueTime + days * DAY,
+});
 const rotation = (changes: object = {}, expiresInDays = 90) =>
   keySpec({ rotation: changes, expiresInDays }).rotation;
 const window = (schedule: string, duration: string, timeZone = "UTC") => ({
@@ -88,8 +91,8 @@ describe("renewal", () => {
     ["a plain day", "30 2 1 7 *", "2026-07-01T00:30:00.000Z"],
   ])("a window in Berlin, %s", (_, schedule, expected) => {
     const due = Date.parse(expected) - 10 * DAY;
-    const issuedAt = due - 400 * DAY;
-    const long = { issuedAt, expiresAt: issuedAt + 3_650 * DAY };
+    const issueTime = due - 400 * DAY;
+    const long = { issueTime, expirationTime: issueTime + 3_650 * DAY };
     const early = rotation(
       { renewBefore: `${3_240 * 24}h`, ...window(schedule, "1h", "Europe/Berlin") },
       3_650,
@@ -119,7 +122,7 @@ describe("bounds", () => {
     ["at least five minutes", { overlap: "1s" }, 90 * DAY, 5 * MINUTE],
     ["not longer than the key lives", { overlap: "48h" }, DAY, DAY],
   ])("the overlap lasts %s", (_, changes, left, expected) => {
-    const key = { supersededAt: NOW, expiresAt: NOW + left };
+    const key = { supersededTime: NOW, expirationTime: NOW + left };
     expect(overlapEnd(key, rotation(changes), true)).toBe(NOW + expected);
   });
 
@@ -128,12 +131,12 @@ describe("bounds", () => {
     ["by as much as is asked for", { maxOverlapExtension: "72h" }, 90 * DAY, 4 * DAY],
     ["not beyond the key's life", { maxOverlapExtension: "72h" }, 2 * DAY, 2 * DAY],
   ])("while Pods may be behind, the overlap grows %s", (_, changes, left, expected) => {
-    const key = { supersededAt: NOW, expiresAt: NOW + left };
+    const key = { supersededTime: NOW, expirationTime: NOW + left };
     expect(overlapEnd(key, rotation(changes), false)).toBe(NOW + expected);
   });
 
   test("the safety limit is a tenth of the lifetime, at least an hour, before expiry", () => {
     expect(safetyLimit(life(90))).toBe(NOW + 81 * DAY);
-    expect(safetyLimit({ issuedAt: NOW, expiresAt: NOW + 2 * HOUR })).toBe(NOW + HOUR);
+    expect(safetyLimit({ issueTime: NOW, expirationTime: NOW + 2 * HOUR })).toBe(NOW + HOUR);
   });
 });

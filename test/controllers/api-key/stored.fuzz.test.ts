@@ -27,33 +27,36 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: und
 const statuses = fc
   .record({
     current: maybe(
-      fc.record({ keyId, issuedAt: time, expiresAt: time, verifiedAt: time, revision }),
+      fc.record({ keyId, issueTime: time, expirationTime: time, verificationTime: time, revision }),
     ),
     attempt: maybe(
       fc.record({
         id: fc.string({ maxLength: 64 }),
         revision,
         reason: fc.string({ maxLength: 64 }),
-        startedAt: time,
+        startTime: time,
       }),
     ),
     superseded: maybe(
-      fc.array(fc.record({ keyId, issuedAt: time, expiresAt: time, supersededAt: time, state }), {
-        maxLength: 4,
-      }),
+      fc.array(
+        fc.record({ keyId, issueTime: time, expirationTime: time, supersededTime: time, state }),
+        {
+          maxLength: 4,
+        },
+      ),
     ),
     orphaned: maybe(
       fc.array(
         fc.record({
           keyId,
           attemptId: fc.string({ maxLength: 64 }),
-          observedAt: time,
-          expiresAt: time,
+          observedTime: time,
+          expirationTime: time,
         }),
         { maxLength: 4 },
       ),
     ),
-    issues: maybe(fc.record({ since: time, count: fc.nat(1_000) })),
+    issuances: maybe(fc.record({ windowStartTime: time, count: fc.nat(1_000) })),
     conditions: maybe(
       fc.array(
         fc.record({
@@ -146,7 +149,7 @@ test("a Secret in any shape is judged, and one whose times cannot be written hol
       metadata: fc.record({
         name: fc.constant("ci"),
         labels: fc.dictionary(
-          fc.constantFrom("iam.console.dev/api-key", "iam.console.dev/role", "a"),
+          fc.constantFrom("iam-operator.io/api-key", "iam-operator.io/role", "a"),
           fc.constantFrom("ci", "target", ""),
         ),
         annotations: fc.dictionary(

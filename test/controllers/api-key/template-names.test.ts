@@ -31,8 +31,8 @@ describe("labels and annotations of the template", () => {
     expect(world.secret()?.metadata.labels).toEqual({
       backup: "yes",
       "app.kubernetes.io/managed-by": "iam-operator",
-      "iam.console.dev/api-key": "ci",
-      "iam.console.dev/role": "target",
+      "iam-operator.io/api-key": "ci",
+      "iam-operator.io/role": "target",
     });
     expect(world.secret()?.metadata.annotations).toMatchObject({ "example.com/seen": "today" });
     expect(Object.keys(world.secret()?.metadata.annotations ?? {})).not.toContain(LIST);

@@ -6,7 +6,7 @@ import {
   renderTemplate,
 } from "../../../src/controllers/api-key/template.ts";
 
-const values = { keyId: "sak_1", secret: 'a"b$${secret}\n', saId: "sa-1", baseUrl: "x$" };
+const values = { keyId: "sak_1", secret: 'a"b$${secret}\n', saId: "sa-1", baseURL: "x$" };
 
 describe("rendering", () => {
   test.each([
@@ -24,7 +24,7 @@ describe("rendering", () => {
 
 describe("reading back", () => {
   test("a value that ends in $ before an open variable is no escape", () => {
-    const tokens = fillTemplate("${baseUrl}${secret}", { baseUrl: "x$" });
+    const tokens = fillTemplate("${baseURL}${secret}", { baseURL: "x$" });
     expect(matchTemplate(tokens, "x$s3cret")).toEqual({ secret: "s3cret" });
   });
 
@@ -41,7 +41,7 @@ describe("reading back", () => {
   const literal = fc.string({ maxLength: 12 });
   const part = fc.oneof(
     literal.map((text) => text.replaceAll("${", "$${")),
-    fc.constantFrom("${keyId}", "${baseUrl}", "${saId:json}", "${secret:json}"),
+    fc.constantFrom("${keyId}", "${baseURL}", "${saId:json}", "${secret:json}"),
   );
 
   test("what was rendered with one open secret is read back, whatever stands around it", () => {
@@ -52,7 +52,7 @@ describe("reading back", () => {
         fc.stringMatching(/^[A-Za-z0-9_-]{43}$/),
         (before, after, secret) => {
           const template = `${before.join("")}<${"${secret}"}>${after.join("")}`;
-          const known = { keyId: "sak_1", saId: "sa-1", baseUrl: "https://c$" };
+          const known = { keyId: "sak_1", saId: "sa-1", baseURL: "https://c$" };
           const text = renderTemplate(template, { ...known, secret });
           expect(matchTemplate(fillTemplate(template, known), text)?.secret).toBe(secret);
         },

@@ -46,8 +46,8 @@ describe("a quiet life", () => {
     ]);
     expect(world.holdsLivePair()).toBe(true);
     expect(world.status().current).toMatchObject({
-      issuedAt: "2026-01-01T00:00:00Z",
-      expiresAt: "2026-04-01T00:00:00Z",
+      issueTime: "2026-01-01T00:00:00Z",
+      expirationTime: "2026-04-01T00:00:00Z",
       revision: 1,
     });
     expect(world.condition("Ready")).toMatchObject({ status: "True", reason: "KeyDelivered" });
@@ -63,9 +63,9 @@ describe("a quiet life", () => {
       await world.clock.advance(DAY);
       await world.settle();
       expect(world.holdsLivePair()).toBe(true);
-      expect(world.status().current.expiresAt > new Date(world.clock.now()).toISOString()).toBe(
-        true,
-      );
+      expect(
+        world.status().current.expirationTime > new Date(world.clock.now()).toISOString(),
+      ).toBe(true);
     }
     expect(world.posts()).toBeGreaterThanOrEqual(18);
     expect(world.posts()).toBeLessThanOrEqual(21);
@@ -200,17 +200,17 @@ describe("Secrets in other hands", () => {
   });
 
   test.each([
-    ["expires-at", "2999-01-01T00:00:00Z"],
-    ["issued-at", "1999-01-01T00:00:00Z"],
+    ["expiration-time", "2999-01-01T00:00:00Z"],
+    ["issue-time", "1999-01-01T00:00:00Z"],
     ["revision", "77"],
   ])("an edited annotation %s is put right without a new key", async (name, value) => {
     const world = await withKey({
-      secret: { data: { secret: "${secret}", keyId: "${keyId}", till: "${expiresAt}" } },
+      secret: { data: { secret: "${secret}", keyId: "${keyId}", till: "${expirationTime}" } },
     });
     const before = { ...world.secret()?.metadata.annotations };
     const till = world.entry("till");
     world.edit("secrets", "ci", ({ metadata }) => {
-      metadata.annotations[`iam.console.dev/${name}`] = value;
+      metadata.annotations[`iam-operator.io/${name}`] = value;
     });
     await world.settle();
     expect(world.secret()?.metadata.annotations).toEqual(before);
@@ -252,7 +252,7 @@ describe("troubles", () => {
     world.apiKey();
     world.fault = (_, name) => (name === "issueKey" ? "refused" : undefined);
     expect(await world.pass()).toBeInstanceOf(Error);
-    expect(world.status()).toMatchObject({ issues: { count: 0 } });
+    expect(world.status()).toMatchObject({ issuances: { count: 0 } });
     expect(world.status().attempt).toBeUndefined();
     expect(world.condition("Stalled")).toMatchObject({ reason: "InvalidArgument" });
   });
@@ -276,10 +276,10 @@ describe("troubles", () => {
     world.rotate("x");
     world.fault = (_, name) => (name === "issueKey" ? "refused" : undefined);
     await world.pass();
-    expect(world.status()).toMatchObject({ issues: { count: 1 }, rotationPending: true });
+    expect(world.status()).toMatchObject({ issuances: { count: 1 }, rotationPending: true });
     world.fault = () => undefined;
     await world.settle();
-    expect(world.status()).toMatchObject({ issues: { count: 2 }, current: { keyId: "sak_2" } });
+    expect(world.status()).toMatchObject({ issuances: { count: 2 }, current: { keyId: "sak_2" } });
     expect(world.status().rotationPending).toBeUndefined();
   });
 

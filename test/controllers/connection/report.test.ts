@@ -34,7 +34,7 @@ const failed = (code: IamErrorCode): Login => {
   return { kind: "Failed", reason: loginReason(error), error };
 };
 const object = {
-  apiVersion: "iam.console.dev/v1alpha1",
+  apiVersion: "iam-operator.io/v1alpha1",
   kind: "ClusterConnection",
   metadata: { name: "default", uid: "u1", resourceVersion: "1", generation: 2 },
   spec: connectionSpec(),
@@ -80,8 +80,8 @@ test("a status says when the login was accepted, and an old one does not move", 
   expect(first).toMatchObject({
     observedGeneration: 2,
     users: 1,
-    apiUrl: "https://console.example.com",
-    lastAuthenticatedAt: "2026-01-01T00:00:00Z",
+    apiURL: "https://console.example.com",
+    lastAuthenticationTime: "2026-01-01T00:00:00Z",
     clockSkewSeconds: 0,
   });
   const later = nextStatus({ ...object, status: first }, seen, report(3, false), NOW + 60_000);

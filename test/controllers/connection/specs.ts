@@ -6,7 +6,7 @@ import {
 import { parseSpec } from "../../../src/api/parse-spec.ts";
 
 export const rawSpec = {
-  baseUrl: "https://console.example.com",
+  baseURL: "https://console.example.com",
   orgId: "org-1",
   projectId: "prj-1",
   domainName: "acme",

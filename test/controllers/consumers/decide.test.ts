@@ -14,7 +14,7 @@ import { type Pod, workloadTypes } from "../../../src/kube/resource-types.ts";
 import { DAY, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 
 const SWITCH = Date.UTC(2026, 0, 10);
-const content: Content = { apiKey: "ci", secret: "ci", hash: "new", replacedAt: SWITCH };
+const content: Content = { apiKey: "ci", secret: "ci", hash: "new", replacementTime: SWITCH };
 const running = (at: number) => ({ running: { startedAt: toIso8601(SWITCH + at) } });
 const ended = (at: number) => ({ terminated: { startedAt: toIso8601(SWITCH + at) } });
 const waiting = { waiting: { reason: "ContainerCreating" } };
@@ -79,19 +79,19 @@ describe("a Pod is on an older content", () => {
     ],
     [
       "made before, and its template says that it was restarted for this content",
-      pod({ annotations: { "content.iam.console.dev/ci": "new" } }),
+      pod({ annotations: { "content.iam-operator.io/ci": "new" } }),
       SECOND,
       "no",
     ],
     [
       "restarted for an older content",
-      pod({ annotations: { "content.iam.console.dev/ci": "old" } }),
+      pod({ annotations: { "content.iam-operator.io/ci": "old" } }),
       SECOND,
       "restart",
     ],
     [
       "restarted for the content of another ApiKey",
-      pod({ annotations: { "content.iam.console.dev/other": "new" } }),
+      pod({ annotations: { "content.iam-operator.io/other": "new" } }),
       SECOND,
       "restart",
     ],
@@ -133,7 +133,7 @@ describe("a Pod is on an older content", () => {
   });
 
   test("never, where the content has replaced nothing", () => {
-    const first = { ...content, replacedAt: undefined };
+    const first = { ...content, replacementTime: undefined };
     expect(isStale(pod(), first, SWITCH)).toBe(false);
     expect(isStale(pod({ state: waiting }), first, SWITCH)).toBe(false);
   });
@@ -184,7 +184,7 @@ describe("a workload", () => {
     readsAtStart: ["ci"],
     ...changes,
   });
-  const marked = (hash: string) => ({ annotations: { "content.iam.console.dev/ci": hash } });
+  const marked = (hash: string) => ({ annotations: { "content.iam-operator.io/ci": hash } });
   const now = SWITCH + MINUTE;
   const recently = { restartedAt: now - MINUTE };
 
@@ -266,7 +266,7 @@ test.each([
   (_, { stale, age, until }: { stale: number; age: number; until?: number }, expected) => {
     const progress = {
       stale,
-      replacedAt: SWITCH - age,
+      replacementTime: SWITCH - age,
       until: until === undefined ? undefined : SWITCH + until,
     };
     expect(nextCountMs(progress, SWITCH)).toBe(expected);

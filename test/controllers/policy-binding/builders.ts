@@ -10,13 +10,13 @@ export function account(fields: Partial<AccountView> = {}): AccountView {
     created: true,
     foreignPolicies: "Keep",
     suspendAccess: false,
-    record: { ours: undefined, foreign: [], syncedAt: undefined },
+    record: { ours: undefined, foreign: [], lastSyncTime: undefined },
     ...fields,
   };
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, syncedAt: "2026-01-01T00:00:00Z" } };
+  return { record: { ours, foreign, lastSyncTime: "2026-01-01T00:00:00Z" } };
 }
 
 export function binding(

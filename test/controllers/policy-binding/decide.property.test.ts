@@ -28,7 +28,7 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
 const record = fc.record({
   ours: fc.option(ids, { nil: undefined }),
   foreign: ids,
-  syncedAt: fc.constant(undefined),
+  lastSyncTime: fc.constant(undefined),
 });
 const who = fc
   .record({
@@ -50,7 +50,7 @@ function after(given: Seen, bound: readonly string[]): Seen {
   return {
     ...given,
     live: { readable: true, policyIds: bound },
-    account: { ...given.account, record: { ours, foreign, syncedAt: undefined } },
+    account: { ...given.account, record: { ours, foreign, lastSyncTime: undefined } },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
       .map((one) => ({ ...one, applied: shares.get(one.uid) ?? one.applied })),

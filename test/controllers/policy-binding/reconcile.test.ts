@@ -40,7 +40,7 @@ describe("binding", () => {
       appliedPolicyIds: ["pol-deploy", "pol-read"],
       foreignPolicyIds: [],
       policyCount: 2,
-      syncedAt: "2026-01-01T00:00:00Z",
+      lastSyncTime: "2026-01-01T00:00:00Z",
     });
     expect(world.ready("reading")).toBe("Synced");
     expect(world.record()).toMatchObject({ foreignPolicyIds: [], policyCount: 2, readable: true });

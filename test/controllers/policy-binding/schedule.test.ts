@@ -50,6 +50,6 @@ test.each([
   ["2025-12-31T23:00:00Z", true],
   ["2026-01-01T00:00:01Z", true],
   ["nonsense", true],
-])("syncedAt %s is stale: %s", (syncedAt, expected) => {
-  expect(isStale(syncedAt, NOW)).toBe(expected);
+])("lastSyncTime %s is stale: %s", (lastSyncTime, expected) => {
+  expect(isStale(lastSyncTime, NOW)).toBe(expected);
 });

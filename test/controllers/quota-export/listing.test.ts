@@ -30,7 +30,7 @@ test("shows the first hundred by name and counts them all by status", () => {
     namespace: "team-a",
     request: "cpu: 1/2",
     limit: "",
-    createdAt: "2026-01-01T00:00:00Z",
+    creationTime: "2026-01-01T00:00:00Z",
   });
 });
 

@@ -13,7 +13,7 @@ import { IamError } from "../../../src/iam/errors.ts";
 import { access, account, accountSpec, known, NOW, situation } from "./objects.ts";
 
 const wish = (spec: object): Known["wish"] => ({ ok: true, spec: accountSpec(spec) });
-const attempt = { id: "a-1", startedAt: NOW };
+const attempt = { id: "a-1", startTime: NOW };
 const unclear: Recall = { kind: "Unclear", saIds: ["sa-7"] };
 const unanswered: Recall = {
   kind: "Unanswered",

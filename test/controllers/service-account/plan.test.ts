@@ -5,10 +5,10 @@ import { lookFor, plan, type Seen } from "../../../src/controllers/service-accou
 import type { IamServiceAccount } from "../../../src/iam/model.ts";
 import { account, key, NOW, situation } from "./objects.ts";
 
-const attempt = { id: attemptId("u1", "a"), startedAt: NOW - 60_000 };
-const observed = { generation: 1, startedAt: NOW - 20_000, nextAt: NOW + 1_000 };
+const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000 };
+const observed = { generation: 1, startTime: NOW - 20_000, nextAt: NOW + 1_000 };
 const memory = { uid: "u1", observed };
-const justLooked = { uid: "u1", observed: { ...observed, startedAt: NOW - 9_000 } };
+const justLooked = { uid: "u1", observed: { ...observed, startTime: NOW - 9_000 } };
 
 test.each<{ name: string; known: Partial<Known>; spec?: object; look: object }>([
   { name: "a new object is looked for by name", known: {}, look: { kind: "List" } },
@@ -20,7 +20,7 @@ test.each<{ name: string; known: Partial<Known>; spec?: object; look: object }>(
   },
   {
     name: "a young attempt is given time",
-    known: { attempt: { ...attempt, startedAt: NOW - 5_000 } },
+    known: { attempt: { ...attempt, startTime: NOW - 5_000 } },
     look: { kind: "Wait", ms: 20_000 },
   },
   { name: "an old attempt is looked up", known: { attempt }, look: { kind: "List", attempt } },

@@ -36,8 +36,8 @@ describe("a connection", () => {
     const object = await world.connect();
     await world.connect();
     expect(ready(object)).toBe("Ready=True Authenticated");
-    expect(object?.metadata.finalizers).toEqual(["iam.console.dev/finalizer"]);
-    expect(object?.status).toMatchObject({ apiUrl: world.console.url, users: 0 });
+    expect(object?.metadata.finalizers).toEqual(["iam-operator.io/finalizer"]);
+    expect(object?.status).toMatchObject({ apiURL: world.console.url, users: 0 });
     expect(world.console.requests.count("login")).toBe(1);
   });
 

@@ -4,7 +4,7 @@ import { toIso8601 } from "../../../src/util/time.ts";
 import { account, known, NOW, serviceAccount } from "./objects.ts";
 
 const listedAt = toIso8601(NOW - 60_000);
-const status = { saId: "sa-1", liveKeyIds: ["sak_1"], keyCount: 1, keysListedAt: listedAt };
+const status = { saId: "sa-1", liveKeyIds: ["sak_1"], keyCount: 1, lastKeyListTime: listedAt };
 
 test.each([
   { name: "stays while the list does", seen: ["sak_1"], unlistedKeyAt: undefined, at: listedAt },
@@ -33,7 +33,7 @@ test.each([
     at: undefined,
   },
 ])("the time of the key list $name", ({ seen, unlistedKeyAt, at }) => {
-  const observed = { generation: 1, startedAt: NOW, nextAt: NOW + 600_000 };
+  const observed = { generation: 1, startTime: NOW, nextAt: NOW + 600_000 };
   const seenNow = known({ unlistedKeyAt, memory: { uid: "u1", observed } });
   const progress = {
     object: serviceAccount({ status }),
@@ -41,5 +41,5 @@ test.each([
     attempt: undefined,
   };
   const ready = { state: "Ready", reason: "Created", message: "It exists." } as const;
-  expect(nextStatus(seenNow, progress, ready, true, NOW).keysListedAt).toBe(at);
+  expect(nextStatus(seenNow, progress, ready, true, NOW).lastKeyListTime).toBe(at);
 });

@@ -117,7 +117,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     },
     async putConnection(changes: object = {}): Promise<void> {
       const spec = {
-        baseUrl: console.url,
+        baseURL: console.url,
         insecureHttp: true,
         orgId: SEEDED.orgId,
         projectId: SEEDED.projectId,

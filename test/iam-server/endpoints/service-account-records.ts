@@ -37,11 +37,11 @@ export function fullKey(key: KeyRecord): object {
     description: key.description,
     expiresInDays: key.expiresInDays,
     status: key.status,
-    createdAt: toIso8601(key.issuedAt),
-    expiresAt: toIso8601(key.expiresAt),
+    createdAt: toIso8601(key.issueTime),
+    expiresAt: toIso8601(key.expirationTime),
   };
 }
 
 function isLive(key: KeyRecord, now: number): boolean {
-  return key.status === "active" && now < key.expiresAt;
+  return key.status === "active" && now < key.expirationTime;
 }

@@ -8,7 +8,7 @@ import { FIELD_MANAGER, GROUP, type IamObject, VERSION } from "../../../src/api/
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { type Config, readCommand } from "../../../src/config.ts";
+import { type Config, readCommand } from "../../../src/app/config.ts";
 import type { Timing } from "../../../src/controllers/api-key/moment.ts";
 import {
   apiKeyType,
@@ -29,7 +29,7 @@ import { createKubeTransport } from "../../../src/kube/transport.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/observability/metrics.ts";
 import { startTracing } from "../../../src/observability/tracing.ts";
-import { createOperator, type Operator } from "../../../src/operator.ts";
+import { createOperator, type Operator } from "../../../src/app/operator.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { type Clock, systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
@@ -129,7 +129,7 @@ export class World {
     });
     const transport = createKubeTransport({ endpoint, clock: systemClock });
     const kube = createKubeClient({
-      baseUrl: endpoint.server,
+      baseURL: endpoint.server,
       send: transport.send,
       clock: systemClock,
       userAgent: "test",
@@ -161,7 +161,7 @@ export class World {
     const { username, password, domain } = DEFAULT_CREDENTIALS;
     await this.writeSecret("console-login", { username, password, domain });
     await this.apply("Connection", "console", {
-      baseUrl: this.iam.url,
+      baseURL: this.iam.url,
       insecureHttp: true,
       orgId: "org-1",
       projectId: "prj-1",
@@ -209,7 +209,7 @@ export class World {
       random: systemRandom,
       log,
       kube: {
-        baseUrl: endpoint.server,
+        baseURL: endpoint.server,
         send: process.wrap("kube", transport.send),
         sendLease: transport.sendLease,
         openStream: transport.openStream,
@@ -437,7 +437,7 @@ export class World {
 
   /** Asks for a new look, as a person would, and waits for it; each token does so once. */
   async lookAgain(kind: keyof Kinds, name: string, token: string): Promise<void> {
-    await this.annotate(kind, name, { "iam.console.dev/reconcile-requested-at": token });
+    await this.annotate(kind, name, { "iam-operator.io/reconcile-requested-at": token });
     await this.until(
       `${kind} ${name} to be looked at`,
       async () => (await this.get(kind, name)).status?.lastHandledReconcileAt === token,

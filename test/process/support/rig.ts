@@ -113,7 +113,7 @@ export async function connectAs(kubeconfig: string, connections = 32) {
   const endpoint = await loadKubeEndpoint({ kubeconfig, clock: systemClock });
   const transport = createKubeTransport({ endpoint, clock: systemClock, connections });
   const kube = createKubeClient({
-    baseUrl: endpoint.server,
+    baseURL: endpoint.server,
     send: transport.send,
     clock: systemClock,
     userAgent: "test",
@@ -230,7 +230,7 @@ async function connect(
   await kube.create(connectionType, {
     ...ours("Connection", namespace, "console"),
     spec: {
-      baseUrl: iam.url,
+      baseURL: iam.url,
       insecureHttp: true,
       orgId: "org-1",
       projectId: "prj-1",

@@ -79,7 +79,7 @@ describe("writes", () => {
   });
 
   test("a status is written on its own path only", () => {
-    const path = "/apis/iam.console.dev/v1alpha1/namespaces/n/policybindings";
+    const path = "/apis/iam-operator.io/v1alpha1/namespaces/n/policybindings";
     const spec = { serviceAccountRef: { name: "sa" }, policyIds: ["p"] };
     const status = { observedGeneration: 1 };
     call("POST", path, { metadata: { name: "b" }, spec, status });

@@ -78,7 +78,7 @@ export function randomStatus(random: SeededRandom, kind: KindName): Tree {
             id: random.pick(["x", "y"]),
             revision: 1,
             reason: "New",
-            startedAt: TIME,
+            startTime: TIME,
           }),
         }
       : { appliedPolicyIds: () => policyIds(random) }),

@@ -83,7 +83,7 @@ function toServer(cluster: ControlPlane, { transport, api }: RealClient): RealSe
   const send = async ({ method, path, contentType, body }: Call): Promise<Answer> => {
     const response = await transport.send({
       method,
-      url: `${api.baseUrl}${path}`,
+      url: `${api.baseURL}${path}`,
       headers: { accept: "application/json", "content-type": contentType ?? "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       timeoutMs: 30_000,
@@ -97,7 +97,7 @@ function toServer(cluster: ControlPlane, { transport, api }: RealClient): RealSe
     events: async (kind, namespace, version) => {
       const ending = new AbortController();
       const { body } = await transport.openStream({
-        url: `${api.baseUrl}${watchPath(kind, namespace, version)}`,
+        url: `${api.baseURL}${watchPath(kind, namespace, version)}`,
         headers: {},
         headTimeoutMs: 30_000,
         signal: ending.signal,

@@ -77,10 +77,10 @@ const everyKeyIsAccounted: EndCheck = ({ world }) => {
 /** Keys of objects that do not list them. What a deleted object leaves behind is told by its events. */
 function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
   const objects = apiKeysOf(world);
-  return [...world.console.world.keys.values()].filter(({ keyId, description, issuedAt }) => {
+  return [...world.console.world.keys.values()].filter(({ keyId, description, issueTime }) => {
     const issuer = issuerOf(description);
     const object = objects.find(
-      (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issuedAt,
+      (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issueTime,
     );
     return object !== undefined && !isAccounted(object, keyId, issuer?.attempt ?? "");
   });
@@ -93,7 +93,7 @@ export function lacksFirstKeysOnly(world: SimWorld): boolean {
     [status?.current, ...(status?.superseded ?? [])].map((key) => keys.get(key?.keyId ?? "")),
   );
   return unaccountedKeys(world).every(
-    ({ saId, issuedAt }) => !held.some((key) => key?.saId === saId && key.issuedAt < issuedAt),
+    ({ saId, issueTime }) => !held.some((key) => key?.saId === saId && key.issueTime < issueTime),
   );
 }
 
@@ -158,7 +158,7 @@ export function pictureOf(world: SimWorld): string {
   return JSON.stringify(
     objects.map(({ object }) => object),
     (name, value: unknown) =>
-      name === "syncedAt" || name === "resourceVersion" ? undefined : value,
+      name === "lastSyncTime" || name === "resourceVersion" ? undefined : value,
   );
 }
 

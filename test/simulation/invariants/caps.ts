@@ -14,25 +14,28 @@ export const budgetWindow: CreateWatcher = (world, circumstances) => ({
   onChange: ({ change, byOperator }: ChangeSeen) => {
     if (!byOperator || change.kind.type.kind !== "ApiKey" || world.hasMeddled) return undefined;
     const [old, now] = [change.previous ?? {}, change.object].map(
-      (object) => asApiKey(object).status?.issues,
+      (object) => asApiKey(object).status?.issuances,
     );
     // Between the least and the greatest that clocks have been off lies twice as much.
     return goesOn(old, now) || isNextDay(old, now, SECOND + 2 * circumstances.widestSkew)
       ? undefined
-      : `the count of issues since ${old?.since} was forgotten`;
+      : `the count of issues since ${old?.windowStartTime} was forgotten`;
   },
 });
 
-type Issues = NonNullable<NonNullable<StoredApiKey["status"]>["issues"]>;
+type Issues = NonNullable<NonNullable<StoredApiKey["status"]>["issuances"]>;
 
 /** An issue that came to nothing is given back. */
 function goesOn(old: Issues | undefined, now: Issues | undefined): boolean {
   if (old === undefined) return true;
-  return old.since === now?.since && old.count - 1 <= now.count;
+  return old.windowStartTime === now?.windowStartTime && old.count - 1 <= now.count;
 }
 
 function isNextDay(old: Issues | undefined, now: Issues | undefined, tolerance: number): boolean {
-  return (parseInstant(now?.since) ?? 0) >= (parseInstant(old?.since) ?? 0) + DAY - tolerance;
+  return (
+    (parseInstant(now?.windowStartTime) ?? 0) >=
+    (parseInstant(old?.windowStartTime) ?? 0) + DAY - tolerance
+  );
 }
 
 /** Keys of one object: of those issued in one window, and of those alive at once. */
@@ -50,10 +53,10 @@ export const caps: CreateWatcher = (world, circumstances) => {
   };
 
   function overBudget(object: StoredApiKey): string | undefined {
-    const since = parseInstant(object.status?.issues?.since) ?? 0;
+    const since = parseInstant(object.status?.issuances?.windowStartTime) ?? 0;
     const from = since - SECOND - 2 * circumstances.widestSkew;
     const issued = keysOf(object).filter(
-      ({ keyId, issuedAt }) => issuedAt >= from && !requested.has(keyId),
+      ({ keyId, issueTime }) => issueTime >= from && !requested.has(keyId),
     );
     const most = object.spec.maxIssuesPerDay ?? 4;
     return issued.length <= most
@@ -63,11 +66,13 @@ export const caps: CreateWatcher = (world, circumstances) => {
 
   function overCap(object: StoredApiKey): string | undefined {
     const { now } = world.kernel;
-    const live = keysOf(object).filter((key) => key.status === "active" && now < key.expiresAt);
+    const live = keysOf(object).filter(
+      (key) => key.status === "active" && now < key.expirationTime,
+    );
     const spec = object.spec as Parameters<typeof liveKeyCap>[0];
     const cap = liveKeyCap(spec, object.metadata.uid);
     if (live.length <= cap) return undefined;
-    const [last = 0, before = 0] = live.map(({ issuedAt }) => issuedAt).sort((a, b) => b - a);
+    const [last = 0, before = 0] = live.map(({ issueTime }) => issueTime).sort((a, b) => b - a);
     const pause = pauseBeyondCap(spec, live.length - 1 - cap) - 2 * circumstances.widestSkew;
     const isInTime = last - before >= pause - SECOND;
     return isUrgent(object) && isInTime
@@ -79,8 +84,11 @@ export const caps: CreateWatcher = (world, circumstances) => {
   function isUrgent({ status }: StoredApiKey): boolean {
     const { current } = status ?? {};
     if (current === undefined) return true;
-    const issuedAt = parseInstant(current.issuedAt) ?? 0;
-    const limit = safetyLimit({ issuedAt, expiresAt: parseInstant(current.expiresAt) ?? 0 });
+    const issueTime = parseInstant(current.issueTime) ?? 0;
+    const limit = safetyLimit({
+      issueTime,
+      expirationTime: parseInstant(current.expirationTime) ?? 0,
+    });
     return world.kernel.now >= limit - circumstances.widestSkew;
   }
 
@@ -88,8 +96,8 @@ export const caps: CreateWatcher = (world, circumstances) => {
   function keysOf(object: StoredApiKey) {
     const madeAt = parseInstant(object.metadata.creationTimestamp) ?? 0;
     return [...world.console.world.keys.values()].filter(
-      ({ description, issuedAt }) =>
-        issuedAt >= madeAt && issuerOf(description)?.key === placeOf(object),
+      ({ description, issueTime }) =>
+        issueTime >= madeAt && issuerOf(description)?.key === placeOf(object),
     );
   }
 };

@@ -25,9 +25,9 @@ export const earlyRotation: CreateWatcher = (world, circumstances) => ({
 function dueOf(object: StoredApiKey | undefined): Instant {
   const { attempt, current } = object?.status ?? {};
   if (object === undefined || current === undefined || attempt?.reason !== "RotationDue") return 0;
-  const issuedAt = parseInstant(current.issuedAt) ?? 0;
-  const lifetime = (parseInstant(current.expiresAt) ?? 0) - issuedAt;
-  return issuedAt + leastPeriod(object, lifetime);
+  const issueTime = parseInstant(current.issueTime) ?? 0;
+  const lifetime = (parseInstant(current.expirationTime) ?? 0) - issueTime;
+  return issueTime + leastPeriod(object, lifetime);
 }
 
 /** From the issue to the earliest moment that the jitter allows. */

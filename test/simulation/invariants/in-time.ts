@@ -61,7 +61,7 @@ export const orphansLeave = everyMinute((world, { widestSkew, calmMs }) => {
     .filter(({ spec }) => spec.suspend !== true)
     .find(({ status }) =>
       status?.orphaned?.some(
-        ({ expiresAt }) => now > (parseInstant(expiresAt) ?? 0) + HOUR + widestSkew,
+        ({ expirationTime }) => now > (parseInstant(expirationTime) ?? 0) + HOUR + widestSkew,
       ),
     );
   return late && `${placeOf(late)} lists an orphan that expired an hour ago`;
@@ -74,7 +74,7 @@ export const renewalsAreInTime = everyMinute((world, { calmMs, widestSkew }) => 
   const late = apiKeysOf(world).find((apiKey) => {
     const { current } = apiKey.status ?? {};
     const isWanted = isReady(apiKey) && apiKey.spec.suspend !== true;
-    return isWanted && now > (parseInstant(current?.expiresAt) ?? now) - HOUR + widestSkew;
+    return isWanted && now > (parseInstant(current?.expirationTime) ?? now) - HOUR + widestSkew;
   });
   return late && `${placeOf(late)} is Ready with a key that expires within the hour`;
 });

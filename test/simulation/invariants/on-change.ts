@@ -59,7 +59,7 @@ const readyIsVerified: ChangeCheck = (seen) => {
   const isReady = status?.conditions?.some(
     ({ type, status: is }) => type === "Ready" && is === "True",
   );
-  if (!isReady || status?.current?.verifiedAt !== undefined) return undefined;
+  if (!isReady || status?.current?.verificationTime !== undefined) return undefined;
   return `${placeOf(changed.now)} is Ready with a key that was never verified`;
 };
 
@@ -135,9 +135,9 @@ const timesOfKeyStay: ChangeCheck = (seen) => {
   const old = changed?.old.status?.current;
   const now = changed?.now.status?.current;
   if (old === undefined || now === undefined || old.keyId !== now.keyId) return undefined;
-  return old.issuedAt === now.issuedAt && old.expiresAt === now.expiresAt
+  return old.issueTime === now.issueTime && old.expirationTime === now.expirationTime
     ? undefined
-    : `issuedAt or expiresAt of ${now.keyId} changed`;
+    : `issueTime or expirationTime of ${now.keyId} changed`;
 };
 
 const transitionsAreReal: ChangeCheck = ({ change, byOperator }) => {

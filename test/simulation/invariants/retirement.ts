@@ -34,15 +34,15 @@ export const retirement: CreateWatcher = (world, circumstances) => {
     const { current } = owner.status ?? {};
     const target = targetOf(world, owner);
     const delivered = target && pairOf(target)?.keyId;
-    return current?.verifiedAt !== undefined && delivered === current.keyId;
+    return current?.verificationTime !== undefined && delivered === current.keyId;
   }
 
   function isInOverlap({ spec, status }: StoredApiKey, keyId: string): boolean {
     const key = status?.superseded?.find((each) => each.keyId === keyId);
     const overlap = Math.max(parseDuration(spec.rotation?.overlap ?? "24h") ?? 0, LEAST_OVERLAP_MS);
     const end = Math.min(
-      (parseInstant(key?.supersededAt) ?? 0) + overlap,
-      parseInstant(key?.expiresAt) ?? 0,
+      (parseInstant(key?.supersededTime) ?? 0) + overlap,
+      parseInstant(key?.expirationTime) ?? 0,
     );
     // Times are written in whole seconds, by a clock that may be off.
     return world.kernel.now < end - SECOND - circumstances.widestSkew;

@@ -107,9 +107,9 @@ export class Stage {
   current(keyId: string, change: Tree = {}): Tree {
     return {
       keyId,
-      issuedAt: this.time(),
-      expiresAt: this.time(90 * 86_400_000),
-      verifiedAt: this.time(),
+      issueTime: this.time(),
+      expirationTime: this.time(90 * 86_400_000),
+      verificationTime: this.time(),
       revision: 1,
       ...change,
     };

@@ -1,15 +1,15 @@
 /** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
 import type { Config } from "./config.ts";
-import { reviewAccess } from "./kube/access-review.ts";
-import type { KubeApi } from "./kube/api-call.ts";
-import { followCertificate, readCertificate } from "./observability/certificate-files.ts";
-import { type HttpServer, metricsPages, probePages, serve } from "./observability/http-server.ts";
-import type { Metrics } from "./observability/metrics.ts";
-import { createScrapeGuard } from "./observability/scrape-guard.ts";
-import { selfSigned } from "./observability/self-signed.ts";
+import { reviewAccess } from "../kube/access-review.ts";
+import type { KubeApi } from "../kube/api-call.ts";
+import { followCertificate, readCertificate } from "../observability/certificate-files.ts";
+import { type HttpServer, metricsPages, probePages, serve } from "../observability/http-server.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { createScrapeGuard } from "../observability/scrape-guard.ts";
+import { selfSigned } from "../observability/self-signed.ts";
 import type { Operator } from "./operator.ts";
-import type { Log } from "./util/log.ts";
-import type { Clock } from "./util/time.ts";
+import type { Log } from "../util/log.ts";
+import type { Clock } from "../util/time.ts";
 
 export interface ServersOptions {
   readonly config: Config;

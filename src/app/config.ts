@@ -2,8 +2,8 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { parseLabelSelector } from "./kube/label-selector.ts";
-import { DURATION_PATTERN, parseDuration } from "./util/time.ts";
+import { parseLabelSelector } from "../kube/label-selector.ts";
+import { DURATION_PATTERN, parseDuration } from "../util/time.ts";
 
 const duration = z
   .string()

@@ -1,18 +1,18 @@
 /** The operator as a process: real time, real network, signals, HTTP servers. */
 import { collectDefaultMetrics, type Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { loadKubeEndpoint } from "./kube/config.ts";
-import { createKubeTransport } from "./kube/transport.ts";
-import { createLogger } from "./observability/logger.ts";
-import { createMetrics } from "./observability/metrics.ts";
-import type { Tracing } from "./observability/tracing.ts";
+import { loadKubeEndpoint } from "../kube/config.ts";
+import { createKubeTransport } from "../kube/transport.ts";
+import { createLogger } from "../observability/logger.ts";
+import { createMetrics } from "../observability/metrics.ts";
+import type { Tracing } from "../observability/tracing.ts";
 import { createOperator, userAgent } from "./operator.ts";
 import { startServers } from "./servers.ts";
-import type { Log } from "./util/log.ts";
-import { systemRandom } from "./util/random.ts";
-import { systemClock } from "./util/time.ts";
-import { toError } from "./util/to-error.ts";
-import { noTracer } from "./util/trace.ts";
+import type { Log } from "../util/log.ts";
+import { systemRandom } from "../util/random.ts";
+import { systemClock } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
+import { noTracer } from "../util/trace.ts";
 import { version } from "./version.ts";
 
 /** Runs until SIGTERM or SIGINT, or until the lease is lost; answers the exit code. */
@@ -45,9 +45,9 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     clock,
     random: systemRandom,
     log,
-    kube: { baseUrl: endpoint.server, ...transport },
+    kube: { baseURL: endpoint.server, ...transport },
   });
-  const api = { baseUrl: endpoint.server, send: transport.send, clock, userAgent };
+  const api = { baseURL: endpoint.server, send: transport.send, clock, userAgent };
   const servers = await startServers({ config, metrics, operator, api, clock, log });
   try {
     const end = await operator.run(stopping);
@@ -66,7 +66,7 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
 /** OpenTelemetry is loaded only where it is asked for. */
 async function startTracing({ traces, instance }: Config, log: Log): Promise<Tracing> {
   if (traces === undefined) return { tracer: noTracer, close: async () => undefined };
-  const tracing = await import("./observability/tracing.ts");
+  const tracing = await import("../observability/tracing.ts");
   return tracing.startTracing({ ...traces, version, instance, log });
 }
 

@@ -1,16 +1,16 @@
 /** Which change wakes which other objects. */
 import { isDeepStrictEqual } from "node:util";
-import type { ApiKey } from "./api/api-key.ts";
-import { isTrue } from "./api/conditions.ts";
-import type { ServiceAccount, ServiceAccountStatus } from "./api/service-account.ts";
-import type { Sessions } from "./controllers/connection/sessions.ts";
-import { connectionKey, connectionOf } from "./controllers/connection-key.ts";
-import { indexes, type Stores } from "./controllers/context.ts";
-import { accountKey } from "./controllers/policy-binding/account-store.ts";
-import { saIdIndex } from "./controllers/service-account/claims.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "./kube/resource.ts";
-import type { Store, StoreChange } from "./kube/store.ts";
-import { type Relation, relation } from "./runtime/controller.ts";
+import type { ApiKey } from "../api/api-key.ts";
+import { isTrue } from "../api/conditions.ts";
+import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
+import type { Sessions } from "../controllers/connection/sessions.ts";
+import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
+import { indexes, type Stores } from "../controllers/context.ts";
+import { accountKey } from "../controllers/policy-binding/account-store.ts";
+import { saIdIndex } from "../controllers/service-account/claims.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
+import type { Store, StoreChange } from "../kube/store.ts";
+import { type Relation, relation } from "../runtime/controller.ts";
 
 export interface Relations {
   readonly clusterConnections: readonly Relation[];
@@ -194,9 +194,9 @@ function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
   apiKeys: Stores["apiKeys"],
 ): readonly ObjectKey[] {
-  const listOf = ({ liveKeyIds, keysListedAt }: ServiceAccountStatus = {}) => [
+  const listOf = ({ liveKeyIds, lastKeyListTime }: ServiceAccountStatus = {}) => [
     liveKeyIds,
-    keysListedAt,
+    lastKeyListTime,
   ];
   if (isDeepStrictEqual(listOf(old?.status), listOf(now?.status))) return [];
   const listed = new Set(now?.status?.liveKeyIds);

@@ -1,30 +1,30 @@
 /** Every controller with its store, its relations and its share of the work. */
 import type { Config } from "./config.ts";
-import { readPair } from "./controllers/api-key/read-pair.ts";
+import { readPair } from "../controllers/api-key/read-pair.ts";
 import {
   type ApiKeyController,
   type ApiKeyOptions,
   createApiKeyReconciler,
-} from "./controllers/api-key/reconcile.ts";
-import type { ConnectionRegistry } from "./controllers/connection/connections.ts";
+} from "../controllers/api-key/reconcile.ts";
+import type { ConnectionRegistry } from "../controllers/connection/connections.ts";
 import {
   createClusterConnectionReconciler,
   createConnectionReconciler,
-} from "./controllers/connection/reconcile.ts";
-import { createConsumersReconciler } from "./controllers/consumers/reconcile.ts";
-import { ConsumersBoard } from "./controllers/consumers-board.ts";
-import type { Context } from "./controllers/context.ts";
-import { errorPolicy } from "./controllers/error-policy.ts";
-import { createAccountStore } from "./controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "./controllers/policy-binding/reconcile.ts";
-import { createQuotaExportReconciler } from "./controllers/quota-export/reconcile.ts";
-import { createServiceAccountReconciler } from "./controllers/service-account/reconcile.ts";
-import { parseLabelSelector } from "./kube/label-selector.ts";
-import { type KubeObject, type ObjectKey, parseKey } from "./kube/resource.ts";
-import { createRelations } from "./relations.ts";
-import { type Controller, type ControllerOptions, createController } from "./runtime/controller.ts";
-import type { Reconcile } from "./runtime/result.ts";
-import type { Tracer } from "./util/trace.ts";
+} from "../controllers/connection/reconcile.ts";
+import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
+import { ConsumersBoard } from "../controllers/consumers-board.ts";
+import type { Context } from "../controllers/context.ts";
+import { errorPolicy } from "../controllers/error-policy.ts";
+import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
+import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
+import { createQuotaExportReconciler } from "../controllers/quota-export/reconcile.ts";
+import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
+import { parseLabelSelector } from "../kube/label-selector.ts";
+import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
+import { createRelations } from "./watches.ts";
+import { type Controller, type ControllerOptions, createController } from "../runtime/controller.ts";
+import type { Reconcile } from "../runtime/result.ts";
+import type { Tracer } from "../util/trace.ts";
 
 export interface ControllerSet {
   readonly controllers: readonly Controller[];

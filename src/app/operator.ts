@@ -1,28 +1,28 @@
 /** The composition root: the one file that knows every part. */
-import { FIELD_MANAGER } from "./api/meta.ts";
+import { FIELD_MANAGER } from "../api/meta.ts";
 import type { Config } from "./config.ts";
-import type { ApiKeyController, ApiKeyOptions } from "./controllers/api-key/reconcile.ts";
-import { createConnections } from "./controllers/connection/connections.ts";
-import type { Context } from "./controllers/context.ts";
+import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/reconcile.ts";
+import { createConnections } from "../controllers/connection/connections.ts";
+import type { Context } from "../controllers/context.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
-import { createIamClient, type IamObserver } from "./iam/console-client.ts";
-import { createEventWriter, type EventWriter } from "./kube/event-writer.ts";
-import { createKubeClient } from "./kube/http-kube-client.ts";
+import { createIamClient, type IamObserver } from "../iam/console-client.ts";
+import { createEventWriter, type EventWriter } from "../kube/event-writer.ts";
+import { createKubeClient } from "../kube/http-kube-client.ts";
 import {
   createLeaderElection,
   type LeaderElection,
   type LeadershipEnd,
   type LeaseTimings,
   noElection,
-} from "./kube/leader-election.ts";
-import type { Metrics } from "./observability/metrics.ts";
-import { createViews } from "./stores.ts";
-import type { OpenStream, SendHttp } from "./util/http.ts";
-import type { Log } from "./util/log.ts";
-import type { Random } from "./util/random.ts";
-import { type Clock, MINUTE, SECOND } from "./util/time.ts";
-import { toError } from "./util/to-error.ts";
-import { noTracer, type Tracer } from "./util/trace.ts";
+} from "../kube/leader-election.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { createViews } from "./caches.ts";
+import type { OpenStream, SendHttp } from "../util/http.ts";
+import type { Log } from "../util/log.ts";
+import type { Random } from "../util/random.ts";
+import { type Clock, MINUTE, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
+import { noTracer, type Tracer } from "../util/trace.ts";
 import { version } from "./version.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
@@ -35,7 +35,7 @@ export interface OperatorOptions {
   readonly random: Random;
   readonly log: Log;
   readonly kube: {
-    readonly baseUrl: string;
+    readonly baseURL: string;
     readonly send: SendHttp;
     /** Over connections of its own, so that renewing the lease never waits behind work. */
     readonly sendLease: SendHttp;
@@ -205,7 +205,7 @@ function createElection({
   if (!config.leaderElect) return noElection(onStatus);
   return createLeaderElection({
     client: createKubeClient({
-      baseUrl: kube.baseUrl,
+      baseURL: kube.baseURL,
       send: kube.sendLease,
       clock,
       userAgent,

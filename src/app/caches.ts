@@ -1,12 +1,12 @@
 /** The operator's view of the cluster: which kinds are kept in memory, how they are indexed and filled. */
-import type { ApiKey } from "./api/api-key.ts";
-import type { ClusterConnection, Connection } from "./api/connection.ts";
-import type { PolicyBinding } from "./api/policy-binding.ts";
-import type { ResourceQuotaExport } from "./api/resource-quota-export.ts";
-import type { ServiceAccount } from "./api/service-account.ts";
-import { connectionOf } from "./controllers/connection-key.ts";
-import { indexes, type Stores } from "./controllers/context.ts";
-import { accountKey } from "./controllers/policy-binding/account-store.ts";
+import type { ApiKey } from "../api/api-key.ts";
+import type { ClusterConnection, Connection } from "../api/connection.ts";
+import type { PolicyBinding } from "../api/policy-binding.ts";
+import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
+import type { ServiceAccount } from "../api/service-account.ts";
+import { connectionOf } from "../controllers/connection-key.ts";
+import { indexes, type Stores } from "../controllers/context.ts";
+import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -15,17 +15,17 @@ import {
   policyBindingType,
   resourceQuotaExportType,
   serviceAccountType,
-} from "./controllers/resource-types.ts";
-import { saIdIndex } from "./controllers/service-account/claims.ts";
-import { createStore, type WritableStore } from "./kube/memory-store.ts";
-import { startReflector } from "./kube/reflector.ts";
-import { type KubeObject, keyText, type ResourceType } from "./kube/resource.ts";
-import type { IndexFunction } from "./kube/store-index.ts";
-import type { WatchApi } from "./kube/watch-stream.ts";
-import type { Metrics } from "./observability/metrics.ts";
-import type { Log } from "./util/log.ts";
-import type { Random } from "./util/random.ts";
-import { toError } from "./util/to-error.ts";
+} from "../controllers/resource-types.ts";
+import { saIdIndex } from "../controllers/service-account/claims.ts";
+import { createStore, type WritableStore } from "../kube/memory-store.ts";
+import { startReflector } from "../kube/reflector.ts";
+import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts";
+import type { IndexFunction } from "../kube/store-index.ts";
+import type { WatchApi } from "../kube/watch-stream.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import type { Log } from "../util/log.ts";
+import type { Random } from "../util/random.ts";
+import { toError } from "../util/to-error.ts";
 
 export interface Views {
   readonly stores: Stores;
