@@ -5,7 +5,7 @@ import type { PolicyBinding } from "../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { connectionOf } from "../controllers/connection-key.ts";
-import { indexes, type Stores } from "../controllers/context.ts";
+import { type Caches, indexes } from "../controllers/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import {
   apiKeyType,
@@ -27,14 +27,14 @@ import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { toError } from "../util/to-error.ts";
 
-export interface Views {
-  readonly stores: Stores;
+export interface ClusterCache {
+  readonly caches: Caches;
   readonly synced: boolean;
-  /** Starts to fill the stores; resolves once the signal is aborted and no watch is left. */
+  /** Starts to fill the caches; resolves once the signal is aborted and no watch is left. */
   follow(signal: AbortSignal): Promise<void>;
 }
 
-export interface ViewsOptions {
+export interface ClusterCacheOptions {
   readonly api: WatchApi;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
@@ -45,14 +45,14 @@ export interface ViewsOptions {
   readonly metrics: Metrics;
 }
 
-interface View {
+interface CachedKind {
   readonly type: ResourceType;
   readonly store: WritableStore<KubeObject>;
 }
 
-export function createViews(options: ViewsOptions): Views {
-  const views: View[] = [];
-  const view = <T extends KubeObject>(
+export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
+  const kinds: CachedKind[] = [];
+  const cached = <T extends KubeObject>(
     type: ResourceType<T>,
     by: Readonly<Record<string, IndexFunction<T>>> = {},
   ): WritableStore<T> => {
@@ -61,45 +61,45 @@ export function createViews(options: ViewsOptions): Views {
       onListenerError: (error) =>
         options.log.error({ kind: type.kind, err: toError(error) }, "store listener failed"),
     });
-    views.push({ type, store: store as unknown as WritableStore<KubeObject> });
+    kinds.push({ type, store: store as unknown as WritableStore<KubeObject> });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
     options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
     return store;
   };
-  const stores: Stores = {
-    clusterConnections: view<ClusterConnection>(clusterConnectionType),
-    connections: view<Connection>(connectionType),
-    serviceAccounts: view<ServiceAccount>(serviceAccountType, {
+  const caches: Caches = {
+    clusterConnections: cached<ClusterConnection>(clusterConnectionType),
+    connections: cached<Connection>(connectionType),
+    serviceAccounts: cached<ServiceAccount>(serviceAccountType, {
       [indexes.connection]: connectionOf,
       [indexes.saId]: saIdIndex,
     }),
-    apiKeys: view<ApiKey>(apiKeyType, { [indexes.serviceAccount]: serviceAccountOf }),
-    policyBindings: view<PolicyBinding>(policyBindingType, {
+    apiKeys: cached<ApiKey>(apiKeyType, { [indexes.serviceAccount]: serviceAccountOf }),
+    policyBindings: cached<PolicyBinding>(policyBindingType, {
       [indexes.serviceAccount]: (binding) => {
         const key = accountKey(binding);
         return key === undefined ? [] : [keyText(key)];
       },
     }),
-    resourceQuotaExports: view<ResourceQuotaExport>(resourceQuotaExportType, {
+    resourceQuotaExports: cached<ResourceQuotaExport>(resourceQuotaExportType, {
       [indexes.connection]: connectionOf,
       [indexes.apiKey]: apiKeyOf,
     }),
-    namespaces: view(namespaceType),
+    namespaces: cached(namespaceType),
   };
   return {
-    stores,
+    caches,
     get synced() {
-      return views.every(({ store }) => store.synced);
+      return kinds.every(({ store }) => store.synced);
     },
     follow: async (signal) => {
-      await Promise.all(views.flatMap((each) => follow(each, options, signal)));
+      await Promise.all(kinds.flatMap((each) => follow(each, options, signal)));
     },
   };
 }
 
 function follow(
-  { type, store }: View,
-  { api, namespaces, clusterScoped, random, log, metrics }: ViewsOptions,
+  { type, store }: CachedKind,
+  { api, namespaces, clusterScoped, random, log, metrics }: ClusterCacheOptions,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (!type.namespaced && !clusterScoped) {

@@ -1,5 +1,5 @@
-/** Every controller with its store, its relations and its share of the work. */
-import type { Config } from "./config.ts";
+/** Every controller with its store, its watches and its share of the work. */
+
 import { readPair } from "../controllers/api-key/read-pair.ts";
 import {
   type ApiKeyController,
@@ -21,10 +21,15 @@ import { createQuotaExportReconciler } from "../controllers/quota-export/reconci
 import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
-import { createRelations } from "./watches.ts";
-import { type Controller, type ControllerOptions, createController } from "../runtime/controller.ts";
+import {
+  type Controller,
+  type ControllerOptions,
+  createController,
+} from "../runtime/controller.ts";
 import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
+import type { Config } from "./config.ts";
+import { createWatches } from "./watches.ts";
 
 export interface ControllerSet {
   readonly controllers: readonly Controller[];
@@ -39,16 +44,16 @@ export function createControllers(
   timing: ApiKeyOptions["timing"],
   tracer: Tracer,
 ): ControllerSet {
-  const { stores, metrics, clock, random, log } = context;
-  const relations = createRelations(stores, registry.sessions);
+  const { caches, metrics, clock, random, log } = context;
+  const watches = createWatches(caches, registry.sessions);
   const few = Math.ceil(config.concurrency / 4);
   const selects = parseLabelSelector(config.selector) ?? (() => true);
   const controller = <T extends KubeObject>(
-    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "relations"> &
+    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "watches"> &
       Partial<ControllerOptions<T>>,
   ): Controller =>
     createController({
-      needs: Object.values(stores),
+      needs: Object.values(caches),
       concurrency: few,
       errorPolicy,
       clock,
@@ -80,10 +85,10 @@ export function createControllers(
   );
   const apiKeyController = controller({
     name: "ApiKey",
-    store: stores.apiKeys,
+    store: caches.apiKeys,
     reconcile: ours(apiKeys.reconcile),
     onGone: apiKeys.onGone,
-    relations: relations.apiKeys,
+    watches: watches.apiKeys,
     concurrency: config.concurrency,
   });
   const wake = (key: ObjectKey) => apiKeyController.enqueue(key);
@@ -91,29 +96,29 @@ export function createControllers(
   const controllers = [
     controller({
       name: "ClusterConnection",
-      store: stores.clusterConnections,
+      store: caches.clusterConnections,
       ...clusterConnections,
-      relations: relations.clusterConnections,
+      watches: watches.clusterConnections,
     }),
     controller({
       name: "Connection",
-      store: stores.connections,
+      store: caches.connections,
       ...connections,
-      relations: relations.connections,
+      watches: watches.connections,
     }),
     controller({
       name: "ServiceAccount",
-      store: stores.serviceAccounts,
+      store: caches.serviceAccounts,
       reconcile: ours(serviceAccounts.reconcile),
       onGone: serviceAccounts.onGone,
-      relations: relations.serviceAccounts,
+      watches: watches.serviceAccounts,
     }),
     controller({
       name: "PolicyBinding",
-      store: createAccountStore(stores),
+      store: createAccountStore(caches),
       reconcile: accountBindings.reconcile,
       onGone: accountBindings.forget,
-      relations: relations.accountBindings,
+      watches: watches.accountBindings,
       predicate: () => true,
     }),
     apiKeyController,
@@ -123,17 +128,17 @@ export function createControllers(
       : [
           controller({
             name: "Consumers",
-            store: stores.apiKeys,
+            store: caches.apiKeys,
             ...consumers,
             reconcile: ours(consumers.reconcile),
           }),
         ]),
     controller({
       name: "ResourceQuotaExport",
-      store: stores.resourceQuotaExports,
+      store: caches.resourceQuotaExports,
       reconcile: ours(quotaExports.reconcile),
       onGone: quotaExports.forget,
-      relations: relations.resourceQuotaExports,
+      watches: watches.resourceQuotaExports,
     }),
   ];
   return { controllers, apiKeys };

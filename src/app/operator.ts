@@ -1,10 +1,8 @@
 /** The composition root: the one file that knows every part. */
 import { FIELD_MANAGER } from "../api/meta.ts";
-import type { Config } from "./config.ts";
 import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/reconcile.ts";
 import { createConnections } from "../controllers/connection/connections.ts";
 import type { Context } from "../controllers/context.ts";
-import { type ControllerSet, createControllers } from "./controllers.ts";
 import { createIamClient, type IamObserver } from "../iam/console-client.ts";
 import { createEventWriter, type EventWriter } from "../kube/event-writer.ts";
 import { createKubeClient } from "../kube/http-kube-client.ts";
@@ -16,13 +14,15 @@ import {
   noElection,
 } from "../kube/leader-election.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import { createViews } from "./caches.ts";
 import type { OpenStream, SendHttp } from "../util/http.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
+import { createClusterCache } from "./caches.ts";
+import type { Config } from "./config.ts";
+import { type ControllerSet, createControllers } from "./controllers.ts";
 import { version } from "./version.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
@@ -70,7 +70,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
-  const views = createViews({
+  const cache = createClusterCache({
     api,
     namespaces: config.namespaces,
     clusterScoped: watchesCluster(config),
@@ -87,7 +87,7 @@ export function createOperator(options: OperatorOptions): Operator {
     onDropped: () => metrics.eventsDropped.inc(),
   });
   const connections = createConnections({
-    stores: views.stores,
+    caches: cache.caches,
     clock,
     log,
     createClient: (settings) =>
@@ -104,7 +104,7 @@ export function createOperator(options: OperatorOptions): Operator {
   });
   const context: Context = {
     kube: client,
-    stores: views.stores,
+    caches: cache.caches,
     connections,
     events,
     metrics,
@@ -114,14 +114,14 @@ export function createOperator(options: OperatorOptions): Operator {
   };
   const set = createControllers(context, connections, config, options.timing, tracer);
   return {
-    notReady: () => (views.synced ? undefined : "caches are not synced"),
+    notReady: () => (cache.synced ? undefined : "caches are not synced"),
     notAlive: () => {
       const hanging = set.controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
       return hanging && `no pass of ${hanging.name} has ended for too long`;
     },
     run: async (signal) => {
       const following = new AbortController();
-      const followed = views.follow(following.signal);
+      const followed = cache.follow(following.signal);
       const end = await lead(election, signal, set, events, options);
       following.abort();
       await Promise.all([followed, connections.close()]);

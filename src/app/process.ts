@@ -1,18 +1,18 @@
 /** The operator as a process: real time, real network, signals, HTTP servers. */
 import { collectDefaultMetrics, type Registry } from "prom-client";
-import type { Config } from "./config.ts";
 import { loadKubeEndpoint } from "../kube/config.ts";
 import { createKubeTransport } from "../kube/transport.ts";
 import { createLogger } from "../observability/logger.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import type { Tracing } from "../observability/tracing.ts";
-import { createOperator, userAgent } from "./operator.ts";
-import { startServers } from "./servers.ts";
 import type { Log } from "../util/log.ts";
 import { systemRandom } from "../util/random.ts";
 import { systemClock } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer } from "../util/trace.ts";
+import type { Config } from "./config.ts";
+import { createOperator, userAgent } from "./operator.ts";
+import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
 
 /** Runs until SIGTERM or SIGINT, or until the lease is lost; answers the exit code. */

@@ -1,5 +1,5 @@
 /** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
-import type { Config } from "./config.ts";
+
 import { reviewAccess } from "../kube/access-review.ts";
 import type { KubeApi } from "../kube/api-call.ts";
 import { followCertificate, readCertificate } from "../observability/certificate-files.ts";
@@ -7,9 +7,10 @@ import { type HttpServer, metricsPages, probePages, serve } from "../observabili
 import type { Metrics } from "../observability/metrics.ts";
 import { createScrapeGuard } from "../observability/scrape-guard.ts";
 import { selfSigned } from "../observability/self-signed.ts";
-import type { Operator } from "./operator.ts";
 import type { Log } from "../util/log.ts";
 import type { Clock } from "../util/time.ts";
+import type { Config } from "./config.ts";
+import type { Operator } from "./operator.ts";
 
 export interface ServersOptions {
   readonly config: Config;

@@ -5,44 +5,44 @@ import { isTrue } from "../api/conditions.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
-import { indexes, type Stores } from "../controllers/context.ts";
+import { type Caches, indexes } from "../controllers/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
 import type { Store, StoreChange } from "../kube/store.ts";
-import { type Relation, relation } from "../runtime/controller.ts";
+import { type Watch, watch } from "../runtime/controller.ts";
 
-export interface Relations {
-  readonly clusterConnections: readonly Relation[];
-  readonly connections: readonly Relation[];
-  readonly serviceAccounts: readonly Relation[];
-  readonly accountBindings: readonly Relation[];
-  readonly apiKeys: readonly Relation[];
-  readonly resourceQuotaExports: readonly Relation[];
+export interface Watches {
+  readonly clusterConnections: readonly Watch[];
+  readonly connections: readonly Watch[];
+  readonly serviceAccounts: readonly Watch[];
+  readonly accountBindings: readonly Watch[];
+  readonly apiKeys: readonly Watch[];
+  readonly resourceQuotaExports: readonly Watch[];
 }
 
-export function createRelations(stores: Stores, sessions: Sessions): Relations {
-  const { serviceAccounts, apiKeys, resourceQuotaExports } = stores;
-  const find = finder(stores);
+export function createWatches(caches: Caches, sessions: Sessions): Watches {
+  const { serviceAccounts, apiKeys, resourceQuotaExports } = caches;
+  const find = finder(caches);
   const onAccess = (store: Store, usersOf: UsersOf) => [
-    ...onConnection(stores, sessions, usersOf),
-    onLabels(stores, store),
+    ...onConnection(caches, sessions, usersOf),
+    onLabels(caches, store),
   ];
   return {
-    clusterConnections: connectionRelations("ClusterConnection", stores, sessions),
-    connections: connectionRelations("Connection", stores, sessions),
+    clusterConnections: connectionWatches("ClusterConnection", caches, sessions),
+    connections: connectionWatches("Connection", caches, sessions),
     serviceAccounts: [
       ...onAccess(serviceAccounts, find.accountsUsing),
-      ...serviceAccountRelations(stores),
+      ...serviceAccountWatches(caches),
     ],
     accountBindings: onAccess(serviceAccounts, find.accountsUsing),
     apiKeys: [
       ...onAccess(apiKeys, (connection) => find.keysOf(find.accountsUsing(connection))),
-      ...apiKeyRelations(stores, find),
+      ...apiKeyWatches(caches, find),
     ],
     resourceQuotaExports: [
       ...onAccess(resourceQuotaExports, find.exportsUsing),
-      ...quotaExportRelations(stores, find),
+      ...quotaExportWatches(caches, find),
     ],
   };
 }
@@ -52,7 +52,7 @@ type UsersOf = (connection: string) => readonly ObjectKey[];
 
 type Finder = ReturnType<typeof finder>;
 
-function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Stores) {
+function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Caches) {
   const accountsUsing: UsersOf = (connection) =>
     serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
   const exportsUsing: UsersOf = (connection) =>
@@ -65,29 +65,29 @@ function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Stores) {
 }
 
 /** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */
-function onConnection(stores: Stores, sessions: Sessions, usersOf: UsersOf): readonly Relation[] {
+function onConnection(caches: Caches, sessions: Sessions, usersOf: UsersOf): readonly Watch[] {
   const onSpec = (kind: "ClusterConnection" | "Connection", store: Store) =>
-    relation(store, ({ key, old, new: now }) =>
+    watch(store, ({ key, old, new: now }) =>
       old?.metadata.generation === now?.metadata.generation
         ? []
         : usersOf(connectionKey({ kind, name: key.name }, key.namespace)),
     );
   return [
     {
-      store: stores.serviceAccounts,
+      store: caches.serviceAccounts,
       subscribe: (wake) =>
         sessions.onChange((connection) => {
           for (const key of usersOf(connection)) wake(key);
         }),
     },
-    onSpec("ClusterConnection", stores.clusterConnections),
-    onSpec("Connection", stores.connections),
+    onSpec("ClusterConnection", caches.clusterConnections),
+    onSpec("Connection", caches.connections),
   ];
 }
 
 /** The labels of a namespace decide about grants. */
-function onLabels({ namespaces }: Stores, store: Store): Relation {
-  return relation(namespaces, ({ key, old, new: now }) =>
+function onLabels({ namespaces }: Caches, store: Store): Watch {
+  return watch(namespaces, ({ key, old, new: now }) =>
     isDeepStrictEqual(old?.metadata.labels, now?.metadata.labels)
       ? []
       : store
@@ -97,14 +97,14 @@ function onLabels({ namespaces }: Stores, store: Store): Relation {
   );
 }
 
-function serviceAccountRelations(stores: Stores): readonly Relation[] {
-  const { serviceAccounts, apiKeys, policyBindings } = stores;
+function serviceAccountWatches(caches: Caches): readonly Watch[] {
+  const { serviceAccounts, apiKeys, policyBindings } = caches;
   return [
     // What still uses an account holds its deletion; a key in use belongs into its list.
-    relation(apiKeys, accountOfEndedOrNewKey),
-    relation(policyBindings, whenGone(accountKey)),
+    watch(apiKeys, accountOfEndedOrNewKey),
+    watch(policyBindings, whenGone(accountKey)),
     // Those who wait for the claim of another.
-    relation(serviceAccounts, ({ old, new: now }) =>
+    watch(serviceAccounts, ({ old, new: now }) =>
       now === undefined && old !== undefined
         ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
         : [],
@@ -112,34 +112,34 @@ function serviceAccountRelations(stores: Stores): readonly Relation[] {
   ];
 }
 
-function apiKeyRelations({ serviceAccounts, apiKeys }: Stores, find: Finder): readonly Relation[] {
+function apiKeyWatches({ serviceAccounts, apiKeys }: Caches, find: Finder): readonly Watch[] {
   return [
-    relation(serviceAccounts, (change) =>
+    watch(serviceAccounts, (change) =>
       mattersToKeys(change) ? find.keysOf([change.key]) : unlistedKeys(change, apiKeys),
     ),
   ];
 }
 
-function quotaExportRelations(stores: Stores, find: Finder): readonly Relation[] {
+function quotaExportWatches(caches: Caches, find: Finder): readonly Watch[] {
   return [
-    relation(stores.apiKeys, ({ key, old, new: now }) =>
+    watch(caches.apiKeys, ({ key, old, new: now }) =>
       old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : find.exportsWith([key]),
     ),
     // What a key may list changes with what is bound to its account.
-    relation(stores.serviceAccounts, ({ key, old, new: now }) =>
+    watch(caches.serviceAccounts, ({ key, old, new: now }) =>
       isDeepStrictEqual(rights(old), rights(now)) ? [] : find.exportsWith(find.keysOf([key])),
     ),
   ];
 }
 
 /** A connection counts its users, and its deletion waits for them. */
-function connectionRelations(
+function connectionWatches(
   kind: "ClusterConnection" | "Connection",
-  { serviceAccounts, resourceQuotaExports }: Stores,
+  { serviceAccounts, resourceQuotaExports }: Caches,
   sessions: Sessions,
-): readonly Relation[] {
-  const users = (store: Store): Relation =>
-    relation(store, ({ old, new: now }) =>
+): readonly Watch[] {
+  const users = (store: Store): Watch =>
+    watch(store, ({ old, new: now }) =>
       (old === undefined) === (now === undefined)
         ? []
         : [old, now]
@@ -192,7 +192,7 @@ function accountOfEndedOrNewKey({ old, new: now }: StoreChange<ApiKey>): readonl
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
 function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
-  apiKeys: Stores["apiKeys"],
+  apiKeys: Caches["apiKeys"],
 ): readonly ObjectKey[] {
   const listOf = ({ liveKeyIds, lastKeyListTime }: ServiceAccountStatus = {}) => [
     liveKeyIds,

@@ -26,7 +26,7 @@ export const indexes = {
   apiKey: "apiKey",
 } as const;
 
-export interface Stores {
+export interface Caches {
   readonly clusterConnections: Store<ClusterConnection>;
   readonly connections: Store<Connection>;
   readonly serviceAccounts: Store<ServiceAccount>;
@@ -58,7 +58,7 @@ export interface Connections {
 /** Everything a reconcile is given besides its object. */
 export interface Context {
   readonly kube: KubeClient;
-  readonly stores: Stores;
+  readonly caches: Caches;
   readonly connections: Connections;
   readonly events: EventRecorder;
   readonly metrics: Metrics;

@@ -1,12 +1,12 @@
 import { type IamErrorCode, isIamError } from "../iam/errors.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
-import type { Outcome } from "../runtime/result.ts";
+import type { ErrorOutcome } from "../runtime/result.ts";
 import { SpecError } from "./spec-error.ts";
 import { StatusUnanswered, Unreported } from "./unreported.ts";
 
-type OutcomeKind = Outcome["kind"];
+type ErrorOutcomeKind = ErrorOutcome["kind"];
 
-const iamOutcomes: Readonly<Record<IamErrorCode, OutcomeKind>> = {
+const iamOutcomes: Readonly<Record<IamErrorCode, ErrorOutcomeKind>> = {
   Unauthenticated: "SlowRetry",
   PermissionDenied: "Terminal",
   NotFound: "Terminal",
@@ -21,7 +21,7 @@ const iamOutcomes: Readonly<Record<IamErrorCode, OutcomeKind>> = {
   LoginPaused: "SlowRetry",
 };
 
-const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
+const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
   Unauthenticated: "Retry",
   // An API server that has just started refuses what it will allow a moment later.
   Forbidden: "Retry",
@@ -39,7 +39,7 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, OutcomeKind>> = {
 };
 
 /** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
-export function errorPolicy(error: unknown): Outcome {
+export function errorPolicy(error: unknown): ErrorOutcome {
   if (error instanceof Unreported)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
@@ -50,18 +50,18 @@ export function errorPolicy(error: unknown): Outcome {
 }
 
 /** As the failure asks for, but not before its report may be tried again, and not without: somebody has to be told. */
-function later(failure: Outcome, refusal: Outcome): Outcome {
+function later(failure: ErrorOutcome, refusal: ErrorOutcome): ErrorOutcome {
   const { kind } = failure.kind === "Terminal" ? refusal : failure;
   const notBefore = Math.max(notBeforeOf(failure), notBeforeOf(refusal));
   return outcome(kind, notBefore === 0 ? undefined : notBefore);
 }
 
 /** The time before which nothing is to be tried again; 0 where there is none. */
-export function notBeforeOf(outcome: Outcome): number {
+export function notBeforeOf(outcome: ErrorOutcome): number {
   return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
 }
 
-function outcome(kind: OutcomeKind, notBefore: number | undefined): Outcome {
+function outcome(kind: ErrorOutcomeKind, notBefore: number | undefined): ErrorOutcome {
   return (kind === "Retry" || kind === "SlowRetry") && notBefore !== undefined
     ? { kind, notBefore }
     : { kind };

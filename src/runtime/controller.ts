@@ -7,24 +7,24 @@ import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
 import { countQueue } from "./count-queue.ts";
-import { createPasses, type Passes } from "./pass.ts";
-import { isMoreThanStatus } from "./predicate.ts";
+import { ignoreStatusChanges } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
+import { createRunner, type Runner } from "./runner.ts";
 import { type Addition, WorkQueue } from "./work-queue.ts";
 
 /** Another kind whose changes wake objects of the controller's own. */
-export interface Relation {
+export interface Watch {
   readonly store: Pick<Store, "synced">;
   /** Calls back with the keys a change wakes; returns the way to stop. */
   subscribe(wake: (key: ObjectKey) => void): () => void;
 }
 
-/** A relation by a function from a change to the keys it wakes. */
-export function relation<T extends KubeObject>(
+/** A watch by a function from a change to the keys it wakes. */
+export function watch<T extends KubeObject>(
   store: Store<T>,
   toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
-): Relation {
+): Watch {
   return {
     store,
     subscribe: (wake) =>
@@ -42,17 +42,17 @@ export interface ControllerOptions<T extends KubeObject> {
   /** Called when an object is no longer in the store: to forget what was kept about it. */
   readonly onGone?: (key: ObjectKey) => void;
   readonly errorPolicy: ErrorPolicy;
-  readonly relations?: readonly Relation[];
-  /** Further stores that must be synced before anything runs. */
+  readonly watches?: readonly Watch[];
+  /** Further caches that must be synced before anything runs. */
   readonly needs?: readonly Pick<Store, "synced">[];
   /** Which changes of the own kind matter. All but those of the status alone by default. */
   readonly predicate?: (change: StoreChange<T>) => boolean;
-  /** Passes at once; 1 by default. */
+  /** Runner at once; 1 by default. */
   readonly concurrency?: number;
   /** Every object is looked at at least this often (a tenth less at times). 10 h by default. */
   readonly resyncMs?: number;
   /** A pass is aborted after so long. 2 min by default. */
-  readonly passTimeoutMs?: number;
+  readonly reconcileTimeoutMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -83,7 +83,7 @@ export interface Controller {
   whenIdle(): Promise<void>;
 }
 
-/** How often the stores are asked at the start whether they are synced. */
+/** How often the caches are asked at the start whether they are synced. */
 const SYNC_POLL_MS = 50;
 /** A stale key is looked at again after so long if no change of the store wakes it. */
 const STALE_RECHECK_MS = 5 * SECOND;
@@ -106,7 +106,7 @@ class RunningController<T extends KubeObject> implements Controller {
   readonly #options: ControllerOptions<T>;
   readonly #queue: WorkQueue;
   readonly #retries: Retries;
-  readonly #passes: Passes<T>;
+  readonly #runner: Runner<T>;
   /** Keys that wait for the store to see our last write. */
   readonly #stale = new Set<string>();
   readonly #stops: (() => void)[] = [];
@@ -119,28 +119,28 @@ class RunningController<T extends KubeObject> implements Controller {
     this.#options = options;
     this.#queue = new WorkQueue(clock, countQueue(name, metrics));
     this.#retries = new Retries(clock, random);
-    this.#passes = createPasses({
+    this.#runner = createRunner({
       tracer: noTracer,
       ...options,
       retries: this.#retries,
       resyncMs: options.resyncMs ?? 10 * HOUR,
-      timeoutMs: options.passTimeoutMs ?? 2 * MINUTE,
+      timeoutMs: options.reconcileTimeoutMs ?? 2 * MINUTE,
     });
     this.#lastProgressAt = clock.monotonic();
   }
 
   start(signal: AbortSignal): void {
-    const { store, relations = [], metrics, concurrency = 1 } = this.#options;
+    const { store, watches = [], metrics, concurrency = 1 } = this.#options;
     metrics.startController(this.name, concurrency);
     this.#stops.push(
       store.subscribe((change) => this.#onChange(change)),
-      ...relations.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
+      ...watches.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
       observeQueue(this.name, this.#queue, metrics),
     );
     for (const object of store.list()) {
       this.#queue.add(keyText(keyOf(object)), { priority: "resync" });
     }
-    // Rejects only when the signal is aborted before the stores are synced.
+    // Rejects only when the signal is aborted before the caches are synced.
     this.#runWorkers(signal).catch(() => undefined);
   }
 
@@ -150,7 +150,7 @@ class RunningController<T extends KubeObject> implements Controller {
     for (const stop of this.#stops.splice(0)) stop();
     const idle = this.#queue.whenIdle();
     if (await endsWithin(idle, graceMs, clock)) return true;
-    this.#passes.abort();
+    this.#runner.abort();
     return endsWithin(idle, CLEAN_UP_MS, clock);
   }
 
@@ -175,14 +175,14 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   #allSynced(): boolean {
-    const { store, relations = [], needs = [] } = this.#options;
-    const stores = [store, ...relations.map((each) => each.store), ...needs];
-    return stores.every(({ synced }) => synced);
+    const { store, watches = [], needs = [] } = this.#options;
+    const caches = [store, ...watches.map((each) => each.store), ...needs];
+    return caches.every(({ synced }) => synced);
   }
 
   #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
-    const { predicate = isMoreThanStatus } = this.#options;
+    const { predicate = ignoreStatusChanges } = this.#options;
     if (this.#stale.has(key) || predicate(change)) this.#wake(key);
   }
 
@@ -237,7 +237,7 @@ class RunningController<T extends KubeObject> implements Controller {
       return { afterMs: STALE_RECHECK_MS, priority: "requeue" };
     }
     const object = store.get(objectKey);
-    if (object !== undefined) return this.#passes.run(key, object);
+    if (object !== undefined) return this.#runner.run(key, object);
     this.#retries.forget(key);
     onGone?.(objectKey);
     return undefined;

@@ -14,10 +14,10 @@ export interface Result {
   readonly requeueAfterMs?: number;
 }
 
-export type Reconcile<T> = (object: T, pass: Pass) => Promise<Result>;
+export type Reconcile<T> = (object: T, run: Run) => Promise<Result>;
 
 /** What a pass is told about itself. */
-export interface Pass {
+export interface Run {
   /** New for every pass; in every log line of it. */
   readonly id: string;
   /** Aborted at shutdown or when the pass has run for too long. */
@@ -25,7 +25,7 @@ export interface Pass {
 }
 
 /** What becomes of a key whose pass threw. */
-export type Outcome =
+export type ErrorOutcome =
   /** The plan was made from an outdated view: again at once, without back-off. */
   | { readonly kind: "Conflict" }
   /** Exponential back-off with jitter; never before `notBefore` (an Instant). */
@@ -36,4 +36,4 @@ export type Outcome =
   | { readonly kind: "Terminal" };
 
 /** Pure: what to do with a failed pass. */
-export type ErrorPolicy = (error: unknown) => Outcome;
+export type ErrorPolicy = (error: unknown) => ErrorOutcome;

@@ -1,12 +1,12 @@
 import type { Random } from "../util/random.ts";
 import type { Clock } from "../util/time.ts";
 import { backOffMs, retryBackOff, slowBackOff, TokenBucket } from "./back-off.ts";
-import type { Outcome } from "./result.ts";
+import type { ErrorOutcome } from "./result.ts";
 
 /** Conflicts in a row after which a conflict counts as any other failure. */
 const QUICK_CONFLICTS = 4;
 
-export type RetryOutcome = Exclude<Outcome, { kind: "Terminal" }>;
+export type RetriedOutcome = Exclude<ErrorOutcome, { kind: "Terminal" }>;
 
 /** When a failed key is tried again. */
 export interface Delay {
@@ -35,7 +35,7 @@ export class Retries {
   }
 
   /** Notes a failure. */
-  delay(key: string, outcome: RetryOutcome): Delay {
+  delay(key: string, outcome: RetriedOutcome): Delay {
     const failures = this.#failures.get(key) ?? { conflicts: 0, others: 0 };
     this.#failures.set(key, failures);
     if (outcome.kind === "Conflict") {
@@ -59,7 +59,7 @@ export class Retries {
     this.#failures.delete(key);
   }
 
-  #slower(outcome: RetryOutcome, failures: number): Delay {
+  #slower(outcome: RetriedOutcome, failures: number): Delay {
     const backOff = outcome.kind === "SlowRetry" ? slowBackOff : retryBackOff;
     const notBefore = outcome.kind === "Conflict" ? undefined : outcome.notBefore;
     const holdMs = notBefore === undefined ? 0 : Math.max(0, notBefore - this.#clock.now());

@@ -111,7 +111,7 @@ const changed = fc
 
 const onlyParsed = stalled.map(({ says: [text = ""] }) => text.replace(/^[^:]*: /, ""));
 
-test("what the API server stores, the operator understands in the same way", async () => {
+test("what the API server caches, the operator understands in the same way", async () => {
   await fc.assert(
     fc.asyncProperty(changed, async (fixture) => {
       const object = manifest(fixture, "default");

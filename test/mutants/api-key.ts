@@ -100,7 +100,8 @@ export const apiKeyMutants: readonly Mutant[] = [
     name: "the budget holds for ever",
     file: key("policies.ts"),
     find: "    issuances === undefined || now >= issuances.windowStartTime + DAY ? 0 : issuances.count;",
-    replace: "    issuances === undefined || now < issuances.windowStartTime ? 0 : issuances.count;",
+    replace:
+      "    issuances === undefined || now < issuances.windowStartTime ? 0 : issuances.count;",
     tests: policies,
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { backOffMs, retryBackOff, slowBackOff, TokenBucket } from "../../src/runtime/back-off.ts";
-import { Retries, type RetryOutcome } from "../../src/runtime/retries.ts";
+import { type RetriedOutcome, Retries } from "../../src/runtime/retries.ts";
 import type { Random } from "../../src/util/random.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
@@ -37,10 +37,10 @@ test("a bucket gives its burst at once, then so many a second, and fills up agai
 });
 
 describe("a failing key", () => {
-  const conflict: RetryOutcome = { kind: "Conflict" };
-  const retry: RetryOutcome = { kind: "Retry" };
+  const conflict: RetriedOutcome = { kind: "Conflict" };
+  const retry: RetriedOutcome = { kind: "Retry" };
 
-  function delays(outcomes: readonly RetryOutcome[]): readonly number[] {
+  function delays(outcomes: readonly RetriedOutcome[]): readonly number[] {
     const retries = new Retries(createFakeClock(), middle);
     return outcomes.map((outcome) => retries.delay("a", outcome).afterMs);
   }
@@ -71,7 +71,7 @@ describe("a failing key", () => {
   test("waits as long as the server says, and lets nobody undercut that", () => {
     const clock = createFakeClock();
     const notBefore = clock.now() + 30_000;
-    const outcomes: RetryOutcome[] = [
+    const outcomes: RetriedOutcome[] = [
       { kind: "Retry", notBefore },
       { kind: "SlowRetry", notBefore },
       { kind: "Retry", notBefore: clock.now() - 1 },

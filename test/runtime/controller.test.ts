@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createStore } from "../../src/kube/memory-store.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { type Controller, createController, relation } from "../../src/runtime/controller.ts";
-import type { ErrorPolicy, Outcome, Pass, Reconcile } from "../../src/runtime/result.ts";
+import { type Controller, createController, watch } from "../../src/runtime/controller.ts";
+import type { ErrorOutcome, ErrorPolicy, Reconcile, Run } from "../../src/runtime/result.ts";
 import type { Log, LogFields } from "../../src/util/log.ts";
 import type { Random } from "../../src/util/random.ts";
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
@@ -17,8 +17,8 @@ interface Thing extends KubeObject {
 
 /** A failure that says itself what is to become of it. */
 class Failure extends Error {
-  readonly outcome: Outcome;
-  constructor(outcome: Outcome) {
+  readonly outcome: ErrorOutcome;
+  constructor(outcome: ErrorOutcome) {
     super("failed");
     this.outcome = outcome;
   }
@@ -104,9 +104,7 @@ function setUp({ reconcile, concurrency, unsynced, tracer }: Setting = {}) {
     },
     onGone: ({ name }) => gone.push(name),
     errorPolicy,
-    relations: [
-      relation(others, ({ key }) => [{ namespace: key.namespace, name: `of-${key.name}` }]),
-    ],
+    watches: [watch(others, ({ key }) => [{ namespace: key.namespace, name: `of-${key.name}` }])],
     ...(concurrency === undefined ? {} : { concurrency }),
     clock,
     random,
@@ -252,7 +250,7 @@ describe("a controller", () => {
 });
 
 describe("a failed pass", () => {
-  async function failWith(outcome: Outcome, forMs: number) {
+  async function failWith(outcome: ErrorOutcome, forMs: number) {
     const world = setUp({
       reconcile: async () => {
         throw new Failure(outcome);
@@ -263,41 +261,41 @@ describe("a failed pass", () => {
     return world;
   }
 
-  test.each<[string, Outcome, number, number, string]>([
+  test.each<[string, ErrorOutcome, number, number, string]>([
     [
       "is retried at once after a conflict",
       { kind: "Conflict" },
       0,
       5,
-      "debug pass met a conflict",
+      "debug reconcile hit a conflict",
     ],
     [
       "is retried with growing pauses",
       { kind: "Retry" },
       3_500,
       4,
-      "warn pass failed, will be retried",
+      "warn reconcile failed, will retry",
     ],
     [
       "waits minutes where somebody must act",
       { kind: "SlowRetry" },
       3 * MINUTE,
       3,
-      "error pass failed, will be retried slowly",
+      "error reconcile failed, will retry slowly",
     ],
     [
       "looks again every half hour all the same",
       { kind: "Terminal" },
       HOUR,
       3,
-      "info pass failed, waiting for a change",
+      "info reconcile failed, waiting for a change",
     ],
     [
       "waits for a change where nothing else helps",
       { kind: "Terminal" },
       25 * MINUTE,
       1,
-      "info pass failed, waiting for a change",
+      "info reconcile failed, waiting for a change",
     ],
   ])("%s", async (_, outcome, forMs, count, line) => {
     const { passes, lines } = await failWith(outcome, forMs);
@@ -331,7 +329,7 @@ describe("a pass that does not end", () => {
   function hanging(heedsSignal: boolean) {
     let signal: AbortSignal | undefined;
     const world = setUp({
-      reconcile: (_: Thing, pass: Pass) => {
+      reconcile: (_: Thing, pass: Run) => {
         signal = pass.signal;
         return new Promise((_resolve, reject) => {
           if (heedsSignal) pass.signal.addEventListener("abort", () => reject(pass.signal.reason));
@@ -348,7 +346,7 @@ describe("a pass that does not end", () => {
     expect(signal()?.aborted).toBe(false);
     await clock.advance(1);
     expect(signal()?.aborted).toBe(true);
-    expect(lines).toContain("warn pass took too long Thing ns a pass-1");
+    expect(lines).toContain("warn reconcile timed out Thing ns a pass-1");
   });
 
   test("shows as silence", async () => {
@@ -442,7 +440,7 @@ test("the metrics of a controller start at zero and follow its queue", async () 
 
 test("a pass is a span with its object and what became of it", async () => {
   const spans: object[] = [];
-  const ends: readonly (Outcome | undefined)[] = [
+  const ends: readonly (ErrorOutcome | undefined)[] = [
     undefined,
     { kind: "Conflict" },
     { kind: "Terminal" },

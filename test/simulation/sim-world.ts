@@ -1,12 +1,12 @@
 /** A whole world: servers, network, the operator's processes, and the people who use the cluster. */
 import { Registry } from "prom-client";
 import { type Config, readCommand } from "../../src/app/config.ts";
+import { createOperator, type Operator, type OperatorOptions } from "../../src/app/operator.ts";
 import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
 import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { createOperator, type Operator, type OperatorOptions } from "../../src/app/operator.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import { startHousekeeping } from "./api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer } from "./api-server/server.ts";

@@ -64,6 +64,6 @@ export async function apply(
 }
 
 async function holdObject(seen: Observed, { context }: Surroundings): Promise<Observed> {
-  const object = await addFinalizer(context, apiKeyType, context.stores.apiKeys, seen.object);
+  const object = await addFinalizer(context, apiKeyType, context.caches.apiKeys, seen.object);
   return { ...seen, object, self: { ...seen.self, hasFinalizer: true } };
 }

@@ -50,7 +50,7 @@ export async function record(
   const object = await writeStatus(
     context,
     apiKeyType,
-    context.stores.apiKeys,
+    context.caches.apiKeys,
     seen.object,
     statusOf(seen, ending, momentOf(around)),
     { resourceVersion: seen.object.metadata.resourceVersion },

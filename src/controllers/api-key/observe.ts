@@ -155,9 +155,9 @@ function startRecovery(
     memory.update(uid, { recovery: { attemptId: attempt.id, since: clock.monotonic() } });
 }
 
-function peersOf(object: ApiKey, spec: ApiKeySpec, { stores }: Context): readonly ApiKey[] {
+function peersOf(object: ApiKey, spec: ApiKeySpec, { caches }: Context): readonly ApiKey[] {
   const { namespace = "", uid } = object.metadata;
-  return stores.apiKeys
+  return caches.apiKeys
     .byIndex(indexes.serviceAccount, keyText({ namespace, name: spec.serviceAccountRef.name }))
     .filter((peer) => peer.metadata.uid !== uid);
 }
@@ -201,7 +201,7 @@ async function readAccount(
     account: { kind: "Waiting", reason, message } as const,
     client: undefined,
   });
-  const object = context.stores.serviceAccounts.get({ namespace, name });
+  const object = context.caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
     return waiting(
       "ServiceAccountNotFound",

@@ -3,8 +3,8 @@ import { findCondition, isTrue, readinessConditions } from "../../api/conditions
 import { parseSpec } from "../../api/parse-spec.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import { wentBack } from "../../runtime/predicate.ts";
-import type { Pass, Result } from "../../runtime/result.ts";
+import { wentBack } from "../../runtime/predicates.ts";
+import type { Result, Run } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
@@ -34,7 +34,7 @@ const MAX_STEPS = 40;
 const DELETION_RETRY_MS = 30_000;
 
 export interface ApiKeyController {
-  readonly reconcile: (object: ApiKey, pass: Pass) => Promise<Result>;
+  readonly reconcile: (object: ApiKey, pass: Run) => Promise<Result>;
   onGone(key: ObjectKey): void;
   /** Pairs that exist in memory only. While there are any, the process must not end. */
   readonly unsavedPairs: number;
@@ -58,7 +58,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
   const timing = { ...defaultTiming, ...options.timing };
   const { consumers = noConsumers } = options;
 
-  const reconcile = async (object: ApiKey, pass: Pass): Promise<Result> => {
+  const reconcile = async (object: ApiKey, pass: Run): Promise<Result> => {
     const parsed = parseSpec(apiKeyKind, object);
     if (!parsed.ok) {
       turn.forget(keyText(keyOf(object)));
@@ -92,7 +92,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
       return memory.holding.length;
     },
     async saveHeldPairs(signal) {
-      const objects = context.stores.apiKeys.list();
+      const objects = context.caches.apiKeys.list();
       const held = memory.holding.flatMap((uid) =>
         objects.filter((key) => key.metadata.uid === uid),
       );
@@ -112,8 +112,8 @@ async function forEach(
 }
 
 /** Whoever waits for an attempt to be explained goes on as soon as it is. */
-function passOnWhenExplained({ stores }: Context, turn: AccountTurn): void {
-  stores.apiKeys.subscribe(({ old, new: now }) => {
+function passOnWhenExplained({ caches }: Context, turn: AccountTurn): void {
+  caches.apiKeys.subscribe(({ old, new: now }) => {
     const account = old && accountOf(old);
     const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
     if (isExplained && account !== undefined) turn.passOn(account);
@@ -121,8 +121,8 @@ function passOnWhenExplained({ stores }: Context, turn: AccountTurn): void {
 }
 
 /** Remembers the keys that an object knew before it was set back to an older version. */
-function noteForgottenKeys({ stores, clock }: Context, memory: Memory): void {
-  stores.apiKeys.subscribe(({ old, new: now }) => {
+function noteForgottenKeys({ caches, clock }: Context, memory: Memory): void {
+  caches.apiKeys.subscribe(({ old, new: now }) => {
     if (old === undefined || now === undefined || !wentBack(old, now)) return;
     const { uid } = now.metadata;
     const { forgotten = [] } = memory.of(uid);
@@ -336,7 +336,7 @@ async function rejectSpec(object: ApiKey, message: string, context: Context): Pr
     context.clock.now(),
   );
   if (object.metadata.deletionTimestamp === undefined)
-    await writeStatus(context, apiKeyType, context.stores.apiKeys, object, {
+    await writeStatus(context, apiKeyType, context.caches.apiKeys, object, {
       ...object.status,
       observedGeneration: generation,
       conditions: [...conditions],

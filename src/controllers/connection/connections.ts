@@ -13,7 +13,7 @@ import type { Kind } from "../../api/kind.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
-import type { ConnectionLookup, Connections, Stores } from "../context.ts";
+import type { Caches, ConnectionLookup, Connections } from "../context.ts";
 import { clientIdentity } from "./client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant } from "./effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
@@ -35,7 +35,7 @@ export interface ConnectionRegistry extends Connections {
 }
 
 export interface ConnectionsOptions extends SessionsOptions {
-  readonly stores: Pick<Stores, "clusterConnections" | "connections" | "namespaces">;
+  readonly caches: Pick<Caches, "clusterConnections" | "connections" | "namespaces">;
 }
 
 type Found =
@@ -47,7 +47,7 @@ type Refused = Extract<ConnectionLookup, { ok: false }>;
 export function createConnections(options: ConnectionsOptions): ConnectionRegistry {
   const sessions = createSessions(options);
   const checks = createFirstChecks(options.clock);
-  const find = createFinder(options.stores);
+  const find = createFinder(options.caches);
   return {
     sessions,
     resolve: async (ref, namespace) => {
@@ -82,8 +82,8 @@ function toAccess(
     : notReady(title, session.reason);
 }
 
-/** Finds what the stores say about a connection and a namespace. */
-function createFinder(stores: ConnectionsOptions["stores"]) {
+/** Finds what the caches say about a connection and a namespace. */
+function createFinder(caches: ConnectionsOptions["caches"]) {
   const known = new WeakMap<object, ParsedSpec<GrantingSpec>>();
   const parse = (kind: Kind<z.ZodType<GrantingSpec>>, object: Connection | ClusterConnection) => {
     const result = known.get(object) ?? parseSpec(kind, object);
@@ -94,15 +94,15 @@ function createFinder(stores: ConnectionsOptions["stores"]) {
     const { name } = ref;
     const own = ref.kind === "Connection";
     const object = own
-      ? stores.connections.get({ namespace, name })
-      : stores.clusterConnections.get({ namespace: "", name });
+      ? caches.connections.get({ namespace, name })
+      : caches.clusterConnections.get({ namespace: "", name });
     if (object === undefined) return undefined;
     const { uid } = object.metadata;
     return { uid, parsed: parse(own ? connectionKind : clusterConnectionKind, object) };
   };
   const grantFor = (ref: ConnectionRef, namespace: string, { grants = [] }: GrantingSpec) => {
     if (ref.kind === "Connection") return ALL_RIGHTS;
-    const labels = labelsOf(stores.namespaces.get({ namespace: "", name: namespace }));
+    const labels = labelsOf(caches.namespaces.get({ namespace: "", name: namespace }));
     return effectiveGrant(grants, namespace, labels);
   };
   return (ref: ConnectionRef, namespace: string): Found => {

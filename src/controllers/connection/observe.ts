@@ -58,7 +58,7 @@ export async function observe(
   const { metadata, status } = object;
   const namespace = metadata.namespace ?? "";
   const key = connectionKey({ kind, name: metadata.name }, namespace);
-  const home = context.stores.namespaces.get({ namespace: "", name: namespace });
+  const home = context.caches.namespaces.get({ namespace: "", name: namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return {
     key,
@@ -124,16 +124,16 @@ function findUsers(
   key: string,
   kind: ConnectionKindName,
   object: AnyConnection,
-  { stores }: Context,
+  { caches }: Context,
 ): readonly string[] {
   const isGranted = (namespace: string) =>
     kind === "Connection" ||
     effectiveGrant(
       grantsOf(object),
       namespace,
-      stores.namespaces.get({ namespace: "", name: namespace })?.metadata.labels ?? {},
+      caches.namespaces.get({ namespace: "", name: namespace })?.metadata.labels ?? {},
     ) !== undefined;
-  const accounts = stores.serviceAccounts
+  const accounts = caches.serviceAccounts
     .byIndex(indexes.connection, key)
     .filter(
       ({ metadata, status }) =>
@@ -142,7 +142,7 @@ function findUsers(
         status?.attempt !== undefined,
     )
     .map(({ metadata }) => `ServiceAccount ${metadata.namespace}/${metadata.name}`);
-  const quotaExports = stores.resourceQuotaExports
+  const quotaExports = caches.resourceQuotaExports
     .byIndex(indexes.connection, key)
     .filter(({ metadata }) => isGranted(metadata.namespace ?? ""))
     .map(({ metadata }) => `ResourceQuotaExport ${metadata.namespace}/${metadata.name}`);

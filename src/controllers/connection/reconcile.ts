@@ -38,7 +38,7 @@ export function createClusterConnectionReconciler(
   context: Context,
   deps: ConnectionDeps,
 ): ConnectionController<ClusterConnection> {
-  const { clusterConnections } = context.stores;
+  const { clusterConnections } = context.caches;
   return createReconciler(
     "ClusterConnection",
     clusterConnectionType,
@@ -52,7 +52,7 @@ export function createConnectionReconciler(
   context: Context,
   deps: ConnectionDeps,
 ): ConnectionController<Connection> {
-  return createReconciler("Connection", connectionType, context.stores.connections, context, deps);
+  return createReconciler("Connection", connectionType, context.caches.connections, context, deps);
 }
 
 function createReconciler<T extends AnyConnection>(

@@ -10,8 +10,8 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/store.ts";
-import { isMoreThanStatus } from "../../runtime/predicate.ts";
-import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
+import { ignoreStatusChanges } from "../../runtime/predicates.ts";
+import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { parseInstant } from "../../util/time.ts";
 import type { Consumers, ConsumersBoard, Count } from "../consumers-board.ts";
 import type { Context } from "../context.ts";
@@ -58,7 +58,7 @@ export function createConsumersReconciler(
   return {
     onGone: forget,
     predicate: (change) =>
-      isMoreThanStatus(change) ||
+      ignoreStatusChanges(change) ||
       !isDeepStrictEqual(change.old?.status?.content, change.new?.status?.content),
     reconcile: async (object, pass) => {
       const parsed = parseSpec(apiKeyKind, object);
@@ -89,7 +89,7 @@ interface Surroundings {
   readonly publish: (object: ApiKey, consumers: Consumers) => void;
 }
 
-async function lookAfter(subject: Subject, around: Surroundings, pass: Pass): Promise<Result> {
+async function lookAfter(subject: Subject, around: Surroundings, pass: Run): Promise<Result> {
   const { object, content } = subject;
   const { clock, random } = around.context;
   const users = await readUsers(subject, around);
@@ -122,7 +122,7 @@ async function tryRollout(
   { object, spec, content }: Subject,
   pods: readonly PodDigest[],
   { context, board }: Surroundings,
-  { signal }: Pass,
+  { signal }: Run,
 ): Promise<RolloutResult | undefined> {
   const { rollout, suspend } = spec;
   if (rollout === undefined || suspend || board.mode !== "restart") return undefined;

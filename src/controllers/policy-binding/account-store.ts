@@ -4,8 +4,8 @@ import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store.ts";
-import { isMoreThanStatus } from "../../runtime/predicate.ts";
-import { indexes, type Stores } from "../context.ts";
+import { ignoreStatusChanges } from "../../runtime/predicates.ts";
+import { type Caches, indexes } from "../context.ts";
 
 /** Names a ServiceAccount, which may not exist. */
 export type AccountRef = KubeObject;
@@ -16,9 +16,9 @@ export type AccountRef = KubeObject;
  * writes is asked by the reconciler itself, of all the objects that it decides on.
  */
 export function createAccountStore(
-  stores: Pick<Stores, "serviceAccounts" | "policyBindings">,
+  caches: Pick<Caches, "serviceAccounts" | "policyBindings">,
 ): Store<AccountRef> {
-  const { serviceAccounts, policyBindings } = stores;
+  const { serviceAccounts, policyBindings } = caches;
   const exists = (key: ObjectKey) =>
     serviceAccounts.get(key) !== undefined ||
     policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
@@ -50,7 +50,7 @@ export function createAccountStore(
         }),
         policyBindings.subscribe((change) => {
           const binding = change.new ?? change.old;
-          if (binding !== undefined && isMoreThanStatus(change)) wake(accountKey(binding));
+          if (binding !== undefined && ignoreStatusChanges(change)) wake(accountKey(binding));
         }),
       ];
       return () => {
@@ -73,7 +73,7 @@ export function accountKey({ metadata, spec }: PolicyBinding): ObjectKey | undef
 /** The account's readiness and identity matter; what this controller reports about it does not. */
 function accountMatters(change: StoreChange<ServiceAccount>): boolean {
   return (
-    isMoreThanStatus(change) ||
+    ignoreStatusChanges(change) ||
     !isDeepStrictEqual(withoutBindings(change.old), withoutBindings(change.new))
   );
 }

@@ -9,7 +9,7 @@ import type { Action } from "./plan.ts";
 
 /** What actions work with. `objects` follows the writes, by uid. */
 export interface Hands {
-  readonly context: Pick<Context, "kube" | "stores">;
+  readonly context: Pick<Context, "kube" | "caches">;
   readonly client: IamClient | undefined;
   readonly objects: Map<string, PolicyBinding>;
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export async function recordApplied(
   const status = { ...binding.status, appliedPolicyIds: [...policyIds] };
   objects.set(
     uid,
-    await writeStatus(context, policyBindingType, context.stores.policyBindings, binding, status, {
+    await writeStatus(context, policyBindingType, context.caches.policyBindings, binding, status, {
       signal,
     }),
   );
@@ -52,7 +52,7 @@ export async function recordApplied(
 async function hold({ context, objects }: Hands, uid: string): Promise<void> {
   const binding = objects.get(uid);
   if (binding === undefined) return;
-  const { policyBindings } = context.stores;
+  const { policyBindings } = context.caches;
   objects.set(uid, await addFinalizer(context, policyBindingType, policyBindings, binding));
 }
 

@@ -12,10 +12,10 @@ export interface Objects {
 
 /** From the caches; `undefined` while one of them has not been listed or has not seen our own last writes. */
 export function observeCached(
-  { stores }: Pick<Context, "stores">,
+  { caches }: Pick<Context, "caches">,
   key: ObjectKey,
 ): Objects | undefined {
-  const { serviceAccounts, policyBindings } = stores;
+  const { serviceAccounts, policyBindings } = caches;
   if (!serviceAccounts.synced || !policyBindings.synced) return undefined;
   const bindings = policyBindings.byIndex(indexes.serviceAccount, keyText(key));
   const current =

@@ -17,7 +17,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client.ts";
 import type { LiveBindings } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
+import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
 import type { Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
@@ -121,7 +121,7 @@ class AccountPass {
   readonly #signal: AbortSignal;
   readonly #now: Instant;
 
-  constructor(context: Context, key: ObjectKey, memory: AccountMemory | undefined, pass: Pass) {
+  constructor(context: Context, key: ObjectKey, memory: AccountMemory | undefined, pass: Run) {
     this.#context = context;
     this.#key = key;
     this.#memory = memory;

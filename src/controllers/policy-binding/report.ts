@@ -115,7 +115,7 @@ export async function reportBinding(
   status: PolicyBindingStatus,
   signal: AbortSignal,
 ): Promise<void> {
-  const { policyBindings } = context.stores;
+  const { policyBindings } = context.caches;
   await writeStatus(context, policyBindingType, policyBindings, binding, status, { signal });
   const { namespace = "", name } = binding.metadata;
   const old = findCondition(binding.status?.conditions, "Ready");
@@ -166,7 +166,7 @@ export async function recordOutcome(
   await writeStatus(
     context,
     serviceAccountType,
-    context.stores.serviceAccounts,
+    context.caches.serviceAccounts,
     account,
     { ...account.status, bindings: next } satisfies ServiceAccountStatus,
     {

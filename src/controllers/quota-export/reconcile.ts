@@ -15,7 +15,7 @@ import {
 import { type IamError, isIamError } from "../../iam/errors.ts";
 import type { KeyPair, Quota } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Pass, Reconcile, Result } from "../../runtime/result.ts";
+import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { MINUTE, parseDuration, SECOND, toIso8601 } from "../../util/time.ts";
 import type { ConnectionAccess, Context } from "../context.ts";
 import { errorPolicy } from "../error-policy.ts";
@@ -88,7 +88,7 @@ async function reconcile(
   snapshots: Snapshots,
   memories: Map<string, Memory>,
   object: ResourceQuotaExport,
-  { signal }: Pass,
+  { signal }: Run,
 ): Promise<Result> {
   const say = (readiness: Readiness) => report(context, object, readiness, {}, signal);
   const wish = toWish(object);
@@ -213,13 +213,13 @@ function remember(
   return memory;
 }
 
-function credentialOf({ stores }: Context, { object, spec }: Wish): Credential {
+function credentialOf({ caches }: Context, { object, spec }: Wish): Credential {
   const { namespace } = keyOf(object);
   const { apiKeyRef, connectionRef } = spec;
   const apiKey =
-    apiKeyRef === undefined ? undefined : stores.apiKeys.get({ namespace, name: apiKeyRef.name });
+    apiKeyRef === undefined ? undefined : caches.apiKeys.get({ namespace, name: apiKeyRef.name });
   return chooseCredential(apiKeyRef?.name, connectionRef, apiKey, (name) =>
-    stores.serviceAccounts.get({ namespace, name }),
+    caches.serviceAccounts.get({ namespace, name }),
   );
 }
 
@@ -314,7 +314,7 @@ async function report(
     context.clock.now(),
   );
   const next = { ...status, ...found, observedGeneration: generation, conditions: [...conditions] };
-  const { resourceQuotaExports } = context.stores;
+  const { resourceQuotaExports } = context.caches;
   await writeStatus(context, resourceQuotaExportType, resourceQuotaExports, object, next, {
     signal,
   });

@@ -39,7 +39,7 @@ export async function apply(
 ): Promise<Progress> {
   switch (action.kind) {
     case "AddFinalizer": {
-      const { serviceAccounts } = context.stores;
+      const { serviceAccounts } = context.caches;
       const object = await addFinalizer(
         context,
         serviceAccountType,
@@ -87,7 +87,7 @@ async function recordAttempt(
   const written = await writeStatus(
     context,
     serviceAccountType,
-    context.stores.serviceAccounts,
+    context.caches.serviceAccounts,
     live,
     {
       ...live.status,

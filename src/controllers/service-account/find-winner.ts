@@ -18,18 +18,18 @@ export function refOf(object: ServiceAccount): ConnectionRef {
 
 /** Console and organization that the object's connection names, as stored. */
 export function realmOf(
-  { stores }: Pick<Context, "stores">,
+  { caches }: Pick<Context, "caches">,
   object: ServiceAccount,
 ): Realm | undefined {
   const { kind, name } = refOf(object);
   const namespace = object.metadata.namespace ?? "";
   const spec: ConnectionSpec | undefined =
     kind === "Connection"
-      ? specOf(parseSpec(connectionKind, stores.connections.get({ namespace, name }) ?? {}))
+      ? specOf(parseSpec(connectionKind, caches.connections.get({ namespace, name }) ?? {}))
       : specOf(
           parseSpec(
             clusterConnectionKind,
-            stores.clusterConnections.get({ namespace: "", name }) ?? {},
+            caches.clusterConnections.get({ namespace: "", name }) ?? {},
           ),
         );
   return spec === undefined
@@ -48,13 +48,13 @@ function specOf<T>(parsed: ParsedSpec<T>): T | undefined {
 export async function findWinner(
   saId: string,
   realm: Realm,
-  { stores, connections }: Context,
+  { caches, connections }: Context,
 ): Promise<ServiceAccount | undefined> {
   const claims = await Promise.all(
-    stores.serviceAccounts.byIndex(indexes.saId, saId).map(
+    caches.serviceAccounts.byIndex(indexes.saId, saId).map(
       async (object): Promise<Claim> => ({
         object,
-        realm: realmOf({ stores }, object),
+        realm: realmOf({ caches }, object),
         mayImport: await mayImport(object, connections),
       }),
     ),
@@ -75,10 +75,10 @@ async function mayImport(
 export function isClaimedByOther(
   saId: string,
   self: ServiceAccount,
-  context: Pick<Context, "stores">,
+  context: Pick<Context, "caches">,
 ): boolean {
   const realm = realmOf(context, self);
-  return context.stores.serviceAccounts.byIndex(indexes.saId, saId).some((object) => {
+  return context.caches.serviceAccounts.byIndex(indexes.saId, saId).some((object) => {
     const theirs = realmOf(context, object);
     return (
       object.metadata.uid !== self.metadata.uid &&

@@ -47,16 +47,16 @@ export interface Known {
   readonly memory: Memory;
 }
 
-/** Reads the object and what the stores and the connection registry say about it. */
+/** Reads the object and what the caches and the connection registry say about it. */
 export async function observeCluster(
   object: ServiceAccount,
   memory: Memory,
-  { stores, connections }: Context,
+  { caches, connections }: Context,
 ): Promise<Known> {
   const { metadata, status } = object;
   const key = keyOf(object);
   const deleting = metadata.deletionTimestamp !== undefined;
-  const home = stores.namespaces.get({ namespace: "", name: key.namespace });
+  const home = caches.namespaces.get({ namespace: "", name: key.namespace });
   const startTime = parseInstant(status?.attempt?.startTime);
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return {
@@ -73,8 +73,8 @@ export async function observeCluster(
       status?.attempt === undefined
         ? undefined
         : { id: status.attempt.id, startTime: startTime ?? 0 },
-    users: findUsers(key, stores),
-    unlistedKeyAt: findUnlistedKey(key, status?.liveKeyIds, stores),
+    users: findUsers(key, caches),
+    unlistedKeyAt: findUnlistedKey(key, status?.liveKeyIds, caches),
     asked: requested === status?.lastHandledReconcileAt ? undefined : requested,
     memory,
   };
@@ -93,24 +93,24 @@ function readWish(object: ServiceAccount, deleting: boolean): Wish {
   return parseSpec(serviceAccountKind, { spec: lenient });
 }
 
-function findUsers(key: ObjectKey, stores: Context["stores"]): readonly string[] {
+function findUsers(key: ObjectKey, caches: Context["caches"]): readonly string[] {
   const names = (kind: string, objects: readonly { metadata: { name: string } }[]) =>
     objects.map(({ metadata }) => `${kind} ${metadata.name}`).sort();
   return [
-    ...names("ApiKey", stores.apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
-    ...names("PolicyBinding", stores.policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
+    ...names("ApiKey", caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
+    ...names("PolicyBinding", caches.policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
   ];
 }
 
 function findUnlistedKey(
   key: ObjectKey,
   liveKeyIds: readonly string[] | undefined,
-  stores: Context["stores"],
+  caches: Context["caches"],
 ): Instant | undefined {
   if (liveKeyIds === undefined) return undefined;
   const listed = new Set(liveKeyIds);
   let newest: Instant | undefined;
-  for (const { status } of stores.apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
+  for (const { status } of caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
     const { current } = status ?? {};
     if (current === undefined || listed.has(current.keyId)) continue;
     const at = parseInstant(current.verificationTime ?? current.issueTime) ?? 0;

@@ -271,7 +271,7 @@ async function report(
   const isReady = ready.state === "Ready" ? 1 : 0;
   context.metrics.objectReady.set({ kind: "ServiceAccount", namespace, name }, isReady);
   const status = nextStatus(known, progress, ready, error === undefined, context.clock.now());
-  await writeStatus(context, serviceAccountType, context.stores.serviceAccounts, object, status, {
+  await writeStatus(context, serviceAccountType, context.caches.serviceAccounts, object, status, {
     foreignFields: FOREIGN_STATUS,
     signal,
   });

@@ -234,10 +234,10 @@ export class KeyWorld {
     this.#metrics = createMetrics(new Registry());
     const context: Context = {
       kube: this.#kube(),
-      stores: {
+      caches: {
         apiKeys: this.#store,
         serviceAccounts: { get: () => serviceAccount },
-      } as unknown as Context["stores"],
+      } as unknown as Context["caches"],
       connections: {
         resolve: async () => ({
           ok: true,

@@ -38,13 +38,13 @@ function storeOf<T extends KubeObject>(...objects: T[]) {
 
 function world() {
   const clock = createFakeClock();
-  const stores = {
+  const caches = {
     clusterConnections: storeOf(shared),
     connections: storeOf(own),
     namespaces: storeOf<KubeObject>(),
   };
   const createClient = () => client;
-  return { clock, connections: createConnections({ stores, clock, log: silentLog, createClient }) };
+  return { clock, connections: createConnections({ caches, clock, log: silentLog, createClient }) };
 }
 
 const key = "ClusterConnection/default";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { indexes, type Stores } from "../../../src/controllers/context.ts";
+import { type Caches, indexes } from "../../../src/controllers/context.ts";
 import {
   accountKey,
   createAccountStore,
@@ -23,7 +23,7 @@ function watched() {
       [indexes.serviceAccount]: (one) =>
         [accountKey(one)].flatMap((key) => (key ? [keyText(key)] : [])),
     }),
-  } as unknown as Stores);
+  } as unknown as Caches);
   const woken: string[] = [];
   store.subscribe(({ key }) => void woken.push(keyText(key)));
   return { kube, store, woken };

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { type Context, indexes, type Stores } from "../../../src/controllers/context.ts";
+import { type Caches, type Context, indexes } from "../../../src/controllers/context.ts";
 import {
   accountKey,
   createAccountStore,
@@ -45,7 +45,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
   const state = { grant: options.grant ?? ["*"] };
-  const stores = {
+  const caches = {
     serviceAccounts: kube.store(serviceAccountType),
     policyBindings: kube.store(
       policyBindingType,
@@ -57,10 +57,10 @@ export async function accountWorld(options: WorldOptions = {}) {
       },
       options.synced ?? true,
     ),
-  } as unknown as Stores;
+  } as unknown as Caches;
   const context: Context = {
     kube: kube.client,
-    stores,
+    caches,
     connections: {
       resolve: async () => ({
         ok: true,
@@ -112,7 +112,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   putAccount(options.account ?? {});
 
   let reconciler = createAccountBindingsReconciler(context);
-  const accounts = createAccountStore(stores);
+  const accounts = createAccountStore(caches);
   const pass = (): Promise<Result> =>
     reconciler.reconcile({ metadata: KEY }, { id: "pass", signal: new AbortController().signal });
 

@@ -26,7 +26,7 @@ export class MemoryKube {
   readonly writes: Write[] = [];
   /** Called before a write takes effect; throw to refuse it or to crash. */
   beforeWrite: (write: Write) => void = () => undefined;
-  /** While false, the stores do not hear of changes. */
+  /** While false, the caches do not hear of changes. */
   watching = true;
   reads = 0;
   readonly #objects = new Map<string, Raw>();

@@ -108,7 +108,7 @@ describe("binding", () => {
   test("nothing is called while a cache has not seen our own last write", async () => {
     const world = await withReading();
     world.kube.watching = false;
-    world.context.stores.policyBindings.noteWrite({
+    world.context.caches.policyBindings.noteWrite({
       metadata: { namespace: KEY.namespace, name: "reading", resourceVersion: "999999" },
     });
     const before = world.calls();

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
-import type { Context, Stores } from "../../../src/controllers/context.ts";
+import type { Caches, Context } from "../../../src/controllers/context.ts";
 import { createQuotaExportReconciler } from "../../../src/controllers/quota-export/reconcile.ts";
 import {
   apiKeyType,
@@ -27,14 +27,14 @@ async function exportWorld() {
   const metrics = createMetrics(new Registry());
   const pairs = new Map<string, KeyPair>();
   const events: string[] = [];
-  const stores = {
+  const caches = {
     resourceQuotaExports: kube.store(resourceQuotaExportType),
     apiKeys: kube.store(apiKeyType),
     serviceAccounts: kube.store(serviceAccountType),
-  } as unknown as Stores;
+  } as unknown as Caches;
   const context: Context = {
     kube: kube.client,
-    stores,
+    caches,
     connections: {
       resolve: async () => ({
         ok: true,

@@ -61,9 +61,9 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     fieldManager: FIELD_MANAGER,
   });
   const namespace = await createNamespace(cluster, "team");
-  const { stores, sync } = createStores(kube);
+  const { caches, sync } = createStores(kube);
   const connections = createConnections({
-    stores,
+    caches,
     clock,
     log: silentLog,
     createClient: (settings) =>
@@ -77,7 +77,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
   const events: string[] = [];
   const context: Context = {
     kube,
-    stores,
+    caches,
     connections,
     events: {
       record: (_, { type, reason, note }) => void events.push(`${type} ${reason}: ${note}`),
@@ -163,7 +163,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     /** One pass over the connection, and what it is then. */
     async connect(): Promise<ClusterConnection | undefined> {
       await sync();
-      const object = stores.clusterConnections.get(connectionKey);
+      const object = caches.clusterConnections.get(connectionKey);
       if (object !== undefined) await connectionController.reconcile(object, pass);
       return kube.get(clusterConnectionType, connectionKey);
     },
@@ -173,7 +173,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     ): Promise<{ object: ServiceAccount | undefined; result: Result | undefined; error: unknown }> {
       await sync();
       const key = { namespace, name };
-      const stored = stores.serviceAccounts.get(key);
+      const stored = caches.serviceAccounts.get(key);
       let result: Result | undefined;
       let error: unknown;
       try {
@@ -198,7 +198,7 @@ function toSecret(name: string, namespace: string, values: Record<string, string
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data };
 }
 
-/** Stores that are filled by a listing instead of a watch. */
+/** Caches that are filled by a listing instead of a watch. */
 function createStores(kube: KubeClient) {
   const fills: (() => Promise<void>)[] = [];
   const storeOf = <T extends KubeObject>(
@@ -221,7 +221,7 @@ function createStores(kube: KubeClient) {
   }: KubeObject & { spec: { serviceAccountRef: { name: string } } }) => [
     `${metadata.namespace}/${spec.serviceAccountRef.name}`,
   ];
-  const stores = {
+  const caches = {
     clusterConnections: storeOf<ClusterConnection>(clusterConnectionType),
     connections: storeOf<Connection>(connectionType),
     serviceAccounts: storeOf(serviceAccountType, {
@@ -233,7 +233,7 @@ function createStores(kube: KubeClient) {
     resourceQuotaExports: storeOf(resourceQuotaExportType, { [indexes.connection]: connectionOf }),
     namespaces: storeOf(namespaceType),
   };
-  return { stores, sync: async () => void (await Promise.all(fills.map((fill) => fill()))) };
+  return { caches, sync: async () => void (await Promise.all(fills.map((fill) => fill()))) };
 }
 
 /** `Ready=True Created`, as kubectl would print it. */

@@ -9,6 +9,7 @@ import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { type Config, readCommand } from "../../../src/app/config.ts";
+import { createOperator, type Operator } from "../../../src/app/operator.ts";
 import type { Timing } from "../../../src/controllers/api-key/moment.ts";
 import {
   apiKeyType,
@@ -29,7 +30,6 @@ import { createKubeTransport } from "../../../src/kube/transport.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/observability/metrics.ts";
 import { startTracing } from "../../../src/observability/tracing.ts";
-import { createOperator, type Operator } from "../../../src/app/operator.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { type Clock, systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";

@@ -1,4 +1,4 @@
-/** What the server makes of an object before it stores it: pruned, filled in, checked. */
+/** What the server makes of an object before it caches it: pruned, filled in, checked. */
 import { apiVersionOf } from "../../../src/kube/api-path.ts";
 import { badRequest, invalid } from "./failure.ts";
 import type { ServedKind } from "./kinds.ts";

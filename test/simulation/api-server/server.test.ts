@@ -60,7 +60,7 @@ describe("writes", () => {
     expect(versionOf(body)).toBe(before);
   });
 
-  test("a dry run stores nothing", () => {
+  test("a dry run caches nothing", () => {
     const { status } = call("POST", `${SECRETS}?dryRun=All`, { metadata: { name: "s" } });
     expect([status, call("GET", `${SECRETS}/s`).status]).toEqual([201, 404]);
   });

@@ -94,7 +94,7 @@ export class Storage {
     return [...this.#shelves.values()].flatMap(({ entries }) => entries);
   }
 
-  /** Stores under a new revision, and answers what was stored. */
+  /** Caches under a new revision, and answers what was stored. */
   put(entry: Entry): Entry {
     const stored = { ...entry, object: this.#stamped(entry.object) };
     const previous = this.#shelf(entry.kind).put(stored)?.object;

@@ -166,7 +166,7 @@ function success({ kind, name }: ApiRequest, object: Tree): Tree {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details };
 }
 
-/** Stores a new object. */
+/** Caches a new object. */
 function store(context: WriteContext, request: ApiRequest, body: Tree, owner: string): Written {
   const { kind, name = "", namespace } = request;
   checkNamespace(context, request);

@@ -6,11 +6,11 @@ import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
-import type { ErrorPolicy, Outcome, Reconcile, Result } from "./result.ts";
+import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
 import type { Addition } from "./work-queue.ts";
 
-export interface PassOptions<T> {
+export interface RunnerOptions<T> {
   readonly name: string;
   readonly reconcile: Reconcile<T>;
   readonly errorPolicy: ErrorPolicy;
@@ -24,7 +24,7 @@ export interface PassOptions<T> {
   readonly tracer: Tracer;
 }
 
-export interface Passes<T> {
+export interface Runner<T> {
   /** One pass; resolves to when the object is looked at again. Never rejects because of the reconciler. */
   run(key: string, object: T): Promise<Addition>;
   /** Aborts the signals of all running passes. */
@@ -32,28 +32,28 @@ export interface Passes<T> {
 }
 
 /** Runs single passes: time limit, log, metrics, trace, and what becomes of an error. */
-export function createPasses<T extends KubeObject>(options: PassOptions<T>): Passes<T> {
+export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
   const shutdown = new AbortController();
 
-  const runPass = async (
+  const runOnce = async (
     key: string,
     object: T,
-    fields: PassFields,
+    fields: RunFields,
     span: Span,
   ): Promise<Addition> => {
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
     const limit = new AbortController();
     const cancel = clock.setTimer(options.timeoutMs, () => {
-      log.warn({ durationMs: options.timeoutMs }, "pass took too long");
-      limit.abort(new Error("the pass took too long"));
+      log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
+      limit.abort(new Error("the reconcile timed out"));
     });
     const signal = AbortSignal.any([limit.signal, shutdown.signal]);
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
     try {
       const result = await options.reconcile(object, { id: fields.reconcileId, signal });
-      log.debug({ durationMs: durationMs(), ...result }, "pass ended");
+      log.debug({ durationMs: durationMs(), ...result }, "reconcile finished");
       span.set({ outcome: "Success", ...result });
       return succeeded(options, key, result);
     } catch (error) {
@@ -70,8 +70,8 @@ export function createPasses<T extends KubeObject>(options: PassOptions<T>): Pas
   return {
     run(key, object) {
       const id = random.id();
-      const fields = passFields(name, object, id);
-      return tracer.span(`reconcile ${name}`, fields, (span) => runPass(key, object, fields, span));
+      const fields = runFields(name, object, id);
+      return tracer.span(`reconcile ${name}`, fields, (span) => runOnce(key, object, fields, span));
     },
     abort: () => shutdown.abort(new Error("the operator is shutting down")),
   };
@@ -80,14 +80,18 @@ export function createPasses<T extends KubeObject>(options: PassOptions<T>): Pas
 /** What waits for a change is looked at so often all the same: the change may be one at the console. */
 const TERMINAL_RESYNC_MS = 30 * MINUTE;
 
-type PassFields = ReturnType<typeof passFields>;
+type RunFields = ReturnType<typeof runFields>;
 
-function passFields(controller: string, { metadata }: KubeObject, reconcileId: string) {
+function runFields(controller: string, { metadata }: KubeObject, reconcileId: string) {
   const { namespace, name, uid, generation } = metadata;
   return { controller, namespace, name, uid, generation, reconcileId };
 }
 
-function succeeded<T>(options: PassOptions<T>, key: string, { requeueAfterMs }: Result): Addition {
+function succeeded<T>(
+  options: RunnerOptions<T>,
+  key: string,
+  { requeueAfterMs }: Result,
+): Addition {
   options.retries.forget(key);
   const resync = nextResync(options);
   const sooner = requeueAfterMs !== undefined && requeueAfterMs < resync.afterMs;
@@ -95,7 +99,7 @@ function succeeded<T>(options: PassOptions<T>, key: string, { requeueAfterMs }: 
   return sooner ? { afterMs: Math.max(1, requeueAfterMs), priority: "requeue" } : resync;
 }
 
-function failed<T>(options: PassOptions<T>, key: string, outcome: Outcome): Addition {
+function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome): Addition {
   const { name, metrics, retries } = options;
   if (outcome.kind === "Terminal") {
     retries.forget(key);
@@ -110,18 +114,18 @@ function failed<T>(options: PassOptions<T>, key: string, outcome: Outcome): Addi
   return { ...retries.delay(key, outcome), priority };
 }
 
-function nextResync<T>({ resyncMs, random }: Pick<PassOptions<T>, "resyncMs" | "random">): {
+function nextResync<T>({ resyncMs, random }: Pick<RunnerOptions<T>, "resyncMs" | "random">): {
   afterMs: number;
   priority: "resync";
 } {
   return { afterMs: resyncMs * (1 - random.fraction() / 10), priority: "resync" };
 }
 
-function count<T>({ name, metrics }: PassOptions<T>, result: ReconcileResult): void {
+function count<T>({ name, metrics }: RunnerOptions<T>, result: ReconcileResult): void {
   metrics.reconciles.inc({ controller: name, result });
 }
 
-function countError<T>(options: PassOptions<T>): void {
+function countError<T>(options: RunnerOptions<T>): void {
   count(options, "error");
   options.metrics.reconcileErrors.inc({ controller: options.name });
 }
@@ -129,25 +133,25 @@ function countError<T>(options: PassOptions<T>): void {
 /** How loud a failure is depends on who has to do something about it. */
 function logFailure(
   log: Log,
-  outcome: Outcome | undefined,
+  outcome: ErrorOutcome | undefined,
   fields: { readonly err: Error; readonly durationMs: number },
 ): void {
   if (outcome === undefined) {
-    log.debug(fields, "pass was cut off by the shutdown");
+    log.debug(fields, "reconcile was interrupted by shutdown");
     return;
   }
   switch (outcome.kind) {
     case "Conflict":
-      log.debug(fields, "pass met a conflict");
+      log.debug(fields, "reconcile hit a conflict");
       return;
     case "Retry":
-      log.warn(fields, "pass failed, will be retried");
+      log.warn(fields, "reconcile failed, will retry");
       return;
     case "SlowRetry":
-      log.error(fields, "pass failed, will be retried slowly");
+      log.error(fields, "reconcile failed, will retry slowly");
       return;
     case "Terminal":
-      log.info(fields, "pass failed, waiting for a change");
+      log.info(fields, "reconcile failed, waiting for a change");
       return;
     default:
       assertNever(outcome);
@@ -155,7 +159,7 @@ function logFailure(
 }
 
 /** A conflict and a shutdown are nobody's fault. */
-function noteFailure(span: Span, outcome: Outcome | undefined, error: unknown): void {
+function noteFailure(span: Span, outcome: ErrorOutcome | undefined, error: unknown): void {
   span.set({ outcome: outcome?.kind ?? "CutOff" });
   if (outcome !== undefined && outcome.kind !== "Conflict") span.fail(errorType(error));
 }

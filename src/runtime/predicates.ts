@@ -7,7 +7,7 @@ import type { StoreChange } from "../kube/store.ts";
  * reconciler itself writes; and a step back in time, to a status that it has left behind. Generation alone would
  * miss an annotation such as "rotate now".
  */
-export function isMoreThanStatus({ old, new: object }: StoreChange<KubeObject>): boolean {
+export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject>): boolean {
   return (
     old === undefined ||
     object === undefined ||

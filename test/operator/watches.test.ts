@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createWatches, type Watches } from "../../src/app/watches.ts";
 import { connectionOf } from "../../src/controllers/connection-key.ts";
-import { indexes, type Stores } from "../../src/controllers/context.ts";
+import { type Caches, indexes } from "../../src/controllers/context.ts";
 import { saIdIndex } from "../../src/controllers/service-account/claims.ts";
 import { createStore, type WritableStore } from "../../src/kube/memory-store.ts";
 import { type KubeObject, keyText } from "../../src/kube/resource.ts";
-import { createRelations, type Relations } from "../../src/app/watches.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
@@ -45,22 +45,22 @@ function createCluster() {
     return [name, { store, writer }] as const;
   });
   const parts = Object.fromEntries(made) as Record<(typeof names)[number], (typeof made)[0][1]>;
-  const stores = Object.fromEntries(made.map(([name, { store }]) => [name, store]));
+  const caches = Object.fromEntries(made.map(([name, { store }]) => [name, store]));
   const listeners: { changed: ((key: string) => void)[]; refused: ((key: string) => void)[] } = {
     changed: [],
     refused: [],
   };
-  const relations = createRelations(
-    stores as unknown as Stores,
+  const watches = createWatches(
+    caches as unknown as Caches,
     {
       onChange: (each: (key: string) => void) => void listeners.changed.push(each),
       onRefused: (each: (key: string) => void) => void listeners.refused.push(each),
     } as never,
   );
   const woken: string[] = [];
-  for (const kind of Object.keys(relations) as (keyof Relations)[])
-    for (const relation of relations[kind])
-      relation.subscribe((key) => woken.push(`${kind} ${keyText(key)}`));
+  for (const kind of Object.keys(watches) as (keyof Watches)[])
+    for (const watch of watches[kind])
+      watch.subscribe((key) => woken.push(`${kind} ${keyText(key)}`));
   let version = 1;
   const put = (
     kind: (typeof names)[number],
