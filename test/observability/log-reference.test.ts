@@ -82,9 +82,7 @@ test("every line of the program is documented with its fields, and no other", ()
 });
 
 test("every field is explained, and no other", () => {
-  const runs = /function runFields[\s\S]*?return \{([^}]*)\}/.exec(
-    read("src/runtime/runner.ts"),
-  );
+  const runs = /function runFields[\s\S]*?return \{([^}]*)\}/.exec(read("src/runtime/runner.ts"));
   const used = [...written.flatMap(({ fields }) => fields), ...parts(runs?.[1] ?? "")];
   const explained = rows
     .filter(([, field = ""]) => /^`\w+`$/.test(field))
