@@ -5,7 +5,7 @@ import type { PolicyBinding } from "../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { connectionOf } from "../controllers/connection-key.ts";
-import { type Caches, indexes } from "../controllers/context.ts";
+import { type Caches, indexes } from "../controllers/frame/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import {
   apiKeyType,

@@ -13,8 +13,8 @@ import {
 } from "../controllers/connection/reconcile.ts";
 import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
 import { ConsumersBoard } from "../controllers/consumers-board.ts";
-import type { Context } from "../controllers/context.ts";
-import { errorPolicy } from "../controllers/error-policy.ts";
+import type { Context } from "../controllers/frame/context.ts";
+import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
 import { createQuotaExportReconciler } from "../controllers/quota-export/reconcile.ts";

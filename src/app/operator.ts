@@ -2,7 +2,7 @@
 import { FIELD_MANAGER } from "../api/meta.ts";
 import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/reconcile.ts";
 import { createConnections } from "../controllers/connection/connections.ts";
-import type { Context } from "../controllers/context.ts";
+import type { Context } from "../controllers/frame/context.ts";
 import { createIamClient, type IamObserver } from "../iam/console-client.ts";
 import { createEventWriter, type EventWriter } from "../kube/event-writer.ts";
 import { createKubeClient } from "../kube/http-kube-client.ts";

@@ -89,14 +89,14 @@ export const accountMutants: readonly Mutant[] = [
   },
   {
     name: "the pause that a refused report asked for is forgotten",
-    file: "src/controllers/error-policy.ts",
+    file: "src/controllers/frame/error-policy.ts",
     find: "return later(errorPolicy(error.cause), errorPolicy(error.refusal));",
     replace: "return errorPolicy(error.cause);",
     tests: unreported,
   },
   {
     name: "a status write whose answer was lost is told by another one",
-    file: "src/controllers/failure.ts",
+    file: "src/controllers/frame/failure.ts",
     find: "  if (error instanceof StatusUnanswered) return undefined;\n",
     replace: "  if (error instanceof StatusUnanswered) return failureReadiness(error.cause);\n",
     tests: unreported,

@@ -512,7 +512,7 @@ export const apiKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a request that is too long for the status is noted as it is",
-    file: "src/controllers/request-token.ts",
+    file: "src/controllers/frame/request-token.ts",
     find: "  return annotations?.[name]?.slice(0, MAX_TOKEN).toWellFormed();",
     replace: "  return annotations?.[name]?.slice(0, MAX_TOKEN * 100);",
     tests: ["test/controllers/api-key/stored.fuzz.test.ts"],
@@ -526,7 +526,7 @@ export const apiKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a status is written to an object that was created again",
-    file: "src/controllers/status-writer.ts",
+    file: "src/controllers/frame/status-writer.ts",
     find: "      uid,\n",
     replace: "",
     tests: ["test/controllers", "test/integration"],

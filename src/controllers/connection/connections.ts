@@ -13,7 +13,7 @@ import type { Kind } from "../../api/kind.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
-import type { Caches, ConnectionLookup, Connections } from "../context.ts";
+import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
 import { clientIdentity } from "./client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant } from "./effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";

@@ -5,11 +5,11 @@ import type { Store } from "../../kube/store.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
-import type { Context } from "../context.ts";
-import { failureReadiness } from "../failure.ts";
+import type { Context } from "../frame/context.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
+import { tryReport } from "../frame/status-write-failed.ts";
+import { writeStatus } from "../frame/status-writer.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
-import { writeStatus } from "../status-writer.ts";
-import { reportQuietly } from "../unreported.ts";
 import { type Applied, apply } from "./apply.ts";
 import type { ConnectionRegistry } from "./connections.ts";
 import type { AnyConnection, ConnectionKindName } from "./kind-name.ts";
@@ -112,7 +112,7 @@ function createReconciler<T extends AnyConnection>(
       try {
         return await pass(object, signal);
       } catch (error) {
-        throw await reportQuietly(error, () => reportFailure(object, error, signal), context.log);
+        throw await tryReport(error, () => reportFailure(object, error, signal), context.log);
       } finally {
         registry.noteChecked(key);
       }

@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store.ts";
 import { ignoreStatusChanges } from "../../runtime/predicates.ts";
-import { type Caches, indexes } from "../context.ts";
+import { type Caches, indexes } from "../frame/context.ts";
 
 /** Names a ServiceAccount, which may not exist. */
 export type AccountRef = KubeObject;

@@ -7,7 +7,7 @@ import type { ApiKey } from "../../../src/api/api-key.ts";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
 import { createApiKeyReconciler } from "../../../src/controllers/api-key/reconcile.ts";
 import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
-import { type Context, indexes } from "../../../src/controllers/context.ts";
+import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../src/iam/client.ts";
 import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { type Caches, type Context, indexes } from "../../../src/controllers/context.ts";
+import { type Caches, type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import {
   accountKey,
   createAccountStore,

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
-import type { Caches, Context } from "../../../src/controllers/context.ts";
+import type { Caches, Context } from "../../../src/controllers/frame/context.ts";
 import { createQuotaExportReconciler } from "../../../src/controllers/quota-export/reconcile.ts";
 import {
   apiKeyType,

@@ -8,7 +8,7 @@ import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { createConnections } from "../../../src/controllers/connection/connections.ts";
 import { createClusterConnectionReconciler } from "../../../src/controllers/connection/reconcile.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Context, indexes } from "../../../src/controllers/context.ts";
+import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
   clusterConnectionType,

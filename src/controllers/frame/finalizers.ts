@@ -1,9 +1,9 @@
 /** The operator's finalizer on objects of its own kinds. */
-import { FINALIZER } from "../api/meta.ts";
-import * as finalizer from "../kube/finalizer.ts";
-import type { KubeObject, ResourceType } from "../kube/resource.ts";
-import type { Store } from "../kube/store.ts";
+import { FINALIZER } from "../../api/meta.ts";
+import * as finalizer from "../../kube/finalizer.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
+import type { StatusCache } from "./rules/report.ts";
 
 export function hasFinalizer(object: KubeObject): boolean {
   return finalizer.hasFinalizer(object, FINALIZER);
@@ -13,11 +13,11 @@ export function hasFinalizer(object: KubeObject): boolean {
 export async function addFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,
-  store: Pick<Store<T>, "noteWrite">,
+  cache: StatusCache<T>,
   object: T,
 ): Promise<T> {
   const written = await finalizer.addFinalizer(kube, type, object, FINALIZER);
-  if (written !== object) store.noteWrite(written);
+  if (written !== object) cache.noteWrite(written);
   return written;
 }
 

@@ -1,9 +1,9 @@
-import type { Readiness } from "../api/conditions.ts";
-import { type IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
-import { isKubeError, type KubeError } from "../kube/errors.ts";
+import type { Readiness } from "../../../api/conditions.ts";
+import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { isKubeError, type KubeError } from "../../../kube/errors.ts";
+import { SpecError } from "../spec-error.ts";
+import { StatusUnanswered } from "../status-write-failed.ts";
 import { errorPolicy } from "./error-policy.ts";
-import { SpecError } from "./spec-error.ts";
-import { StatusUnanswered } from "./unreported.ts";
 
 /** What a person can do about an answer of the console; nothing where only time helps. */
 const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {

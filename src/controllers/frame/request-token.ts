@@ -1,4 +1,4 @@
-import type { ObjectMeta } from "../util/object-meta.ts";
+import type { ObjectMeta } from "../../util/object-meta.ts";
 
 /** As long as the status fields that note which request was handled. */
 const MAX_TOKEN = 256;

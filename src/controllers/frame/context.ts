@@ -1,18 +1,18 @@
-import type { ApiKey } from "../api/api-key.ts";
-import type { ClusterConnection, Connection, ConnectionSpec, Grant } from "../api/connection.ts";
-import type { ConnectionRef } from "../api/fields.ts";
-import type { PolicyBinding } from "../api/policy-binding.ts";
-import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
-import type { ServiceAccount } from "../api/service-account.ts";
-import type { IamClient } from "../iam/client.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { EventRecorder } from "../kube/event-recorder.ts";
-import type { KubeObject } from "../kube/resource.ts";
-import type { Store } from "../kube/store.ts";
-import type { Metrics } from "../observability/metrics.ts";
-import type { Log } from "../util/log.ts";
-import type { Random } from "../util/random.ts";
-import type { Clock } from "../util/time.ts";
+import type { ApiKey } from "../../api/api-key.ts";
+import type { ClusterConnection, Connection, ConnectionSpec, Grant } from "../../api/connection.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { IamClient } from "../../iam/client.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { Store } from "../../kube/store.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import type { Log } from "../../util/log.ts";
+import type { Random } from "../../util/random.ts";
+import type { Clock } from "../../util/time.ts";
 
 /** Index names; each index maps an object to the text given. */
 export const indexes = {

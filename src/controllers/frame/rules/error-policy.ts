@@ -1,8 +1,8 @@
-import { type IamErrorCode, isIamError } from "../iam/errors.ts";
-import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
-import type { ErrorOutcome } from "../runtime/result.ts";
-import { SpecError } from "./spec-error.ts";
-import { StatusUnanswered, Unreported } from "./unreported.ts";
+import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
+import type { ErrorOutcome } from "../../../runtime/result.ts";
+import { SpecError } from "../spec-error.ts";
+import { StatusUnanswered, StatusWriteFailed } from "../status-write-failed.ts";
 
 type ErrorOutcomeKind = ErrorOutcome["kind"];
 
@@ -40,7 +40,7 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
 
 /** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
 export function errorPolicy(error: unknown): ErrorOutcome {
-  if (error instanceof Unreported)
+  if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
   if (error instanceof SpecError) return { kind: "Terminal" };

@@ -1,26 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { API_VERSION, type IamObject } from "../api/meta.ts";
-import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
-import type { ResourceType } from "../kube/resource.ts";
-import type { Store } from "../kube/store.ts";
+import { API_VERSION, type IamObject } from "../../api/meta.ts";
+import { isKubeError, type KubeErrorCode } from "../../kube/errors.ts";
+import type { ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
-import { StatusUnanswered } from "./unreported.ts";
+import type { StatusCache, StatusWriteOptions } from "./rules/report.ts";
+import { StatusUnanswered } from "./status-write-failed.ts";
 
 const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
   "Timeout",
   "Unavailable",
   "MalformedResponse",
 ]);
-
-export interface StatusWriteOptions {
-  /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
-  readonly resourceVersion?: string;
-  /** Fields of the status that another field manager owns: neither compared nor written. */
-  readonly foreignFields?: readonly string[];
-  /** Defaults to the operator's own field manager. */
-  readonly fieldManager?: string;
-  readonly signal?: AbortSignal;
-}
 
 /**
  * Makes `status` the whole status of `object` by one server-side apply, unless it already is. The uid is a
@@ -29,7 +19,7 @@ export interface StatusWriteOptions {
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   context: Pick<Context, "kube">,
   type: ResourceType<T>,
-  store: Pick<Store<T>, "noteWrite">,
+  cache: StatusCache<T>,
   object: T,
   status: NonNullable<T["status"]>,
   options: StatusWriteOptions = {},
@@ -58,7 +48,7 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
     .catch((error: unknown) => {
       throw isKubeError(error) && UNANSWERED.has(error.code) ? new StatusUnanswered(error) : error;
     });
-  store.noteWrite(written);
+  cache.noteWrite(written);
   return written;
 }
 

@@ -1,9 +1,9 @@
-import type { Log } from "../util/log.ts";
-import { toError } from "../util/to-error.ts";
+import type { Log } from "../../util/log.ts";
+import { toError } from "../../util/to-error.ts";
 
 /** A failed pass that could not be told about either: `cause` is the failure, `refusal` what the report met. */
-export class Unreported extends Error {
-  override readonly name = "Unreported";
+export class StatusWriteFailed extends Error {
+  override readonly name = "StatusWriteFailed";
   readonly refusal: unknown;
 
   constructor(cause: unknown, refusal: unknown) {
@@ -28,7 +28,7 @@ export class StatusUnanswered extends Error {
  * Reports a failure, and answers the error that the pass should end with. A report that fails as well does not hide the
  * failure; but what refused it may want to be left alone for longer than the failure itself would last (L9).
  */
-export async function reportQuietly(
+export async function tryReport(
   cause: unknown,
   report: () => Promise<unknown>,
   log: Pick<Log, "debug">,
@@ -38,6 +38,6 @@ export async function reportQuietly(
     return cause;
   } catch (refusal) {
     log.debug({ err: toError(refusal) }, "could not report the failure of a pass");
-    return new Unreported(cause, refusal);
+    return new StatusWriteFailed(cause, refusal);
   }
 }
