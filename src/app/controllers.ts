@@ -17,7 +17,7 @@ import type { Context } from "../controllers/frame/context.ts";
 import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
-import { createQuotaExportReconciler } from "../controllers/quota-export/reconcile.ts";
+import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
 import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
@@ -80,7 +80,7 @@ export function createControllers(
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
     consumers: board,
   });
-  const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
+  const quotaExports = createQuotaExportController(context, (apiKey, signal) =>
     readPair(context, apiKey, signal),
   );
   const apiKeyController = controller({
@@ -137,7 +137,7 @@ export function createControllers(
       name: "ResourceQuotaExport",
       store: caches.resourceQuotaExports,
       reconcile: ours(quotaExports.reconcile),
-      onGone: quotaExports.forget,
+      onGone: quotaExports.onGone,
       watches: watches.resourceQuotaExports,
     }),
   ];

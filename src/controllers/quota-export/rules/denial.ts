@@ -1,5 +1,5 @@
 /** What a 403 can be blamed on, in the order in which the console's documentation checks. Pure. */
-import type { IamError } from "../../iam/errors.ts";
+import type { IamError } from "../../../iam/errors.ts";
 import type { Credential } from "./credential.ts";
 
 export function explainDenial(error: IamError, credential: Credential): string {

@@ -1,6 +1,6 @@
 /** What one whole listing says in status. Pure. */
-import type { ResourceQuotaExportStatus } from "../../api/resource-quota-export.ts";
-import type { Quota } from "../../iam/model.ts";
+import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
+import type { Quota } from "../../../iam/model.ts";
 
 type Entry = NonNullable<ResourceQuotaExportStatus["quotas"]>[number];
 

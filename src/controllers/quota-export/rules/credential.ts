@@ -1,8 +1,8 @@
 /** With whose credential an export is listed. Pure. */
-import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
-import type { ConnectionRef } from "../../api/fields.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
+import { type ApiKey, apiKeyKind } from "../../../api/api-key.ts";
+import type { ConnectionRef } from "../../../api/fields.ts";
+import { parseSpec } from "../../../api/parse-spec.ts";
+import { type ServiceAccount, serviceAccountKind } from "../../../api/service-account.ts";
 
 export type Credential =
   | { readonly kind: "Bearer" }

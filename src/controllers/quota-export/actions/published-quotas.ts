@@ -1,19 +1,19 @@
 /** The last listing of every export as metrics. A scrape reads these, never the console. */
-import type { Quota } from "../../iam/model.ts";
-import { keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
-import type { Metrics } from "../../observability/metrics.ts";
-import { type Clock, parseInstant, SECOND } from "../../util/time.ts";
-import { cut } from "./listing.ts";
-import { type Amount, parseQuotaText } from "./quota-text.ts";
+import type { Quota } from "../../../iam/model.ts";
+import { keyText, type ObjectKey, parseKey } from "../../../kube/resource.ts";
+import type { Metrics } from "../../../observability/metrics.ts";
+import { type Clock, parseInstant, SECOND } from "../../../util/time.ts";
+import { cut } from "../rules/listing.ts";
+import { type Amount, parseQuotaText } from "../rules/quota-text.ts";
 
-export interface Snapshot {
+export interface QuotaListing {
   readonly clusterId: number;
   readonly quotas: readonly Quota[];
   readonly intervalMs: number;
   readonly durationMs: number;
 }
 
-interface Kept {
+interface PublishedListing {
   /** Monotonic. */
   readonly takenAt: number;
   readonly intervalMs: number;
@@ -24,10 +24,10 @@ const MISSED_INTERVALS = 3;
 const MAX_LABEL = 512;
 
 /** Series come with a listing and vanish with the record, the export, or after three missed intervals. */
-export class Snapshots {
+export class PublishedQuotas {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
+  readonly #listings = new Map<string, PublishedListing>();
 
   constructor(metrics: Metrics, clock: Clock) {
     this.#metrics = metrics;
@@ -35,23 +35,23 @@ export class Snapshots {
     metrics.onScrape(() => this.dropOutdated());
   }
 
-  take(key: ObjectKey, snapshot: Snapshot): void {
-    const { quotas, clusterId, intervalMs, durationMs } = snapshot;
+  publish(key: ObjectKey, listing: QuotaListing): void {
+    const { quotas, clusterId, intervalMs, durationMs } = listing;
     const labels = exportLabels(key);
     // Rewriting thousands of series costs far more than seeing that nothing has changed.
     const fingerprint = JSON.stringify([clusterId, quotas]);
-    if (this.#kept.get(keyText(key))?.fingerprint !== fingerprint) {
+    if (this.#listings.get(keyText(key))?.fingerprint !== fingerprint) {
       this.#metrics.forgetQuotas(key.namespace, key.name);
       for (const quota of quotas) this.#show(labels, clusterId, quota);
     }
-    this.#kept.set(keyText(key), { takenAt: this.#clock.monotonic(), intervalMs, fingerprint });
+    this.#listings.set(keyText(key), { takenAt: this.#clock.monotonic(), intervalMs, fingerprint });
     this.#metrics.quotaExportTotal.set(labels, quotas.length);
     this.#metrics.quotaExportLastSuccess.set(labels, Math.floor(this.#clock.now() / SECOND));
     this.#metrics.quotaExportDuration.set(labels, durationMs / SECOND);
   }
 
   drop(key: ObjectKey): void {
-    if (!this.#kept.delete(keyText(key))) return;
+    if (!this.#listings.delete(keyText(key))) return;
     const labels = exportLabels(key);
     this.#metrics.forgetQuotas(key.namespace, key.name);
     this.#metrics.quotaExportTotal.removeWhere(labels);
@@ -61,7 +61,7 @@ export class Snapshots {
 
   dropOutdated(): void {
     const now = this.#clock.monotonic();
-    for (const [text, { takenAt, intervalMs }] of this.#kept) {
+    for (const [text, { takenAt, intervalMs }] of this.#listings) {
       if (now - takenAt > MISSED_INTERVALS * intervalMs) this.drop(parseKey(text));
     }
   }
