@@ -8,6 +8,7 @@ import {
   labelSelector,
   objectName,
   SECRET_KEY,
+  suspend,
   timestamp,
 } from "./fields.ts";
 import { ageColumn, defineKind, type PrinterColumn, readyColumn, reasonColumn } from "./kind.ts";
@@ -174,6 +175,10 @@ const connectionFields = {
   extraCalls: extraCalls.optional().meta({
     description:
       "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
+  }),
+  suspend: suspend.meta({
+    description:
+      "While true, the operator makes no call over this connection; objects that use it wait.",
   }),
 };
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
-import { clientIdentity } from "../../../src/controllers/connection/client-settings.ts";
 import {
   type ConnectionRegistry,
   createConnections,
-} from "../../../src/controllers/connection/connections.ts";
+} from "../../../src/controllers/connection/registry.ts";
+import { clientIdentity } from "../../../src/controllers/connection/rules/client-settings.ts";
 import type { Session } from "../../../src/controllers/connection/sessions.ts";
 import type { IamClient } from "../../../src/iam/client.ts";
 import { createStore } from "../../../src/kube/memory-store.ts";

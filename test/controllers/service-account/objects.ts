@@ -5,7 +5,7 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../../src/api/service-account.ts";
-import { ALL_RIGHTS } from "../../../src/controllers/connection/effective-grant.ts";
+import { ALL_RIGHTS } from "../../../src/controllers/connection/rules/effective-grant.ts";
 import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts";
 import type { Account } from "../../../src/controllers/service-account/account.ts";
 import type { Known } from "../../../src/controllers/service-account/observe.ts";

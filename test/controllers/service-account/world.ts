@@ -5,8 +5,8 @@ import { Registry } from "prom-client";
 import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
 import { API_VERSION, FIELD_MANAGER } from "../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { createConnections } from "../../../src/controllers/connection/connections.ts";
-import { createClusterConnectionReconciler } from "../../../src/controllers/connection/reconcile.ts";
+import { createClusterConnectionController } from "../../../src/controllers/connection/controller.ts";
+import { createConnections } from "../../../src/controllers/connection/registry.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
 import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import {
@@ -88,7 +88,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     random: systemRandom,
   };
   const deps = { registry: connections, operatorNamespace: namespace };
-  const connectionController = createClusterConnectionReconciler(context, deps);
+  const connectionController = createClusterConnectionController(context, deps);
   const accounts = createServiceAccountReconciler(context);
   const pass = { id: "test", signal: AbortSignal.timeout(60_000) };
   const connectionKey = { namespace: "", name: namespace };

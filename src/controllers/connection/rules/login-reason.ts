@@ -1,4 +1,4 @@
-import type { IamError, IamErrorCode } from "../../iam/errors.ts";
+import type { IamError, IamErrorCode } from "../../../iam/errors.ts";
 
 export type LoginReason = "MfaRequired" | "LoginPaused" | "LoginFailed" | "ConsoleUnavailable";
 

@@ -1,5 +1,5 @@
-import type { ConnectionSpec } from "../../api/connection.ts";
-import { parseDuration, SECOND } from "../../util/time.ts";
+import type { ConnectionSpec } from "../../../api/connection.ts";
+import { parseDuration, SECOND } from "../../../util/time.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** What a console client needs to know of its connection; the rest is the same for all clients. */
@@ -33,8 +33,8 @@ export function clientSettings(spec: ConnectionSpec, credentials: Credentials): 
   };
 }
 
-/** Two specs with the same text need the same client: grants do not matter to the console. */
+/** Two specs with the same text need the same client: grants and suspension do not matter to the console. */
 export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknown }): string {
-  const { grants: _, ...rest } = spec;
+  const { grants: _, suspend: __, ...rest } = spec;
   return JSON.stringify(rest);
 }

@@ -14,8 +14,8 @@ import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
-import { clientIdentity } from "./client-settings.ts";
-import { ALL_RIGHTS, effectiveGrant } from "./effective-grant.ts";
+import { clientIdentity } from "./rules/client-settings.ts";
+import { ALL_RIGHTS, effectiveGrant } from "./rules/effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**
@@ -113,6 +113,7 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     if (!parsed.ok) return notReady(title, "InvalidSpec");
     const grant = grantFor(ref, namespace, parsed.spec);
     if (grant === undefined) return notGranted(title, namespace);
+    if (parsed.spec.suspend) return suspended(title);
     return { ok: true, uid, spec: parsed.spec, grant };
   };
 }
@@ -138,6 +139,14 @@ function notReady(title: string, reason: string | undefined): Refused {
       reason === undefined
         ? `${title} has not been able to log in yet; its conditions say why.`
         : `${title} is not ready (${reason}); its conditions say why.`,
+  };
+}
+
+function suspended(title: string): Refused {
+  return {
+    ok: false,
+    reason: "ConnectionSuspended",
+    message: `${title} is suspended: no call is made over it until its spec.suspend is false.`,
   };
 }
 

@@ -1,7 +1,7 @@
-import type { ConnectionSpec } from "../../api/connection.ts";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
-import { Redacted } from "../../util/redacted.ts";
-import type { Secret } from "../resource-types.ts";
+import type { ConnectionSpec } from "../../../api/connection.ts";
+import { keyText, type ObjectKey } from "../../../kube/resource.ts";
+import { Redacted } from "../../../util/redacted.ts";
+import type { Secret } from "../../resource-types.ts";
 
 /** How a connection proves who it is. */
 export type Credentials =

@@ -1,4 +1,4 @@
-import type { Grant } from "../../api/connection.ts";
+import type { Grant } from "../../../api/connection.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
