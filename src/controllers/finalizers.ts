@@ -1,8 +1,8 @@
 /** The operator's finalizer on objects of its own kinds. */
 import { FINALIZER } from "../api/meta.ts";
-import * as finalizer from "../kube/finalizer.ts";
+import * as finalizer from "../kube/client/finalizer.ts";
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
-import type { Store } from "../kube/store.ts";
+import type { Store } from "../kube/store/store.ts";
 import type { Context } from "./context.ts";
 
 export function hasFinalizer(object: KubeObject): boolean {

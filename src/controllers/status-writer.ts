@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { API_VERSION, type IamObject } from "../api/meta.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 import type { ResourceType } from "../kube/resource.ts";
-import type { Store } from "../kube/store.ts";
+import type { Store } from "../kube/store/store.ts";
 import type { Context } from "./context.ts";
 import { StatusUnanswered } from "./unreported.ts";
 

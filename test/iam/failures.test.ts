@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { measureSkew } from "../../src/iam/clock-skew.ts";
+import { HttpError, type HttpFailure } from "../../src/http/http.ts";
+import { parseRetryAfter } from "../../src/http/retry-after.ts";
 import { commitOutcome, quoteServerText } from "../../src/iam/errors.ts";
-import { statusFailure, transportFailure } from "../../src/iam/failures.ts";
-import { parseRetryAfter } from "../../src/iam/retry-after.ts";
-import { spellings } from "../../src/iam/secret-spellings.ts";
-import { HttpError, type HttpFailure } from "../../src/util/http.ts";
+import { measureSkew } from "../../src/iam/exchange/clock-skew.ts";
+import { statusFailure, transportFailure } from "../../src/iam/exchange/failures.ts";
+import { spellings } from "../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { DAY } from "../../src/util/time.ts";
 

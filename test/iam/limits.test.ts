@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Slots } from "../../src/iam/slots.ts";
-import { TokenBucket } from "../../src/iam/token-bucket.ts";
+import { Slots } from "../../src/iam/exchange/slots.ts";
+import { TokenBucket } from "../../src/util/token-bucket.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));

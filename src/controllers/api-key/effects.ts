@@ -1,7 +1,7 @@
 /** What the effects of an ApiKey's actions share: their surroundings, status writes and events. */
 
 import { API_VERSION } from "../../api/meta.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import type { Context } from "../context.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { SpecError } from "../spec-error.ts";

@@ -1,6 +1,6 @@
 import { type IamError, isIamError } from "../../iam/errors.ts";
 import type { ResourceType } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store.ts";
+import type { Store } from "../../kube/store/store.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import type { Context } from "../context.ts";
 import { addFinalizer, removeFinalizer } from "../finalizers.ts";

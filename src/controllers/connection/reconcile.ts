@@ -1,7 +1,7 @@
 import { readinessConditions } from "../../api/conditions.ts";
 import type { ClusterConnection, Connection, ConnectionStatus } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store.ts";
+import type { Store } from "../../kube/store/store.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";

@@ -7,7 +7,7 @@ import {
   setCondition,
 } from "../../api/conditions.ts";
 import type { ConnectionStatus } from "../../api/connection.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type Instant, MINUTE, SECOND, toIso8601 } from "../../util/time.ts";
 import { originOf } from "../connection-origin.ts";
 import type { Login } from "./apply.ts";

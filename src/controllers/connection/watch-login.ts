@@ -1,4 +1,4 @@
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { type IamError, isIamError } from "../../iam/errors.ts";
 
 /**

@@ -3,7 +3,7 @@ import { clientIdentity } from "../../../src/controllers/connection/client-setti
 import type { Observed } from "../../../src/controllers/connection/observe.ts";
 import { plan } from "../../../src/controllers/connection/plan.ts";
 import type { Session } from "../../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { connectionSpec } from "./specs.ts";
 

@@ -1,0 +1,64 @@
+import { isIamError } from "../errors.ts";
+import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
+import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
+import { keyHolder, nobody, userWith } from "../session/identity.ts";
+import type { Grant, Session } from "../session/session.ts";
+import type { Call } from "./call.ts";
+
+/** Makes calls as whoever they are to be made by. */
+export class Caller {
+  readonly #exchange: Exchange;
+  readonly #session: Session;
+  readonly #closing: AbortSignal;
+
+  constructor(exchange: Exchange, session: Session, closing: AbortSignal) {
+    this.#exchange = exchange;
+    this.#session = session;
+    this.#closing = closing;
+  }
+
+  /**
+   * The answer, whatever its status. A Bearer call that is answered 401 is repeated once with another
+   * token, if there is one: the console refused the first attempt before it did anything.
+   */
+  async call(call: Call, signal?: AbortSignal): Promise<Exchanged> {
+    const either = this.#eitherSignal(signal);
+    if (call.as === "nobody") return this.#exchange.send(call, nobody, either);
+    if (call.as !== "user") return this.#exchange.send(call, keyHolder(call.as), either);
+    const grant = await this.#before(call, either, () => this.#session.grant(either));
+    const first = await this.#callWith(grant, call, either);
+    if (first.response.status !== 401) return first;
+    const other = await this.#before(call, either, () => this.#session.replace(grant, either));
+    return other === undefined ? first : this.#callWith(other, call, either);
+  }
+
+  /** Makes sure that there is a token that is not known to be refused. */
+  async authenticate(signal?: AbortSignal): Promise<void> {
+    const either = this.#eitherSignal(signal);
+    await this.#before({ operation: "login" }, either, () => this.#session.grant(either));
+  }
+
+  #eitherSignal(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing : AbortSignal.any([this.#closing, signal]);
+  }
+
+  async #callWith(grant: Grant, call: Call, signal: AbortSignal): Promise<Exchanged> {
+    const exchanged = await this.#exchange.send(call, userWith(grant.token), signal);
+    if (provesCredentials(exchanged)) this.#session.accepted(grant);
+    return exchanged;
+  }
+
+  /** What has to be done before a call, with a cancellation told as one. */
+  async #before<T>(
+    { operation }: Pick<Call, "operation">,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isIamError(error) || !signal.aborted) throw error;
+      throw unsentFailure(operation, "it was cancelled");
+    }
+  }
+}

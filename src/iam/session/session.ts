@@ -1,0 +1,187 @@
+import type { Random } from "../../util/random.ts";
+import { Redacted } from "../../util/redacted.ts";
+import type { Clock, Instant } from "../../util/time.ts";
+import { untilAborted } from "../../util/until-aborted.ts";
+import { IamError, type IamErrorCode, isIamError } from "../errors.ts";
+import type { LoginAnswer } from "../wire/login.ts";
+import { LoginCircuit } from "./login-circuit.ts";
+import { Pause } from "./pause.ts";
+
+/** A user token, and which login it came from. */
+export interface Grant {
+  readonly token: Redacted;
+  readonly generation: number;
+}
+
+export type LoginResult = "success" | "rejected" | "mfaRequired" | "error";
+
+/** Where Bearer calls get their token. Rejects with an IamError whose `sent` is false, or when aborted. */
+export interface Session {
+  /** A token that is not known to be refused. */
+  grant(signal?: AbortSignal): Promise<Grant>;
+  /** Another token in place of one that was answered 401; `undefined` where there can be none. */
+  replace(refused: Grant, signal?: AbortSignal): Promise<Grant | undefined>;
+  /** The console took the token. */
+  accepted(grant: Grant): void;
+}
+
+/** A ready-made token: there is no other one. */
+export function tokenSession(token: Redacted): Session {
+  // Secrets written by hand tend to end in a line break, which no token does.
+  const grant = { token: new Redacted(token.reveal().trim()), generation: 0 };
+  return {
+    grant: async () => {
+      if (/^[\x21-\x7e]+$/.test(grant.token.reveal())) return grant;
+      throw unsent("Unauthenticated", "the token is empty or not one that a header can carry");
+    },
+    replace: async () => undefined,
+    accepted: () => undefined,
+  };
+}
+
+export interface LoginSessionOptions {
+  /** Call 1, once. Rejects with IamError only. */
+  readonly login: () => Promise<LoginAnswer>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onLogin: (result: LoginResult) => void;
+}
+
+/**
+ * Tokens by login.
+ *
+ * *Guarantees* (S19): at most one login is under way, shared by everybody who waits; after three failed
+ * ones in a row the circuit pauses them; after `mfaRequired` there is none ever again. A token that is
+ * refused without having been accepted once counts as a failed login. `Retry-After` of a login is kept.
+ * The token is in memory only, and its form and lifetime are nobody's business: the spec shows neither.
+ *
+ * *Caveat*: changed credentials need a new session.
+ */
+export class LoginSession implements Session {
+  readonly #options: LoginSessionOptions;
+  readonly #circuit: LoginCircuit;
+  /** What the console asked for by `Retry-After`. */
+  readonly #askedPause: Pause;
+  #current: Grant | undefined;
+  #running: Promise<Grant> | undefined;
+  #generation = 0;
+  #accepted = 0;
+  #mfaRequired = false;
+
+  constructor(options: LoginSessionOptions) {
+    this.#options = options;
+    this.#circuit = new LoginCircuit(options.clock, options.random);
+    this.#askedPause = new Pause(options.clock);
+  }
+
+  async grant(signal?: AbortSignal): Promise<Grant> {
+    signal?.throwIfAborted();
+    if (this.#current !== undefined) return this.#current;
+    return untilAborted(this.#sharedLogin(), signal);
+  }
+
+  async replace(refused: Grant, signal?: AbortSignal): Promise<Grant> {
+    // Of many calls refused at the same time, the first one drops the token; the others find a new one.
+    if (this.#current?.generation === refused.generation) {
+      this.#current = undefined;
+      if (this.#isDoubtful(refused)) this.#circuit.failed();
+    }
+    return this.grant(signal);
+  }
+
+  accepted(grant: Grant): void {
+    if (grant.generation <= this.#accepted) return;
+    this.#accepted = grant.generation;
+    this.#circuit.succeeded();
+  }
+
+  /** Never accepted: whether its login was any good is open. */
+  #isDoubtful({ generation }: Grant): boolean {
+    return generation > this.#accepted;
+  }
+
+  #sharedLogin(): Promise<Grant> {
+    this.#running ??= this.#logIn().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #logIn(): Promise<Grant> {
+    this.#refuseToTry();
+    const previous = this.#generation;
+    const answer = await this.#options.login().catch((error: unknown) => this.#loginFailed(error));
+    if (answer.kind === "MfaRequired") {
+      this.#mfaRequired = true;
+      this.#options.onLogin("mfaRequired");
+      throw mfaRequired();
+    }
+    this.#options.onLogin("success");
+    // After a token that was never accepted, a new one alone proves nothing: the count goes on.
+    if (previous === this.#accepted) this.#circuit.succeeded();
+    this.#generation = previous + 1;
+    this.#current = { token: answer.token, generation: this.#generation };
+    return this.#current;
+  }
+
+  #refuseToTry(): void {
+    if (this.#mfaRequired) throw mfaRequired();
+    const pausedUntil = this.#circuit.retryAt;
+    if (pausedUntil !== undefined) {
+      throw unsent(
+        "LoginPaused",
+        `no login is tried for now, after ${this.#circuit.failures} failed ones in a row`,
+        { retryAt: pausedUntil },
+      );
+    }
+    const retryAt = this.#askedPause.until;
+    if (retryAt !== undefined) {
+      throw unsent("RateLimited", "the console asked to wait before the next login", { retryAt });
+    }
+  }
+
+  #loginFailed(error: unknown): never {
+    if (!isIamError(error)) throw error;
+    const { message, status, requestId, retryAt } = error;
+    const { clock } = this.#options;
+    if (retryAt !== undefined) this.#askedPause.start(retryAt - clock.now());
+    const details = {
+      ...(status === undefined ? {} : { status }),
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(retryAt === undefined ? {} : { retryAt }),
+    };
+    const isRejected = REJECTIONS.has(error.code);
+    this.#options.onLogin(isRejected ? "rejected" : "error");
+    if (isRejected) this.#circuit.failed();
+    throw unsent(isRejected ? "Unauthenticated" : error.code, message, details);
+  }
+}
+
+/**
+ * Answers that say no to the credentials. All of them reach the waiting calls as Unauthenticated: a 404 or
+ * 422 of the login says nothing about what those calls asked for.
+ */
+const REJECTIONS: ReadonlySet<IamErrorCode> = new Set([
+  "Unauthenticated",
+  "PermissionDenied",
+  "NotFound",
+  "AlreadyExists",
+  "InvalidArgument",
+  "FailedPrecondition",
+]);
+
+function mfaRequired(): IamError {
+  return unsent(
+    "MfaRequired",
+    "the login asks for a second factor, which the operator cannot give",
+  );
+}
+
+/** Whatever happened to the login, the call that wanted the token was not made. */
+function unsent(
+  code: IamErrorCode,
+  message: string,
+  details: { status?: number; requestId?: string; retryAt?: Instant } = {},
+): IamError {
+  return new IamError(code, message, { operation: "login", sent: false, ...details });
+}
