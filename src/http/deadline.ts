@@ -1,9 +1,10 @@
-/** One time limit over several steps, and the caller's own signal, as one AbortSignal. */
-
 import type { Clock } from "../util/time.ts";
+import { untilAborted } from "../util/until-aborted.ts";
 import { HttpError } from "./http.ts";
 
+/** One time limit over several steps, and the caller's own signal, as one AbortSignal. */
 export interface Deadline {
+  /** Aborted with an HttpError as its reason. */
   readonly signal: AbortSignal;
   /** `work`, unless the limit comes first: some steps cannot be aborted. */
   readonly race: <R>(work: Promise<R>) => Promise<R>;
@@ -16,7 +17,7 @@ export interface Deadline {
 export function startDeadline(clock: Clock, ms: number, outer?: AbortSignal): Deadline {
   const controller = new AbortController();
   const { signal } = controller;
-  const onOuterAbort = () => controller.abort(new HttpError("aborted", "the call was aborted"));
+  const onOuterAbort = () => controller.abort(new HttpError("aborted", "the call was cancelled"));
   // Not AbortSignal.any: that would hold on to the outer signal, which lives as long as the program.
   if (outer?.aborted) onOuterAbort();
   else outer?.addEventListener("abort", onOuterAbort, { once: true });
@@ -25,20 +26,11 @@ export function startDeadline(clock: Clock, ms: number, outer?: AbortSignal): De
   );
   return {
     signal,
-    race: (work) => raceAbort(work, signal),
+    race: (work) => untilAborted(work, signal),
     cancelTimer,
     stop() {
       cancelTimer();
       outer?.removeEventListener("abort", onOuterAbort);
     },
   };
-}
-
-function raceAbort<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

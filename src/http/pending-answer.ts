@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
-import { HttpError, type HttpFailure, type HttpResponse } from "./http.ts";
+import { HttpError, type HttpResponse } from "./http.ts";
+import { connectionFailure, joinHeaders } from "./undici-terms.ts";
 
 /**
  * One request on its way, from undici's point of view.
@@ -30,8 +31,8 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   }
 
   /** Gives the request up for the reason given. */
-  abandon(failure: HttpFailure, message: string): void {
-    this.#fail(failure, message);
+  abandon(reason: HttpError): void {
+    this.#fail(reason);
     this.#stop();
   }
 
@@ -39,7 +40,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     try {
       if (!this.#settled) this.#beforeSending();
     } catch (cause) {
-      this.#fail("refused", "it may not be sent any more", cause);
+      this.#fail(new HttpError("refused", "it may not be sent any more", { cause }));
     }
     this.#controller = controller;
     if (this.#settled) this.#stop();
@@ -52,14 +53,17 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     this.#status = status;
-    this.#headers = joined(headers);
+    this.#headers = joinHeaders(headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
     this.#size += chunk.length;
     if (this.#size <= this.#maxBytes) this.#chunks.push(chunk);
-    else this.abandon("tooLarge", `the answer is larger than ${this.#maxBytes} bytes`);
+    else {
+      const message = `the answer is larger than ${this.#maxBytes} bytes`;
+      this.abandon(new HttpError("tooLarge", message));
+    }
   }
 
   onResponseEnd(): void {
@@ -71,10 +75,10 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.#fail("network", `the connection failed (${codeOf(error)})`);
+    this.#fail(connectionFailure(error));
   }
 
-  #fail(failure: HttpFailure, message: string, cause?: unknown): void {
+  #fail({ failure, message, cause }: HttpError): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#chunks = [];
@@ -85,20 +89,4 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #stop(): void {
     this.#controller?.abort(new Error("given up"));
   }
-}
-
-function joined(headers: NodeJS.Dict<string | string[]>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(", ") : (value ?? ""),
-    ]),
-  );
-}
-
-/** The code alone, or the name: messages and properties of these errors may hold bytes of the answer. */
-function codeOf(error: Error): string {
-  const code: unknown = "code" in error ? error.code : undefined;
-  if (typeof code === "string" && /^[A-Z][A-Z0-9_]{0,63}$/.test(code)) return code;
-  return /^[A-Za-z]{1,63}$/.test(error.name) ? error.name : "unknown";
 }

@@ -66,13 +66,6 @@ export const clusterMutants: readonly Mutant[] = [
     tests: ["test/kube/parsers.fuzz.test.ts"],
   },
   {
-    name: "an API server may ask to wait for ever",
-    file: "src/kube/client/status.ts",
-    find: "Math.min(Math.max(...moments), now + LONGEST_WAIT);",
-    replace: "Math.max(...moments, now - LONGEST_WAIT);",
-    tests: ["test/kube/parsers.fuzz.test.ts"],
-  },
-  {
     name: "a proxy's 404 means that the object is gone",
     file: "src/kube/client/http-kube-client.ts",
     find: `  if (!isKubeError(error, "NotFound") || error.reason !== "NotFound") throw error;`,

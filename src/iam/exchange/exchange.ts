@@ -62,7 +62,7 @@ export class Exchange {
     this.#options = options;
     this.#host = new URL(options.baseURL).host;
     this.#slots = new Slots(concurrency);
-    this.#bucket = new TokenBucket({ perSecond: requestsPerSecond, burst, clock: options.clock });
+    this.#bucket = new TokenBucket(options.clock, { perSecond: requestsPerSecond, burst });
   }
 
   get skew(): ClockSkew | undefined {

@@ -1,7 +1,8 @@
 import { getCACertificates } from "node:tls";
 import { Agent } from "undici";
+import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
-import { PendingAnswer } from "../../http/pending-answer.ts";
+import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 
 export interface TransportOptions {
@@ -65,39 +66,9 @@ async function send(
   request: HttpRequest,
   { origin, clock }: TransportOptions,
 ): Promise<HttpResponse> {
-  const url = new URL(request.url);
-  if (url.origin !== origin) throw new HttpError("refused", "the URL is of another origin");
-  const { signal, timeoutMs } = request;
-  if (signal?.aborted === true) throw new HttpError("refused", "the call was cancelled");
-  const pending = new PendingAnswer(request.maxBytes, request.beforeSending);
-  const cancel = () => pending.abandon("aborted", "the call was cancelled");
-  const stopTimer = clock.setTimer(timeoutMs, () =>
-    pending.abandon("timeout", `no answer within ${timeoutMs} ms`),
-  );
-  signal?.addEventListener("abort", cancel, { once: true });
-  try {
-    dispatch(agent, url, request, pending);
-    return await pending.answer;
-  } finally {
-    stopTimer();
-    signal?.removeEventListener("abort", cancel);
+  if (new URL(request.url).origin !== origin) {
+    throw new HttpError("refused", "the URL is of another origin");
   }
-}
-
-function dispatch(agent: Agent, url: URL, request: HttpRequest, pending: PendingAnswer): void {
-  const { method, headers, body } = request;
-  try {
-    agent.dispatch(
-      {
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method,
-        headers,
-        body: body ?? null,
-      },
-      pending,
-    );
-  } catch {
-    pending.abandon("network", "the request is not one that HTTP can carry");
-  }
+  const deadline = startDeadline(clock, request.timeoutMs, request.signal);
+  return sendOnce(agent, request, deadline.signal).finally(deadline.stop);
 }

@@ -1,3 +1,4 @@
+import { jittered } from "../../util/jitter.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, HOUR, type Instant, MINUTE } from "../../util/time.ts";
 import { Pause } from "./pause.ts";
@@ -33,9 +34,9 @@ export class LoginCircuit {
     this.#failures += 1;
     if (this.#failures < TOLERATED) return;
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - TOLERATED), LONGEST_PAUSE_MS);
-    // Up to a fifth longer, so that connections which failed together do not try again together.
-    const jittered = pauseMs * (1 + this.#random.fraction() / 5);
-    this.#pause.start(Math.min(jittered, LONGEST_PAUSE_MS));
+    // Never shorter: the pause is what keeps the user from being locked out.
+    const spreadMs = jittered(pauseMs, { least: 1, most: 1.2 }, this.#random.fraction());
+    this.#pause.start(Math.min(spreadMs, LONGEST_PAUSE_MS));
   }
 
   succeeded(): void {

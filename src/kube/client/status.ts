@@ -1,11 +1,10 @@
 /** What the API server says when it refuses: HTTP status and metav1.Status to KubeError. */
 import type { HttpError, HttpFailure } from "../../http/http.ts";
-import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
+import { parseRetryAfter } from "../../http/retry-after.ts";
+import type { Instant } from "../../util/time.ts";
 import { KubeError, type KubeErrorCode } from "../errors.ts";
 
 const MAX_MESSAGE = 500;
-/** A server that asks for more is taken at this: a wrong header must not stop us for ever. */
-const LONGEST_WAIT = 5 * MINUTE;
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
 
 /** The part of metav1.Status that is read. */
@@ -32,7 +31,7 @@ export interface Refusal {
 /** The error for an answer that is not a success. */
 export function toKubeError(refusal: Refusal): KubeError {
   const { attempted, status, headers, serverStatus, now } = refusal;
-  const retryAt = retryAtOf(headers["retry-after"], serverStatus?.retryAfterSeconds, now);
+  const retryAt = parseRetryAfter(headers, now, serverStatus?.retryAfterSeconds);
   const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;
   const said = bounded(serverStatus?.message ?? "");
   // The server sees a UID that was given as a precondition as a change of an immutable field.
@@ -115,25 +114,6 @@ function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   if (status >= 500) return "Unavailable";
   // Redirects are not followed: they would carry the token elsewhere.
   return status >= 400 ? "BadRequest" : "MalformedResponse";
-}
-
-/** The later of header (seconds or a date) and Status, within bounds. */
-function retryAtOf(
-  header: string | undefined,
-  seconds: number | undefined,
-  now: Instant,
-): Instant | undefined {
-  const moments = [parseRetryAfter(header, now), seconds && now + seconds * SECOND].filter(
-    (moment) => moment !== undefined && moment > now,
-  ) as Instant[];
-  return moments.length === 0 ? undefined : Math.min(Math.max(...moments), now + LONGEST_WAIT);
-}
-
-function parseRetryAfter(header: string | undefined, now: Instant): Instant | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header.trim())) return now + Number(header) * SECOND;
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : date;
 }
 
 function bounded(message: string): string {
