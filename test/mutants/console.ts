@@ -19,8 +19,8 @@ export const consoleMutants: readonly Mutant[] = [
   {
     name: "a call is repeated when nothing came back",
     file: "src/iam/client/caller.ts",
-    find: "    const first = await this.#callWith(grant, call, either);",
-    replace: `    const once = () => this.#callWith(grant, call, either);
+    find: "    const first = await this.#callWith(token, call, either);",
+    replace: `    const once = () => this.#callWith(token, call, either);
     const first = await once().catch(once);`,
     tests: ["test/iam/faults.test.ts"],
   },

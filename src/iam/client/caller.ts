@@ -2,7 +2,7 @@ import { isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
 import { keyHolder, nobody, userWith } from "../session/identity.ts";
-import type { Grant, Session } from "../session/session.ts";
+import type { AccessToken, Session } from "../session/session.ts";
 import type { Call } from "./call.ts";
 
 /** Makes calls as whoever they are to be made by. */
@@ -25,26 +25,26 @@ export class Caller {
     const either = this.#eitherSignal(signal);
     if (call.as === "nobody") return this.#exchange.send(call, nobody, either);
     if (call.as !== "user") return this.#exchange.send(call, keyHolder(call.as), either);
-    const grant = await this.#before(call, either, () => this.#session.grant(either));
-    const first = await this.#callWith(grant, call, either);
+    const token = await this.#before(call, either, () => this.#session.token(either));
+    const first = await this.#callWith(token, call, either);
     if (first.response.status !== 401) return first;
-    const other = await this.#before(call, either, () => this.#session.replace(grant, either));
+    const other = await this.#before(call, either, () => this.#session.replace(token, either));
     return other === undefined ? first : this.#callWith(other, call, either);
   }
 
   /** Makes sure that there is a token that is not known to be refused. */
   async authenticate(signal?: AbortSignal): Promise<void> {
     const either = this.#eitherSignal(signal);
-    await this.#before({ operation: "login" }, either, () => this.#session.grant(either));
+    await this.#before({ operation: "login" }, either, () => this.#session.token(either));
   }
 
   #eitherSignal(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#closing : AbortSignal.any([this.#closing, signal]);
   }
 
-  async #callWith(grant: Grant, call: Call, signal: AbortSignal): Promise<Exchanged> {
-    const exchanged = await this.#exchange.send(call, userWith(grant.token), signal);
-    if (provesCredentials(exchanged)) this.#session.accepted(grant);
+  async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
+    const exchanged = await this.#exchange.send(call, userWith(token.value), signal);
+    if (provesCredentials(exchanged)) this.#session.accepted(token);
     return exchanged;
   }
 

@@ -8,8 +8,8 @@ import { LoginCircuit } from "./login-circuit.ts";
 import { Pause } from "./pause.ts";
 
 /** A user token, and which login it came from. */
-export interface Grant {
-  readonly token: Redacted;
+export interface AccessToken {
+  readonly value: Redacted;
   readonly generation: number;
 }
 
@@ -18,20 +18,20 @@ export type LoginResult = "success" | "rejected" | "mfaRequired" | "error";
 /** Where Bearer calls get their token. Rejects with an IamError whose `sent` is false, or when aborted. */
 export interface Session {
   /** A token that is not known to be refused. */
-  grant(signal?: AbortSignal): Promise<Grant>;
+  token(signal?: AbortSignal): Promise<AccessToken>;
   /** Another token in place of one that was answered 401; `undefined` where there can be none. */
-  replace(refused: Grant, signal?: AbortSignal): Promise<Grant | undefined>;
+  replace(refused: AccessToken, signal?: AbortSignal): Promise<AccessToken | undefined>;
   /** The console took the token. */
-  accepted(grant: Grant): void;
+  accepted(token: AccessToken): void;
 }
 
 /** A ready-made token: there is no other one. */
 export function tokenSession(token: Redacted): Session {
   // Secrets written by hand tend to end in a line break, which no token does.
-  const grant = { token: new Redacted(token.reveal().trim()), generation: 0 };
+  const only = { value: new Redacted(token.reveal().trim()), generation: 0 };
   return {
-    grant: async () => {
-      if (/^[\x21-\x7e]+$/.test(grant.token.reveal())) return grant;
+    token: async () => {
+      if (/^[\x21-\x7e]+$/.test(only.value.reveal())) return only;
       throw unsent("Unauthenticated", "the token is empty or not one that a header can carry");
     },
     replace: async () => undefined,
@@ -62,8 +62,8 @@ export class LoginSession implements Session {
   readonly #circuit: LoginCircuit;
   /** What the console asked for by `Retry-After`. */
   readonly #askedPause: Pause;
-  #current: Grant | undefined;
-  #running: Promise<Grant> | undefined;
+  #current: AccessToken | undefined;
+  #running: Promise<AccessToken> | undefined;
   #generation = 0;
   #accepted = 0;
   #mfaRequired = false;
@@ -74,40 +74,40 @@ export class LoginSession implements Session {
     this.#askedPause = new Pause(options.clock);
   }
 
-  async grant(signal?: AbortSignal): Promise<Grant> {
+  async token(signal?: AbortSignal): Promise<AccessToken> {
     signal?.throwIfAborted();
     if (this.#current !== undefined) return this.#current;
     return untilAborted(this.#sharedLogin(), signal);
   }
 
-  async replace(refused: Grant, signal?: AbortSignal): Promise<Grant> {
+  async replace(refused: AccessToken, signal?: AbortSignal): Promise<AccessToken> {
     // Of many calls refused at the same time, the first one drops the token; the others find a new one.
     if (this.#current?.generation === refused.generation) {
       this.#current = undefined;
       if (this.#isDoubtful(refused)) this.#circuit.failed();
     }
-    return this.grant(signal);
+    return this.token(signal);
   }
 
-  accepted(grant: Grant): void {
-    if (grant.generation <= this.#accepted) return;
-    this.#accepted = grant.generation;
+  accepted(token: AccessToken): void {
+    if (token.generation <= this.#accepted) return;
+    this.#accepted = token.generation;
     this.#circuit.succeeded();
   }
 
   /** Never accepted: whether its login was any good is open. */
-  #isDoubtful({ generation }: Grant): boolean {
+  #isDoubtful({ generation }: AccessToken): boolean {
     return generation > this.#accepted;
   }
 
-  #sharedLogin(): Promise<Grant> {
+  #sharedLogin(): Promise<AccessToken> {
     this.#running ??= this.#logIn().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  async #logIn(): Promise<Grant> {
+  async #logIn(): Promise<AccessToken> {
     this.#refuseToTry();
     const previous = this.#generation;
     const answer = await this.#options.login().catch((error: unknown) => this.#loginFailed(error));
@@ -120,7 +120,7 @@ export class LoginSession implements Session {
     // After a token that was never accepted, a new one alone proves nothing: the count goes on.
     if (previous === this.#accepted) this.#circuit.succeeded();
     this.#generation = previous + 1;
-    this.#current = { token: answer.token, generation: this.#generation };
+    this.#current = { value: answer.token, generation: this.#generation };
     return this.#current;
   }
 
