@@ -18,6 +18,8 @@ export interface Call {
   readonly isMutating?: true;
   /** Answers with a list: has a larger bound. */
   readonly isList?: true;
+  /** Is sent although the console asked to wait. */
+  readonly ignoresHold?: true;
   /** Takes no X-Partition-Id. */
   readonly ignoresPartition?: true;
 }

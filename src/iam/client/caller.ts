@@ -1,7 +1,7 @@
 import { isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
-import { keyHolder, nobody, userWith } from "../session/identity.ts";
+import { type Identity, keyHolder, nobody, userWith } from "../session/identity.ts";
 import type { AccessToken, Session } from "../session/session.ts";
 import type { Call } from "./call.ts";
 
@@ -10,11 +10,14 @@ export class Caller {
   readonly #exchange: Exchange;
   readonly #session: Session;
   readonly #closing: AbortSignal;
+  readonly #isUrgent: boolean;
 
-  constructor(exchange: Exchange, session: Session, closing: AbortSignal) {
+  /** `isUrgent`: whether calls are sent although the console asked to wait. */
+  constructor(exchange: Exchange, session: Session, closing: AbortSignal, isUrgent: boolean) {
     this.#exchange = exchange;
     this.#session = session;
     this.#closing = closing;
+    this.#isUrgent = isUrgent;
   }
 
   /**
@@ -23,8 +26,8 @@ export class Caller {
    */
   async call(call: Call, signal?: AbortSignal): Promise<Exchanged> {
     const either = this.#eitherSignal(signal);
-    if (call.as === "nobody") return this.#exchange.send(call, nobody, either);
-    if (call.as !== "user") return this.#exchange.send(call, keyHolder(call.as), either);
+    if (call.as === "nobody") return this.#send(call, nobody, either);
+    if (call.as !== "user") return this.#send(call, keyHolder(call.as), either);
     const token = await this.#before(call, either, () => this.#session.token(either));
     const first = await this.#callWith(token, call, either);
     if (first.response.status !== 401) return first;
@@ -43,9 +46,14 @@ export class Caller {
   }
 
   async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
-    const exchanged = await this.#exchange.send(call, userWith(token.value), signal);
+    const exchanged = await this.#send(call, userWith(token.value), signal);
     if (provesCredentials(exchanged)) this.#session.accepted(token);
     return exchanged;
+  }
+
+  #send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const sent = this.#isUrgent ? { ...call, ignoresHold: true as const } : call;
+    return this.#exchange.send(sent, identity, signal);
   }
 
   /** What has to be done before a call, with a cancellation told as one. */
@@ -54,6 +62,7 @@ export class Caller {
     signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<T> {
+    if (!this.#isUrgent) this.#exchange.refuseWhileHeld(operation);
     try {
       return await work();
     } catch (error) {

@@ -18,7 +18,8 @@ import type {
 /**
  * One console seen through one connection: a method per documented endpoint, and the extra calls of the
  * connection. Every method sends its request once; the single repeat after a new login (401 on a Bearer
- * call) is the session's. Rejects with IamError only.
+ * call) is the session's. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, five
+ * minutes at most: they reject with RateLimited, unsent. Rejects with IamError only.
  */
 export interface IamClient {
   /** Call 1, unless a token is at hand: proves that the credentials are accepted. */
@@ -74,6 +75,11 @@ export interface IamClient {
     readonly deleteKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
     readonly deleteServiceAccount?: (saId: string, signal?: AbortSignal) => Promise<void>;
   };
+  /**
+   * The same connection for the kill switch and for what a person asks for: its calls, and logins for them,
+   * go through while `Retry-After` holds all others.
+   */
+  readonly urgent: IamClient;
   /** The last clock skew seen, if any answer carried a Date. */
   clockSkew(): ClockSkew | undefined;
   /** Frees pooled connections; running calls are aborted. */

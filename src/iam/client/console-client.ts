@@ -72,17 +72,25 @@ export function createIamClient(options: IamClientOptions): IamClient {
   const wire = createWire(options);
   const exchange = createExchange(options, wire.send);
   const session = createSession(options, exchange, closing.signal);
-  const caller = new Caller(exchange, session, closing.signal);
-  return {
-    ...managementCalls(caller),
-    ...resourceCalls(caller),
-    extra: extraCalls(caller, options.extraCalls ?? {}),
+  const rest = {
     clockSkew: () => exchange.skew,
     close: async () => {
       closing.abort(new Error("the client was closed"));
       await wire.close();
     },
   };
+  const callsOf = (isUrgent: boolean) => {
+    const caller = new Caller(exchange, session, closing.signal, isUrgent);
+    const extra = extraCalls(caller, options.extraCalls ?? {});
+    return { ...managementCalls(caller), ...resourceCalls(caller), extra, ...rest };
+  };
+  const urgent: IamClient = {
+    ...callsOf(true),
+    get urgent() {
+      return urgent;
+    },
+  };
+  return { ...callsOf(false), urgent };
 }
 
 function createWire(options: IamClientOptions) {

@@ -1,11 +1,13 @@
 import type { HttpRequest, HttpResponse, SendHttp } from "../../http/http.ts";
+import { parseRetryAfter } from "../../http/retry-after.ts";
 import type { Clock } from "../../util/time.ts";
 import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
 import type { Call } from "../client/call.ts";
-import { isIamError } from "../errors.ts";
+import { IamError, isIamError } from "../errors.ts";
 import type { ClockSkew, Json, Operation } from "../model.ts";
 import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
+import { Pause } from "../session/pause.ts";
 import { parseJson } from "../wire/json.ts";
 import { ShapeError } from "../wire/shape-error.ts";
 import { measureSkew } from "./clock-skew.ts";
@@ -48,13 +50,16 @@ const MAX_LIST_BYTES = 8 * ONE_MIB;
  * Sends calls, each once, within the connection's limits.
  *
  * *Guarantees*: a mutating call passes the fence after every wait here and again right before its first byte
- * leaves, and has its short deadline (S8); what fails before sending has `sent: false`; rejects with IamError only.
+ * leaves, and has its short deadline (S8); while the console asked to wait, only what `ignoresHold` is sent; what
+ * fails before sending has `sent: false`; rejects with IamError only.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #host: string;
   readonly #slots: Slots;
   readonly #bucket: TokenBucket;
+  /** What the console asked for by `Retry-After`. */
+  readonly #hold: Pause;
   #skew: ClockSkew | undefined;
 
   constructor(options: ExchangeOptions) {
@@ -63,10 +68,19 @@ export class Exchange {
     this.#host = new URL(options.baseURL).host;
     this.#slots = new Slots(concurrency);
     this.#bucket = new TokenBucket(options.clock, { perSecond: requestsPerSecond, burst });
+    this.#hold = new Pause(options.clock);
   }
 
   get skew(): ClockSkew | undefined {
     return this.#skew;
+  }
+
+  /** Rejects while the console asked to wait: of all calls of the connection, whichever was answered so. */
+  refuseWhileHeld(operation: Operation): void {
+    const retryAt = this.#hold.until;
+    if (retryAt === undefined) return;
+    const message = `${operation} was not sent: the console asked to wait`;
+    throw new IamError("RateLimited", message, { operation, sent: false, retryAt });
   }
 
   /** The answer, whatever its status. */
@@ -97,6 +111,7 @@ export class Exchange {
       return await this.#slots.run(async () => {
         await this.#bucket.take(signal);
         signal.throwIfAborted();
+        if (!call.ignoresHold) this.refuseWhileHeld(call.operation);
         if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
         isSending = true;
         span.set({ waitedMs: Math.round(clock.monotonic() - since) });
@@ -128,8 +143,14 @@ export class Exchange {
     finished(String(response.status));
     const receivedAt = clock.now();
     this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
+    if (asksToWait(response.status)) this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
     const secrets = [...identity.secrets, ...(call.secrets ?? [])];
     return { operation: call.operation, response, secrets, receivedAt };
+  }
+
+  #holdUntil(retryAt = 0): void {
+    // Of several answers the one that asks for most counts.
+    if (retryAt > (this.#hold.until ?? 0)) this.#hold.start(retryAt - this.#options.clock.now());
   }
 
   #toRequest(call: Call, identity: Identity, signal: AbortSignal): HttpRequest {
@@ -161,6 +182,11 @@ export class Exchange {
     const { limits, mutationTimeoutMs } = this.#options;
     return call.isMutating ? Math.min(limits.timeoutMs, mutationTimeoutMs) : limits.timeoutMs;
   }
+}
+
+/** Other refusals are about their call alone. */
+function asksToWait(status: number): boolean {
+  return status === 429 || status >= 500;
 }
 
 /** Nothing that goes wrong here may cost an answer, which may be the only one with a key's secret. */

@@ -5,7 +5,6 @@ import { untilAborted } from "../../util/until-aborted.ts";
 import { IamError, type IamErrorCode, isIamError } from "../errors.ts";
 import type { LoginAnswer } from "../wire/login.ts";
 import { LoginCircuit } from "./login-circuit.ts";
-import { Pause } from "./pause.ts";
 
 /** A user token, and which login it came from. */
 export interface AccessToken {
@@ -52,7 +51,7 @@ export interface LoginSessionOptions {
  *
  * *Guarantees* (S19): at most one login is under way, shared by everybody who waits; after three failed
  * ones in a row the circuit pauses them; after `mfaRequired` there is none ever again. A token that is
- * refused without having been accepted once counts as a failed login. `Retry-After` of a login is kept.
+ * refused without having been accepted once counts as a failed login.
  * The token is in memory only, and its form and lifetime are nobody's business: the spec shows neither.
  *
  * *Caveat*: changed credentials need a new session.
@@ -60,8 +59,6 @@ export interface LoginSessionOptions {
 export class LoginSession implements Session {
   readonly #options: LoginSessionOptions;
   readonly #circuit: LoginCircuit;
-  /** What the console asked for by `Retry-After`. */
-  readonly #askedPause: Pause;
   #current: AccessToken | undefined;
   #running: Promise<AccessToken> | undefined;
   #generation = 0;
@@ -71,7 +68,6 @@ export class LoginSession implements Session {
   constructor(options: LoginSessionOptions) {
     this.#options = options;
     this.#circuit = new LoginCircuit(options.clock, options.random);
-    this.#askedPause = new Pause(options.clock);
   }
 
   async token(signal?: AbortSignal): Promise<AccessToken> {
@@ -134,17 +130,11 @@ export class LoginSession implements Session {
         { retryAt: pausedUntil },
       );
     }
-    const retryAt = this.#askedPause.until;
-    if (retryAt !== undefined) {
-      throw unsent("RateLimited", "the console asked to wait before the next login", { retryAt });
-    }
   }
 
   #loginFailed(error: unknown): never {
     if (!isIamError(error)) throw error;
     const { message, status, requestId, retryAt } = error;
-    const { clock } = this.#options;
-    if (retryAt !== undefined) this.#askedPause.start(retryAt - clock.now());
     const details = {
       ...(status === undefined ? {} : { status }),
       ...(requestId === undefined ? {} : { requestId }),
