@@ -1,7 +1,7 @@
 /** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
 
-import { reviewAccess } from "../kube/access-review.ts";
-import type { KubeApi } from "../kube/api-call.ts";
+import { reviewAccess } from "../kube/client/access-review.ts";
+import type { KubeApi } from "../kube/client/api-call.ts";
 import { followCertificate, readCertificate } from "../observability/certificate-files.ts";
 import { type HttpServer, metricsPages, probePages, serve } from "../observability/http-server.ts";
 import type { Metrics } from "../observability/metrics.ts";

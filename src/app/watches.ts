@@ -9,7 +9,7 @@ import { type Caches, indexes } from "../controllers/frame/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
-import type { Store, StoreChange } from "../kube/store.ts";
+import type { Store, StoreChange } from "../kube/store/store.ts";
 import { type Watch, watch } from "../runtime/controller.ts";
 
 export interface Watches {

@@ -14,7 +14,7 @@ import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient } from "./client/client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { KubeObject, ResourceType } from "./resource.ts";
 

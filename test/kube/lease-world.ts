@@ -1,5 +1,5 @@
 /** A server that knows one Lease, and processes whose clocks and luck differ. */
-import type { KubeClient } from "../../src/kube/client.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { Lease } from "../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../src/kube/resource.ts";

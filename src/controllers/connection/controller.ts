@@ -1,7 +1,7 @@
 /** Logs in at a console and keeps the login in use; two kinds that differ in scope and in where their Secrets are. */
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store.ts";
+import type { Store } from "../../kube/store/store.ts";
 import type { Reconcile } from "../../runtime/result.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";

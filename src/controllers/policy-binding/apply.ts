@@ -1,5 +1,5 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import type { Context } from "../frame/context.ts";
 import { addFinalizer, removeFinalizer } from "../frame/finalizers.ts";

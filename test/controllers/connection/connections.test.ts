@@ -6,9 +6,9 @@ import {
 } from "../../../src/controllers/connection/registry.ts";
 import { clientIdentity } from "../../../src/controllers/connection/rules/client-settings.ts";
 import type { Session } from "../../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
-import { createStore } from "../../../src/kube/memory-store.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { connectionSpec, rawSpec } from "./specs.ts";

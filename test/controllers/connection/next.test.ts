@@ -4,7 +4,7 @@ import { clientIdentity } from "../../../src/controllers/connection/rules/client
 import { next, nextOfDeletion } from "../../../src/controllers/connection/rules/next.ts";
 import type { ConnectionSnapshot } from "../../../src/controllers/connection/rules/snapshot.ts";
 import type { Session } from "../../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { connectionSpec } from "./specs.ts";
 

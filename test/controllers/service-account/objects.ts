@@ -10,7 +10,7 @@ import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts
 import type { Account } from "../../../src/controllers/service-account/account.ts";
 import type { Known } from "../../../src/controllers/service-account/observe.ts";
 import type { Situation } from "../../../src/controllers/service-account/plan.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);

@@ -21,15 +21,15 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
 import { createServiceAccountReconciler } from "../../../src/controllers/service-account/reconcile.ts";
-import { createIamClient } from "../../../src/iam/console-client.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { createStore } from "../../../src/kube/memory-store.ts";
+import { createIamClient } from "../../../src/iam/client/console-client.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
 import {
   compareResourceVersions,
   type KubeObject,
   type ResourceType,
 } from "../../../src/kube/resource.ts";
-import type { IndexFunction } from "../../../src/kube/store-index.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
+import type { IndexFunction } from "../../../src/kube/store/store-index.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";
 import { silentLog } from "../../../src/util/log.ts";

@@ -11,13 +11,13 @@ import {
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { loadKubeEndpoint } from "../../../src/kube/config.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { createKubeClient } from "../../../src/kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
 import { isKubeError } from "../../../src/kube/errors.ts";
-import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
 import { leaseType } from "../../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
-import { createKubeTransport } from "../../../src/kube/transport.ts";
+import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";

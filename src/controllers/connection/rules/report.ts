@@ -1,7 +1,7 @@
 /** What a connection says after a run. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ConnectionStatus } from "../../../api/connection.ts";
-import type { EventNote } from "../../../kube/event-recorder.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { jittered } from "../../../util/jitter.ts";
 import { type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
