@@ -68,6 +68,7 @@ async function setUp(
       logFile: join(directory, "operator.log"),
       metricsPort: await freePort(),
       probePort: await freePort(),
+      args: ["--leader-elect=false"],
     }),
   );
   closers.push(() => operator.stop());

@@ -32,7 +32,7 @@ export async function startServers(options: ServersOptions): Promise<readonly Cl
 function probeServer({ config, operator, clock }: ServersOptions): readonly Promise<Closing>[] {
   const { probeAddress } = config;
   const pages = probePages({
-    live: { passes: () => operator.notAlive() },
+    live: { queues: () => operator.notAlive() },
     ready: { caches: () => operator.notReady() },
   });
   return probeAddress === undefined ? [] : [serve({ ...probeAddress, pages, clock })];

@@ -7,7 +7,13 @@ import type { Clock } from "../../src/util/time.ts";
 import type { FakeClock } from "../support/fake-clock.ts";
 
 export class LeaseServer {
-  lease: Lease | undefined;
+  /** Released at first, as by an operator that has stopped. */
+  lease: Lease | undefined = {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "iam", name: "iam-operator", resourceVersion: "0" },
+    spec: { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 7 },
+  };
   readonly holders: string[] = [];
   #version = 0;
 

@@ -15,7 +15,7 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { createKubeClient } from "../../../src/kube/client/http-kube-client.ts";
 import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
 import { isKubeError } from "../../../src/kube/errors.ts";
-import { leaseType } from "../../../src/kube/leader-election.ts";
+import { type Lease, leaseType } from "../../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
@@ -135,6 +135,7 @@ async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> 
   closers.push(() => iam.close());
   await kube.create(namespaceType, object("v1", "Namespace", undefined, namespace));
   await grantLease(kube, namespace);
+  await releaseLease(kube, namespace);
   await connect(kube, namespace, iam, options.concurrency ?? 64);
   const started: OperatorProcess[] = [];
   const operatorConfig = cluster.kubeconfigFor("operator");
@@ -214,6 +215,14 @@ async function grantLease(kube: KubeClient, namespace: string): Promise<void> {
     roleRef: { apiGroup, kind: "Role", name },
     subjects: [{ apiGroup, kind: "User", name: "operator" }],
   } as KubeObject);
+}
+
+/** As an operator leaves it that has stopped: who finds no lease at all waits for its duration. */
+async function releaseLease(kube: KubeClient, namespace: string): Promise<void> {
+  await kube.create(leaseType, {
+    ...object("coordination.k8s.io/v1", "Lease", namespace, "iam-operator"),
+    spec: { holderIdentity: "", leaseDurationSeconds: 1 },
+  } as Lease);
 }
 
 async function connect(
