@@ -95,8 +95,8 @@ async function readSpec(
   if (source === undefined) {
     return { ok: false, message: "spec.credentials: set exactly one of login and token" };
   }
-  if (!spec.baseURL.startsWith("https://") && !spec.insecureHttp) {
-    return { ok: false, message: "spec.baseURL: must start with https:// unless insecureHttp" };
+  if (!spec.baseURL.startsWith("https://") && !spec.insecureHTTP) {
+    return { ok: false, message: "spec.baseURL: must start with https:// unless insecureHTTP" };
   }
   const at: ObjectKey = { namespace, name: source.name };
   const secret = await kube.get(secretType, at, { signal });
