@@ -279,5 +279,5 @@ export const connectionSpec: Tree = {
   domainName: SEEDED.orgName,
   partitionId: SEEDED.partitionId,
   credentials: { login: { secretRef: { name: "console-login" } } },
-  grants: [{ namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
+  grants: [{ name: "all", namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
 };

@@ -70,8 +70,8 @@ export function readSpec(kind: ConnectionKindName, object: AnyConnection): Reada
   const problem =
     credentialsSource(spec) === undefined
       ? "spec.credentials: set exactly one of login and token"
-      : !spec.baseURL.startsWith("https://") && !spec.insecureHttp
-        ? "spec.baseURL: must start with https:// unless insecureHttp"
+      : !spec.baseURL.startsWith("https://") && !spec.insecureHTTP
+        ? "spec.baseURL: must start with https:// unless insecureHTTP"
         : undefined;
   return problem === undefined
     ? { ok: true, suspend: spec.suspend, spec }

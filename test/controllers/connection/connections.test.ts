@@ -14,7 +14,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 import { connectionSpec, rawSpec } from "./specs.ts";
 
 const client = { extra: {} } as IamClient;
-const grants = [{ namespaces: { names: ["team-a"] }, policyIds: ["p1"] }];
+const grants = [{ name: "team-a", namespaces: { names: ["team-a"] }, policyIds: ["p1"] }];
 const shared = {
   metadata: { name: "default", uid: "u1" },
   spec: { ...rawSpec, grants },

@@ -118,12 +118,12 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     async putConnection(changes: object = {}): Promise<void> {
       const spec = {
         baseURL: console.url,
-        insecureHttp: true,
+        insecureHTTP: true,
         orgId: SEEDED.orgId,
         projectId: SEEDED.projectId,
         domainName: SEEDED.orgName,
         credentials: { login: { secretRef: { name: "console-login" } } },
-        grants: [{ namespaces: { names: [namespace] }, importServiceAccounts: true }],
+        grants: [{ name: "all", namespaces: { names: [namespace] }, importServiceAccounts: true }],
         ...changes,
       };
       const body = {

@@ -162,7 +162,7 @@ export class World {
     await this.writeSecret("console-login", { username, password, domain });
     await this.apply("Connection", "console", {
       baseURL: this.iam.url,
-      insecureHttp: true,
+      insecureHTTP: true,
       orgId: "org-1",
       projectId: "prj-1",
       domainName: "acme",

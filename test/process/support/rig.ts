@@ -240,7 +240,7 @@ async function connect(
     ...ours("Connection", namespace, "console"),
     spec: {
       baseURL: iam.url,
-      insecureHttp: true,
+      insecureHTTP: true,
       orgId: "org-1",
       projectId: "prj-1",
       domainName: "acme",
