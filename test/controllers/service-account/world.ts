@@ -8,7 +8,7 @@ import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { createClusterConnectionController } from "../../../src/controllers/connection/controller.ts";
 import { createConnections } from "../../../src/controllers/connection/registry.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
+import { type Context, indexes, unwatchedSecrets } from "../../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -232,6 +232,7 @@ function createStores(kube: KubeClient) {
     policyBindings: storeOf(policyBindingType, { [indexes.serviceAccount]: ofAccount }),
     resourceQuotaExports: storeOf(resourceQuotaExportType, { [indexes.connection]: connectionOf }),
     namespaces: storeOf(namespaceType),
+    secrets: unwatchedSecrets,
   };
   return { caches, sync: async () => void (await Promise.all(fills.map((fill) => fill()))) };
 }
