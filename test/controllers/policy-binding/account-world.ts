@@ -7,8 +7,9 @@ import { type Caches, type Context, indexes } from "../../../src/controllers/fra
 import {
   accountKey,
   createAccountStore,
+  toRef,
 } from "../../../src/controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "../../../src/controllers/policy-binding/reconcile.ts";
+import { createAccountBindingsController } from "../../../src/controllers/policy-binding/controller.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { EventNote } from "../../../src/kube/event-recorder.ts";
 import { keyText } from "../../../src/kube/resource.ts";
@@ -111,10 +112,10 @@ export async function accountWorld(options: WorldOptions = {}) {
   };
   putAccount(options.account ?? {});
 
-  let reconciler = createAccountBindingsReconciler(context);
+  let reconciler = createAccountBindingsController(context);
   const accounts = createAccountStore(caches);
   const pass = (): Promise<Result> =>
-    reconciler.reconcile({ metadata: KEY }, { id: "pass", signal: new AbortController().signal });
+    reconciler.reconcile(toRef(KEY), { id: "pass", signal: new AbortController().signal });
 
   return {
     console,
@@ -131,7 +132,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     },
     /** As a new process would: nothing is remembered. */
     restart: () => {
-      reconciler = createAccountBindingsReconciler(context);
+      reconciler = createAccountBindingsController(context);
     },
     bind: (
       name: string,

@@ -1,8 +1,11 @@
 /** Views as sentences, for the pure tests. */
-import type { Seen } from "../../../src/controllers/policy-binding/decide.ts";
-import type { AccountView, BindingView } from "../../../src/controllers/policy-binding/view.ts";
+import type { DecisionInput } from "../../../src/controllers/policy-binding/rules/decide.ts";
+import type {
+  BindingView,
+  BoundAccount,
+} from "../../../src/controllers/policy-binding/rules/views.ts";
 
-export function account(fields: Partial<AccountView> = {}): AccountView {
+export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
   return {
     uid: "sa-uid",
     tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
@@ -10,13 +13,13 @@ export function account(fields: Partial<AccountView> = {}): AccountView {
     created: true,
     foreignPolicies: "Keep",
     suspendAccess: false,
-    record: { ours: undefined, foreign: [], lastSyncTime: undefined },
+    record: { ours: undefined, foreign: [] },
     ...fields,
   };
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, lastSyncTime: "2026-01-01T00:00:00Z" } };
+  return { record: { ours, foreign } };
 }
 
 export function binding(
@@ -26,12 +29,11 @@ export function binding(
 ): BindingView {
   return {
     uid: `${name}-uid`,
-    name,
     generation: 1,
     policyIds,
     applied: policyIds,
     stage: "Live",
-    held: true,
+    hasFinalizer: true,
     deletedAt: undefined,
     suspended: false,
     problem: undefined,
@@ -50,12 +52,12 @@ export const refused: Partial<BindingView> = {
   problem: { reason: "PolicyNotGranted", message: "no" },
 };
 
-export function seen(
-  who: AccountView,
+export function input(
+  who: BoundAccount,
   bindings: readonly BindingView[],
   live: readonly string[] | "unreadable",
   isolating = false,
-): Seen {
+): DecisionInput {
   return {
     account: who,
     bindings,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
+import { toRef } from "../../../src/controllers/policy-binding/account-store.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
 import { accountWorld, KEY, type WorldOptions } from "./account-world.ts";
@@ -202,7 +203,7 @@ describe("deleting", () => {
     world.unbind("reading");
     await world.settle();
     expect(world.exists("reading")).toBe(false);
-    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesLeftBound" });
+    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });
   });
 
   test("a binding of an account that is gone at the console goes", async () => {
@@ -248,7 +249,7 @@ describe("deleting", () => {
     await world.clock.advance(24 * HOUR);
     await expect(world.pass()).rejects.toThrow();
     expect(world.exists("reading")).toBe(false);
-    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesLeftBound" });
+    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });
   });
 });
 
@@ -429,7 +430,7 @@ describe("waiting", () => {
     await world.settle();
     expect(world.ready("reading")).toBe("WaitingForServiceAccount");
     expect(world.calls()).toBe(0);
-    expect(world.accounts.list()).toEqual([{ metadata: KEY }]);
+    expect(world.accounts.list()).toEqual([toRef(KEY)]);
   });
 
   test("a binding waits for an account that is not ready", async () => {
