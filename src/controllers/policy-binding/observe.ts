@@ -74,8 +74,9 @@ async function toSnapshot(
   { connections }: Pick<Context, "connections">,
 ): Promise<BindingsSnapshot> {
   const { state, now } = base;
-  const { namespace } = keyOf(base.object);
-  const { availability, access } = await accessTo(toAvailability(account), namespace, connections);
+  const { namespace, name } = keyOf(base.object);
+  const found = toAvailability(account, name);
+  const { availability, access } = await accessTo(found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const views = inOrder(bindings).map((binding) => {
     const view = toBindingView(binding, recorded, access?.grant.policyIds);

@@ -117,6 +117,13 @@ export async function accountWorld(options: WorldOptions = {}) {
   const pass = (): Promise<Result> =>
     reconciler.reconcile(toRef(KEY), { id: "pass", signal: new AbortController().signal });
 
+  const condition = (name: string, type: string) =>
+    (
+      kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status as
+        | PolicyBindingStatus
+        | undefined
+    )?.conditions?.find((each) => each.type === type);
+
   return {
     console,
     kube,
@@ -172,15 +179,10 @@ export async function accountWorld(options: WorldOptions = {}) {
     calls: () => console.requests.all.filter(({ operation }) => operation !== "login").length,
     status: (name: string): PolicyBindingStatus =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status ?? {},
-    ready: (name: string): string | undefined => {
-      const object = kube.peek(policyBindingType, { namespace: KEY.namespace, name });
-      const conditions = (object?.status as PolicyBindingStatus | undefined)?.conditions;
-      return conditions?.find(({ type }) => type === "Ready")?.reason;
-    },
-    message: (name: string): string =>
-      kube
-        .peek(policyBindingType, { namespace: KEY.namespace, name })
-        ?.status?.conditions?.find(({ type }: { type: string }) => type === "Ready")?.message ?? "",
+    condition,
+    ready: (name: string) => condition(name, "Ready")?.reason,
+    stalled: (name: string) => condition(name, "Stalled")?.reason,
+    message: (name: string) => condition(name, "Ready")?.message ?? "",
     exists: (name: string) =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name }) !== undefined,
     record: () => kube.peek(serviceAccountType, KEY)?.status?.bindings,

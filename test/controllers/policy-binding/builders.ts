@@ -1,9 +1,16 @@
 /** Views as sentences, for the pure tests. */
+import { FINALIZER } from "../../../src/api/meta.ts";
+import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { toRef } from "../../../src/controllers/policy-binding/account-store.ts";
 import type { DecisionInput } from "../../../src/controllers/policy-binding/rules/decide.ts";
+import type { BindingsSnapshot } from "../../../src/controllers/policy-binding/rules/snapshot.ts";
+import { stateOf } from "../../../src/controllers/policy-binding/rules/state.ts";
 import type {
   BindingView,
   BoundAccount,
 } from "../../../src/controllers/policy-binding/rules/views.ts";
+import type { IamClient } from "../../../src/iam/client.ts";
 
 export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
   return {
@@ -64,4 +71,54 @@ export function input(
     live: live === "unreadable" ? { readable: false } : { readable: true, policyIds: live },
     isolating,
   };
+}
+
+export const NOW = Date.UTC(2026, 0, 1);
+
+/** A snapshot of a usable account whose stored PolicyBindings say what the views do. */
+export function snapshot(
+  who: BoundAccount,
+  bindings: readonly BindingView[],
+  fields: Partial<BindingsSnapshot> = {},
+): BindingsSnapshot {
+  const { ours, foreign } = who.record;
+  const record = {
+    policyIds: ours,
+    foreignPolicyIds: foreign,
+    policyCount: (ours?.length ?? 0) + foreign.length,
+  };
+  const serviceAccount = {
+    metadata: { namespace: "team-a", name: "ci-bot", uid: who.uid, resourceVersion: "1" },
+    status: ours === undefined ? {} : { bindings: record },
+  } as unknown as ServiceAccount;
+  return {
+    object: toRef({ namespace: "team-a", name: "ci-bot" }),
+    source: "Caches",
+    now: NOW,
+    account: serviceAccount,
+    availability: {
+      kind: "Usable",
+      account: who,
+      connectionRef: { kind: "Connection", name: "c" },
+    },
+    client: {} as IamClient,
+    bindings,
+    objects: new Map(bindings.map((each) => [each.uid, stored(each)])),
+    live: undefined,
+    state: stateOf(undefined, serviceAccount, NOW),
+    ...fields,
+  };
+}
+
+export function stored({ uid, applied, hasFinalizer, deletedAt }: BindingView): PolicyBinding {
+  return {
+    metadata: {
+      name: uid,
+      uid,
+      resourceVersion: "7",
+      finalizers: hasFinalizer ? [FINALIZER] : [],
+      ...(deletedAt === undefined ? {} : { deletionTimestamp: deletedAt }),
+    },
+    status: { appliedPolicyIds: [...applied] },
+  } as unknown as PolicyBinding;
 }

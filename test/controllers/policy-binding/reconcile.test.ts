@@ -73,6 +73,19 @@ describe("binding", () => {
     expect([world.calls(), world.kube.writes.length]).toEqual(before);
   });
 
+  test("a binding whose policies are bound already gets its finalizer before it is ready", async () => {
+    const world = await withReading();
+    world.bind("also-reading", ["pol-read"]);
+    await world.settle();
+    expect(world.ready("also-reading")).toBe("Synced");
+    world.unbind("reading");
+    await world.settle();
+    world.unbind("also-reading");
+    await world.settle();
+    expect(world.exists("also-reading")).toBe(false);
+    expect(world.bound()).toEqual([]);
+  });
+
   test("an account that no binding names is never asked about", async () => {
     const world = await accountWorld({ account: { foreignPolicies: "Remove" } });
     world.bindAtConsole(["pol-member"]);
@@ -250,6 +263,26 @@ describe("deleting", () => {
     await expect(world.pass()).rejects.toThrow();
     expect(world.exists("reading")).toBe(false);
     expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });
+  });
+
+  test("a process that comes late tries to revoke before it gives up", async () => {
+    const world = await withReading();
+    world.unbind("reading");
+    await world.clock.advance(25 * HOUR);
+    world.restart();
+    await world.settle();
+    expect(world.exists("reading")).toBe(false);
+    expect(world.bound()).toEqual([]);
+    expect(world.events.map(({ reason }) => reason)).not.toContain("PoliciesNotRevoked");
+  });
+
+  test("the metric of a binding goes with it", async () => {
+    const world = await withReading();
+    expect(await world.metrics.render()).toContain('name="reading"');
+    world.unbind("reading");
+    await world.settle();
+    await world.pass();
+    expect(await world.metrics.render()).not.toContain('name="reading"');
   });
 });
 
@@ -445,7 +478,36 @@ describe("waiting", () => {
     await world.settle();
     expect(world.bound()).toEqual(["pol-read"]);
     expect(world.ready("reading")).toBe("Suspended");
+    expect(world.stalled("reading")).toBe("Suspended");
     expect(world.puts()).toHaveLength(1);
+  });
+
+  test("a suspended binding whose policies are bound stays ready, also while its account is not", async () => {
+    const world = await withReading();
+    world.bind("reading", ["pol-read"], { suspend: true });
+    await world.settle();
+    expect(world.condition("reading", "Ready")).toMatchObject({
+      status: "True",
+      reason: "Suspended",
+    });
+    world.putAccount({}, {}, notReady("ConnectionNotReady"));
+    await world.settle();
+    expect(world.condition("reading", "Ready")).toMatchObject({
+      status: "True",
+      reason: "Suspended",
+    });
+    expect(world.stalled("reading")).toBeUndefined();
+  });
+
+  test.each([
+    ["a suspended account", { suspend: true }, "ServiceAccountSuspended"],
+    ["an account without access", { suspendAccess: true }, "AccessSuspended"],
+  ])("with %s it is for a person to go on", async (_, spec, reason) => {
+    const world = await withReading();
+    world.putAccount(spec);
+    await world.settle();
+    expect(world.stalled("reading")).toBe(reason);
+    expect(world.condition("reading", "Reconciling")).toBeUndefined();
   });
 });
 

@@ -76,28 +76,20 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
 }
 
 /**
- * Whether the record alone cannot answer for the console: something is to change, or an object is new, or the
- * record does not cover what was intended, or something is to be revoked.
+ * Whether the record alone cannot answer for the console: something is to change, or the record does not
+ * cover what was intended, or something is to be revoked.
  */
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
-  const active = bindings.filter(isActive);
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
   if (account.record.ours === undefined) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);
-    return active.length > 0 || account.suspendAccess || hasBound;
+    return bindings.some(isActive) || account.suspendAccess || hasBound;
   }
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
-  return (
-    !account.suspendAccess &&
-    (!sameSet(decision.ours, account.record.ours) || active.some(isUnprepared))
-  );
-}
-
-function isUnprepared({ hasFinalizer, applied, policyIds }: BindingView): boolean {
-  return !hasFinalizer || !contains(applied, policyIds);
+  return !account.suspendAccess && !sameSet(decision.ours, account.record.ours);
 }
 
 function expected({ account, bindings }: DecisionInput): PolicySet {

@@ -5,11 +5,11 @@ import { isPaused, isToBeAsked, untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, takingPart, type UsableSnapshot } from "./choose.ts";
 import { newPolicies } from "./decide.ts";
 import { contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
-import { ANSWER_UNCONFIRMED, LIST_REFUSED, quiet } from "./quiet.ts";
+import { quiet } from "./quiet.ts";
 import { recordOf } from "./record.ts";
 import { release, releaseLate } from "./release.ts";
 import type { BindingsAction, BindingsDone, BindingsSnapshot, Intent } from "./snapshot.ts";
-import { isConfirmed, vanishedBy } from "./vanished.ts";
+import { CONFIRM_MS, isConfirmed, vanishedBy } from "./vanished.ts";
 import type { BindingView } from "./views.ts";
 
 interface Situation {
@@ -51,11 +51,10 @@ function handleRefusal({ snapshot, done, choice }: Situation): Finding {
   const intents = snapshot.bindings
     .filter((each) => !sameSet(appliedNow(each, snapshot), each.applied))
     .map(({ uid, applied }): Intent => ({ uid, policyIds: applied }));
-  if (intents.length > 0) return { kind: "TakeBackIntents", intents };
-  if (refusalAttributed) return LIST_REFUSED;
-  const { before, input } = choice;
-  const suspects = suspectsOf(choice);
-  return { kind: "AttributeRefusal", orgId: input.account.orgId, refusal, suspects, before };
+  if (intents.length > 0) return { kind: "WriteIntents", intents };
+  if (refusalAttributed) return quiet(1);
+  const { before } = choice;
+  return { kind: "AttributeRefusal", refusal, suspects: suspectsOf(choice), before };
 }
 
 /** The revocation has been tried, and failed. */
@@ -65,10 +64,7 @@ function giveUpAfterFailure({ snapshot }: Situation): Finding {
 
 function pause({ snapshot }: Situation): Finding {
   if (snapshot.live !== undefined || !isPaused(snapshot)) return undefined;
-  return quiet(
-    "Nothing has changed since nothing could be done.",
-    untilAsked(snapshot, snapshot.state),
-  );
+  return quiet(untilAsked(snapshot, snapshot.state));
 }
 
 function ask({ snapshot, choice }: Situation): Finding {
@@ -79,13 +75,12 @@ function ask({ snapshot, choice }: Situation): Finding {
 function confirm({ snapshot: { availability, live, state, now } }: Situation): Finding {
   if (live === undefined) return undefined;
   const vanished = vanishedBy(availability.account, live, state.vanished, now);
-  return isConfirmed(vanished, now) ? undefined : ANSWER_UNCONFIRMED;
+  return isConfirmed(vanished, now) ? undefined : quiet(CONFIRM_MS);
 }
 
 /** The caches only tell that there is something to do; what is done is decided on what the server holds. */
 function readLive(situation: Situation): Finding {
-  const { source, live } = situation.snapshot;
-  if (source === "Server" || live === undefined) return undefined;
+  if (situation.snapshot.source === "Server") return undefined;
   const effects = [addFinalizers, recordIntents, sync, releaseRevoked, releaseRetained];
   return firstFinding(effects, situation) && { kind: "ReadLive" };
 }
@@ -105,22 +100,20 @@ function recordIntents({ snapshot, choice }: Situation): Finding {
       ? []
       : [{ uid: binding.uid, policyIds: union(applied, binding.policyIds) }];
   });
-  return intents.length === 0 ? undefined : { kind: "RecordIntents", intents };
+  return intents.length === 0 ? undefined : { kind: "WriteIntents", intents };
 }
 
 function sync({ done, choice }: Situation): Finding {
   const { input, decision, isDrift, before } = choice;
   if (done.synced || decision.sync === undefined) return undefined;
-  const { tpn, orgId, suspendAccess } = input.account;
+  const { suspendAccess } = input.account;
   return {
     kind: "SyncBindings",
-    tpn,
-    orgId,
     policyIds: decision.sync,
     before,
     reason: suspendAccess ? "AccessSuspended" : isDrift ? "DriftCorrected" : "PoliciesSynced",
     isDrift,
-    hasNewPolicies: suspectsOf(choice).length > 0,
+    suspects: suspectsOf(choice),
   };
 }
 
@@ -136,11 +129,11 @@ function record({ snapshot, done, choice }: Situation): Finding {
 
 function releaseRevoked({ snapshot, choice }: Situation): Finding {
   if (choice.decision.blocked !== undefined) return undefined;
-  return release(snapshot, "Revoked", ({ stage }) => stage === "Revoking");
+  return release(snapshot, "Revoked", ["Revoking"]);
 }
 
 function releaseRetained({ snapshot }: Situation): Finding {
-  return release(snapshot, "Retained", ({ stage }) => stage === "Releasing");
+  return release(snapshot, "Retained", ["Releasing"]);
 }
 
 /** Whose new policies a PUT binds for the first time. */

@@ -1,11 +1,15 @@
 /** The next effect for an account and its PolicyBindings, or why there is none. Pure. */
+import { SECOND } from "../../../util/time.ts";
 import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
 import { isUsable } from "./choose.ts";
 import { nextOfUsable } from "./next-of-usable.ts";
-import { CACHES_BEHIND } from "./quiet.ts";
+import { quiet } from "./quiet.ts";
 import { endOfWait, release, releaseLate } from "./release.ts";
 import type { BindingsAction, BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
-import type { AccountUnavailable, BindingView } from "./views.ts";
+import type { BindingView, UnavailableAccount } from "./views.ts";
+
+/** The event of our own last write mostly comes first. */
+const CACHES_BEHIND = quiet(SECOND);
 
 /**
  * Promises: at most one PUT a run (S10), decided on a live and complete list of the account's PolicyBindings and on an
@@ -19,58 +23,26 @@ import type { AccountUnavailable, BindingView } from "./views.ts";
  */
 export function next({ snapshot, done }: BindingsProgress): BindingsAction | Waiting | Settled {
   if (snapshot.source === "Behind" || done.accountReplaced) return CACHES_BEHIND;
+  if (isUsable(snapshot)) return nextOfUsable(snapshot, done);
   const { availability } = snapshot;
-  switch (availability.kind) {
-    case "Missing":
-      return withoutAccount(snapshot);
-    case "Deleting":
-      return release(snapshot, "AccountDeleting", isEnding) ?? WAITS_FOR_BINDINGS;
-    case "Unavailable":
-      return whileUnavailable(snapshot, availability);
-    case "Usable":
-      return isUsable(snapshot) ? nextOfUsable(snapshot, done) : CACHES_BEHIND;
-  }
+  return availability.kind === "Unavailable"
+    ? nextOfUnavailable(snapshot, availability)
+    : CACHES_BEHIND;
 }
 
-/** No account, no call; but only the API server itself can tell that there is none (S20). */
-function withoutAccount(snapshot: BindingsSnapshot): BindingsAction | Waiting {
-  const { bindings, source, object } = snapshot;
-  const isOver = bindings.every(({ stage, applied }) => stage === "Live" && applied.length === 0);
-  if (!isOver && source === "Caches") return { kind: "ReadLive" };
-  return (
-    release(snapshot, "AccountMissing", isEnding) ?? {
-      kind: "Waiting",
-      state: "Reconciling",
-      reason: "WaitingForServiceAccount",
-      message: `There is no ServiceAccount ${object.metadata.name} in this namespace.`,
-    }
-  );
-}
-
-function whileUnavailable(
+function nextOfUnavailable(
   snapshot: BindingsSnapshot,
-  { state, reason, message, isGone = false }: AccountUnavailable,
+  { state, reason, message, endsAs }: UnavailableAccount,
 ): BindingsAction | Waiting {
+  const { bindings, source } = snapshot;
+  const isOver = bindings.every(({ stage, applied }) => stage === "Live" && applied.length === 0);
+  // Only the API server itself can tell that there is no account (S20).
+  if (endsAs === "AccountMissing" && !isOver && source === "Caches") return { kind: "ReadLive" };
+  const isUnbound = ({ applied }: BindingView) => applied.length === 0;
   return (
-    release(snapshot, "Retained", ({ stage }) => stage === "Releasing") ??
-    (isGone ? release(snapshot, "AccountGone", isEnding) : undefined) ??
-    release(
-      snapshot,
-      "NothingBound",
-      ({ applied, stage }) => stage === "Revoking" && applied.length === 0,
-    ) ??
+    (endsAs && release(snapshot, endsAs, ["Revoking", "Releasing"])) ??
+    release(snapshot, "Retained", ["Releasing"]) ??
+    release(snapshot, "NothingBound", ["Revoking"], isUnbound) ??
     releaseLate(snapshot) ?? { kind: "Waiting", state, reason, message, ...endOfWait(snapshot) }
   );
-}
-
-/** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
-const WAITS_FOR_BINDINGS: Waiting = {
-  kind: "Waiting",
-  state: "Reconciling",
-  reason: "ServiceAccountDeleting",
-  message: "The ServiceAccount is being deleted and waits for its PolicyBindings to go.",
-};
-
-function isEnding({ stage }: BindingView): boolean {
-  return stage !== "Live";
 }

@@ -4,19 +4,17 @@ import { toIso8601 } from "../../../util/time.ts";
 import type { Choice, UsableSnapshot } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
 import { isStale } from "./schedule.ts";
-import type { RecordBindings } from "./snapshot.ts";
-
-type Bindings = RecordBindings["bindings"];
+import type { BindingsStatus } from "./snapshot.ts";
 
 /** `undefined` where the record says so already. */
 export function recordOf(
   { account, live, now }: UsableSnapshot,
   { decision, verified }: Choice,
-): Bindings | undefined {
-  const old: Bindings = account?.status?.bindings ?? {};
+): BindingsStatus | undefined {
+  const old: BindingsStatus = account?.status?.bindings ?? {};
   const { ours, foreign, bound, blocked } = decision;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
-  const next: Bindings = {
+  const next: BindingsStatus = {
     ...old,
     ...(isKnown
       ? {

@@ -3,7 +3,7 @@ import { type IamError, type IamErrorCode, isIamError } from "../../../iam/error
 import type { IamPolicy } from "../../../iam/model.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
-import type { AttributeRefusal } from "./snapshot.ts";
+import type { ActionOf } from "./snapshot.ts";
 import type { AccountBindingsState, PolicyRefusal } from "./state.ts";
 import type { BindingView } from "./views.ts";
 
@@ -25,7 +25,7 @@ export function isRefusal(error: unknown): error is IamError {
  */
 export function attributeRefusal(
   state: AccountBindingsState,
-  { suspects, before, refusal }: AttributeRefusal,
+  { suspects, before, refusal }: ActionOf<"AttributeRefusal">,
   policies: readonly IamPolicy[] | undefined,
   now: Instant,
 ): AccountBindingsState {

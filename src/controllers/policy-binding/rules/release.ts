@@ -1,31 +1,31 @@
 /** Which deleted PolicyBindings may go, and why. Pure. */
 import { HOUR, MINUTE, parseInstant } from "../../../util/time.ts";
-import type { BindingsSnapshot, ReleaseCause, RemoveFinalizers } from "./snapshot.ts";
-import type { BindingView } from "./views.ts";
+import type { ActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
+import type { BindingView, Stage } from "./views.ts";
 
 /** A deletion that cannot revoke does not wait longer (L6): with its account being deleted too, and without. */
 const GIVE_UP_LEAVING_MS = 10 * MINUTE;
 const GIVE_UP_MS = 24 * HOUR;
 
-/** Takes our finalizer off the objects that have it still; `undefined` where there are none. */
+type Release = ActionOf<"RemoveFinalizers">;
+
+/** Takes our finalizer off deleted objects that have it still; `undefined` where there are none. */
 export function release(
   { bindings, objects }: BindingsSnapshot,
   because: ReleaseCause,
-  isMeant: (binding: BindingView) => boolean,
-): RemoveFinalizers | undefined {
+  stages: readonly Exclude<Stage, "Live">[],
+  isMeant: (binding: BindingView) => boolean = () => true,
+): Release | undefined {
   const uids = bindings
+    .filter(({ stage }) => stages.some((each) => each === stage))
     .filter((each) => each.hasFinalizer && objects.has(each.uid) && isMeant(each))
     .map(({ uid }) => uid);
   return uids.length === 0 ? undefined : { kind: "RemoveFinalizers", uids, because };
 }
 
 /** What could not be revoked for too long. */
-export function releaseLate(snapshot: BindingsSnapshot): RemoveFinalizers | undefined {
-  return release(
-    snapshot,
-    "GaveUp",
-    (binding) => binding.stage === "Revoking" && timeLeft(snapshot, binding) <= 0,
-  );
+export function releaseLate(snapshot: BindingsSnapshot): Release | undefined {
+  return release(snapshot, "GaveUp", ["Revoking"], (each) => timeLeft(snapshot, each) <= 0);
 }
 
 /** When the next object that waits to be revoked is released without. */

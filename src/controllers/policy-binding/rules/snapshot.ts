@@ -9,7 +9,7 @@ import type { KindTypes, Progress, ReconcileContext } from "../../frame/kind-con
 import type { AccountRef } from "../account-store.ts";
 import type { PolicySet } from "./policy-set.ts";
 import type { AccountBindingsState } from "./state.ts";
-import type { AccountAvailability, BindingView } from "./views.ts";
+import type { AccountAvailability, BindingView, UnavailableAccount } from "./views.ts";
 
 export interface AccountBindingsKind extends KindTypes {
   readonly Object: AccountRef;
@@ -55,12 +55,10 @@ export interface BindingsDone {
 
 /** Why a PolicyBinding may go. */
 export type ReleaseCause =
+  | NonNullable<UnavailableAccount["endsAs"]>
   | "Revoked"
   | "Retained"
   | "NothingBound"
-  | "AccountMissing"
-  | "AccountDeleting"
-  | "AccountGone"
   | "GaveUp";
 
 export interface Intent {
@@ -68,60 +66,49 @@ export interface Intent {
   readonly policyIds: PolicySet;
 }
 
-export interface AddFinalizers {
-  readonly kind: "AddFinalizers";
-  readonly uids: readonly string[];
-}
-
-export interface RemoveFinalizers {
-  readonly kind: "RemoveFinalizers";
-  readonly uids: readonly string[];
-  readonly because: ReleaseCause;
-}
-
-export interface WriteIntents {
-  /** Before the PUT, so that a crash leaves no policy that nobody accounts for (S11); after a refusal, back. */
-  readonly kind: "RecordIntents" | "TakeBackIntents";
-  readonly intents: readonly Intent[];
-}
-
-export interface SyncBindings {
-  readonly kind: "SyncBindings";
-  readonly tpn: string;
-  readonly orgId: string;
-  readonly policyIds: PolicySet;
-  /** What is bound before, as far as it is known. */
-  readonly before: PolicySet;
-  readonly reason: "PoliciesSynced" | "DriftCorrected" | "AccessSuspended";
-  readonly isDrift: boolean;
-  /** Whether it binds policies for the first time, so that a refusal is some object's fault. */
-  readonly hasNewPolicies: boolean;
-}
-
-export interface AttributeRefusal {
-  readonly kind: "AttributeRefusal";
-  readonly orgId: string;
-  readonly refusal: IamError;
-  /** Whose new policies the refused list would have bound. */
-  readonly suspects: readonly BindingView[];
-  readonly before: PolicySet;
-}
-
-export interface RecordBindings {
-  readonly kind: "RecordBindings";
-  readonly bindings: NonNullable<ServiceAccountStatus["bindings"]>;
-  /** Policies of others that no record has had before. */
-  readonly foundForeign: PolicySet;
-}
-
 export type BindingsAction =
   /** Call 9. */
   | { readonly kind: "ListBindings" }
-  /** The account and all its PolicyBindings from the API server: what a PUT or the end of an object is decided on. */
+  /** The account and all its PolicyBindings, from the API server. */
   | { readonly kind: "ReadLive" }
-  | AddFinalizers
-  | WriteIntents
-  | SyncBindings
-  | AttributeRefusal
-  | RecordBindings
-  | RemoveFinalizers;
+  /** Before anything is bound, so that a deletion cannot overtake the revocation. */
+  | { readonly kind: "AddFinalizers"; readonly uids: readonly string[] }
+  /** Before the PUT, so that a crash leaves no policy that nobody accounts for (S11); taken back after a refusal. */
+  | { readonly kind: "WriteIntents"; readonly intents: readonly Intent[] }
+  /** Call 8. */
+  | {
+      readonly kind: "SyncBindings";
+      readonly policyIds: PolicySet;
+      /** What is bound before, as far as it is known. */
+      readonly before: PolicySet;
+      readonly reason: "PoliciesSynced" | "DriftCorrected" | "AccessSuspended";
+      readonly isDrift: boolean;
+      /** Objects whose policies it binds for the first time: whose fault a refusal may be. */
+      readonly suspects: readonly BindingView[];
+    }
+  /** Call 7. */
+  | {
+      readonly kind: "AttributeRefusal";
+      readonly refusal: IamError;
+      readonly suspects: readonly BindingView[];
+      readonly before: PolicySet;
+    }
+  | {
+      readonly kind: "RecordBindings";
+      readonly bindings: BindingsStatus;
+      /** Policies of others that no record has had before. */
+      readonly foundForeign: PolicySet;
+    }
+  | {
+      readonly kind: "RemoveFinalizers";
+      readonly uids: readonly string[];
+      readonly because: ReleaseCause;
+    };
+
+export type BindingsStatus = NonNullable<ServiceAccountStatus["bindings"]>;
+export type ActionOf<Kind> = Extract<BindingsAction, { readonly kind: Kind }>;
+export type Perform<Kind> = (
+  action: ActionOf<Kind>,
+  progress: BindingsProgress,
+  run: ReconcileContext<AccountBindingsKind["State"]>,
+) => Promise<BindingsProgress>;

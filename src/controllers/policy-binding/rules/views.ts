@@ -36,13 +36,7 @@ export interface BoundAccount {
 }
 
 /** What may be done for the account that a set of PolicyBindings names. */
-export type AccountAvailability =
-  /** There is no such account any more: nothing to revoke, nothing to wait for. */
-  | { readonly kind: "Missing" }
-  /** Its own controller unbinds everything: PolicyBindings are just released. */
-  | { readonly kind: "Deleting" }
-  | AccountUnavailable
-  | UsableAccount;
+export type AccountAvailability = UsableAccount | UnavailableAccount;
 
 export interface UsableAccount {
   readonly kind: "Usable";
@@ -50,12 +44,12 @@ export interface UsableAccount {
   readonly connectionRef: ServiceAccountSpec["connectionRef"];
 }
 
-export interface AccountUnavailable extends Problem {
+export interface UnavailableAccount extends Problem {
   readonly kind: "Unavailable";
   /** Stalled where a person has to act. */
   readonly state: "Reconciling" | "Stalled";
-  /** The console does not know the account any more: there is nothing to revoke. */
-  readonly isGone?: boolean;
+  /** There is nothing to revoke, or somebody else does it: deleted PolicyBindings may go. */
+  readonly endsAs?: "AccountMissing" | "AccountDeleting" | "AccountGone";
 }
 
 /**
@@ -80,23 +74,34 @@ export interface BindingView {
   readonly handledAt: string | undefined;
 }
 
-export function toAvailability(account: ServiceAccount | undefined): AccountAvailability {
-  if (account === undefined) return { kind: "Missing" };
-  const { name } = account.metadata;
+export function toAvailability(
+  account: ServiceAccount | undefined,
+  name: string,
+): AccountAvailability {
+  if (account === undefined) {
+    const message = `There is no ServiceAccount ${name} in this namespace.`;
+    return { ...waiting(message), endsAs: "AccountMissing" };
+  }
   const parsed = parseSpec(serviceAccountKind, account);
   if (!parsed.ok) return waiting(`The spec of ServiceAccount ${name} is invalid.`);
-  const { spec } = parsed;
-  if (revokesItself(account, spec)) return { kind: "Deleting" };
-  if (spec.suspend) {
-    return {
-      kind: "Unavailable",
-      state: "Stalled",
-      reason: "ServiceAccountSuspended",
-      message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
-    };
-  }
-  return toUsable(account, spec);
+  if (revokesItself(account, parsed.spec)) return BEING_DELETED;
+  if (!parsed.spec.suspend) return toUsable(account, parsed.spec);
+  return {
+    kind: "Unavailable",
+    state: "Stalled",
+    reason: "ServiceAccountSuspended",
+    message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+  };
 }
+
+/** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
+const BEING_DELETED: UnavailableAccount = {
+  kind: "Unavailable",
+  state: "Reconciling",
+  reason: "ServiceAccountDeleting",
+  message: "The ServiceAccount is being deleted and waits for its PolicyBindings to go.",
+  endsAs: "AccountDeleting",
+};
 
 function toUsable(account: ServiceAccount, spec: ServiceAccountSpec): AccountAvailability {
   const { metadata, status = {} } = account;
@@ -107,8 +112,10 @@ function toUsable(account: ServiceAccount, spec: ServiceAccountSpec): AccountAva
   const inCharge = isTrue(conditions, "Ready") || (deleting && ready?.reason === "InUse");
   if (!inCharge || tpn === undefined || orgId === undefined) {
     const why = ready === undefined ? "" : ` (${ready.reason})`;
-    const isGone = ready !== undefined && GONE.has(ready.reason);
-    return { ...waiting(`ServiceAccount ${metadata.name} is not ready${why}.`), isGone };
+    const wait = waiting(`ServiceAccount ${metadata.name} is not ready${why}.`);
+    return ready !== undefined && GONE.has(ready.reason)
+      ? { ...wait, endsAs: "AccountGone" }
+      : wait;
   }
   return {
     kind: "Usable",
@@ -137,7 +144,7 @@ function revokesItself(
 /** What the ServiceAccount's own controller says of an account that the console answers 404 for. */
 const GONE: ReadonlySet<string> = new Set(["ServiceAccountGone", "ServiceAccountNotFound"]);
 
-function waiting(message: string): AccountUnavailable {
+function waiting(message: string): UnavailableAccount {
   return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };
 }
 
