@@ -3,12 +3,14 @@ import { type Caches, indexes } from "../../../src/controllers/frame/context.ts"
 import {
   accountKey,
   createAccountStore,
+  toRef,
 } from "../../../src/controllers/policy-binding/account-store.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { keyText } from "../../../src/kube/resource.ts";
 import { MemoryKube } from "./memory-kube.ts";
 
 const at = (name: string) => ({ metadata: { namespace: "team-a", name } });
+const CI_BOT = toRef({ namespace: "team-a", name: "ci-bot" });
 const binding = (policyIds: readonly string[], status = {}) => ({
   ...at("reading"),
   spec: { serviceAccountRef: { name: "ci-bot" }, policyIds },
@@ -33,9 +35,9 @@ test("a binding stands for its account, whether that exists or not", () => {
   const { kube, store, woken } = watched();
   kube.put(policyBindingType, binding(["p1"]));
   expect(woken).toEqual(["team-a/ci-bot"]);
-  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toEqual(at("ci-bot"));
+  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toEqual(CI_BOT);
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {} });
-  expect(store.list()).toEqual([at("ci-bot")]);
+  expect(store.list()).toEqual([CI_BOT]);
 });
 
 test("an account without objects is not there", () => {

@@ -7,8 +7,9 @@ import { type Caches, type Context, indexes } from "../../../src/controllers/fra
 import {
   accountKey,
   createAccountStore,
+  toRef,
 } from "../../../src/controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "../../../src/controllers/policy-binding/reconcile.ts";
+import { createAccountBindingsController } from "../../../src/controllers/policy-binding/controller.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { EventNote } from "../../../src/kube/events/event-recorder.ts";
 import { keyText } from "../../../src/kube/resource.ts";
@@ -111,10 +112,17 @@ export async function accountWorld(options: WorldOptions = {}) {
   };
   putAccount(options.account ?? {});
 
-  let reconciler = createAccountBindingsReconciler(context);
+  let reconciler = createAccountBindingsController(context);
   const accounts = createAccountStore(caches);
   const pass = (): Promise<Result> =>
-    reconciler.reconcile({ metadata: KEY }, { id: "pass", signal: new AbortController().signal });
+    reconciler.reconcile(toRef(KEY), { id: "pass", signal: new AbortController().signal });
+
+  const condition = (name: string, type: string) =>
+    (
+      kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status as
+        | PolicyBindingStatus
+        | undefined
+    )?.conditions?.find((each) => each.type === type);
 
   return {
     console,
@@ -131,7 +139,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     },
     /** As a new process would: nothing is remembered. */
     restart: () => {
-      reconciler = createAccountBindingsReconciler(context);
+      reconciler = createAccountBindingsController(context);
     },
     bind: (
       name: string,
@@ -171,15 +179,10 @@ export async function accountWorld(options: WorldOptions = {}) {
     calls: () => console.requests.all.filter(({ operation }) => operation !== "login").length,
     status: (name: string): PolicyBindingStatus =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status ?? {},
-    ready: (name: string): string | undefined => {
-      const object = kube.peek(policyBindingType, { namespace: KEY.namespace, name });
-      const conditions = (object?.status as PolicyBindingStatus | undefined)?.conditions;
-      return conditions?.find(({ type }) => type === "Ready")?.reason;
-    },
-    message: (name: string): string =>
-      kube
-        .peek(policyBindingType, { namespace: KEY.namespace, name })
-        ?.status?.conditions?.find(({ type }: { type: string }) => type === "Ready")?.message ?? "",
+    condition,
+    ready: (name: string) => condition(name, "Ready")?.reason,
+    stalled: (name: string) => condition(name, "Stalled")?.reason,
+    message: (name: string) => condition(name, "Ready")?.message ?? "",
     exists: (name: string) =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name }) !== undefined,
     record: () => kube.peek(serviceAccountType, KEY)?.status?.bindings,
