@@ -18,7 +18,7 @@ import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
 import { createQuotaExportReconciler } from "../controllers/quota-export/reconcile.ts";
-import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
+import { createServiceAccountController } from "../controllers/service-account/controller.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
 import {
@@ -72,7 +72,7 @@ export function createControllers(
   const deps = { registry, operatorNamespace: config.operatorNamespace };
   const clusterConnections = createClusterConnectionReconciler(context, deps);
   const connections = createConnectionReconciler(context, deps);
-  const serviceAccounts = createServiceAccountReconciler(context);
+  const serviceAccounts = createServiceAccountController(context);
   const accountBindings = createAccountBindingsReconciler(context);
   const board = new ConsumersBoard(config.consumers);
   const apiKeys = createApiKeyReconciler(context, {

@@ -1,13 +1,11 @@
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import {
-  type Claim,
-  claimWinner,
-  saIdIndex,
-} from "../../../src/controllers/service-account/claims.ts";
+import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
+import { resolveOwner } from "../../../src/controllers/service-account/rules/owner.ts";
+import type { Claim } from "../../../src/controllers/service-account/rules/snapshot.ts";
 import { accountSpec, serviceAccount } from "./objects.ts";
 
-const realm = { origin: "https://console.example.com", orgId: "org-1" };
+const scope = { origin: "https://console.example.com", orgId: "org-1" };
 const object = (uid: string, day: number, changes: Partial<ServiceAccount>) =>
   serviceAccount({
     ...changes,
@@ -19,7 +17,7 @@ const having = (uid: string, day: number) =>
   object(uid, day, { status: { saId: "sa-1", orgId: "org-1" } });
 const claim = (by: ServiceAccount, changes: Partial<Claim> = {}): Claim => ({
   object: by,
-  realm,
+  scope,
   mayImport: true,
   ...changes,
 });
@@ -49,23 +47,23 @@ test.each<{ name: string; claims: readonly Claim[]; winner: string | undefined }
   {
     name: "another console's account of that id is another one",
     claims: [
-      claim(importing("a", 1), { realm: { ...realm, origin: "https://else.example.com" } }),
+      claim(importing("a", 1), { scope: { ...scope, origin: "https://else.example.com" } }),
       claim(importing("b", 2)),
     ],
     winner: "b",
   },
   {
     name: "another organization's account of that id is another one",
-    claims: [claim(having("a", 1), { realm: { ...realm, orgId: "org-2" } }), claim(having("b", 2))],
+    claims: [claim(having("a", 1), { scope: { ...scope, orgId: "org-2" } }), claim(having("b", 2))],
     winner: "b",
   },
   {
     name: "without a connection there is no claim",
-    claims: [claim(importing("a", 1), { realm: undefined }), claim(importing("b", 2))],
+    claims: [claim(importing("a", 1), { scope: undefined }), claim(importing("b", 2))],
     winner: "b",
   },
 ])("$name", ({ claims, winner }) => {
-  expect(claimWinner("sa-1", realm, claims)?.metadata.uid).toBe(winner);
+  expect(resolveOwner("sa-1", scope, claims)?.metadata.uid).toBe(winner);
 });
 
 test("an object is found by its saId, with its organization where it names one", () => {

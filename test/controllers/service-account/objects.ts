@@ -7,9 +7,10 @@ import {
 } from "../../../src/api/service-account.ts";
 import { ALL_RIGHTS } from "../../../src/controllers/connection/effective-grant.ts";
 import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts";
-import type { Account } from "../../../src/controllers/service-account/account.ts";
-import type { Known } from "../../../src/controllers/service-account/observe.ts";
-import type { Situation } from "../../../src/controllers/service-account/plan.ts";
+import type {
+  AccountSnapshot,
+  KnownAccount,
+} from "../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamClient } from "../../../src/iam/client.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
@@ -48,7 +49,7 @@ export const access: ConnectionAccess = {
   grant: ALL_RIGHTS,
 };
 
-export const account: Account = {
+export const account: KnownAccount = {
   saId: "sa-1",
   tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
   orgId: "org-1",
@@ -58,27 +59,30 @@ export const account: Account = {
   liveKeyIds: ["sak_1"],
 };
 
-/** An object in order that has no account yet. */
-export function known(changes: Partial<Known> = {}): Known {
+/** An object in order that has no account yet; `spec` is what its spec says. */
+export function snapshotOf(
+  changes: Partial<AccountSnapshot> = {},
+  spec: object = {},
+): AccountSnapshot {
   return {
-    key,
-    uid: "u1",
-    generation: 1,
-    deleting: false,
+    object: serviceAccount(),
+    spec: accountSpec(spec),
+    connection: { ok: true, access },
     namespaceTerminating: false,
-    held: true,
-    wish: { ok: true, spec: accountSpec() },
-    lookup: { ok: true, access },
     account: undefined,
     attempt: undefined,
     users: [],
-    unlistedKeyAt: undefined,
-    asked: undefined,
-    memory: { uid: "u1" },
+    unlistedKeyTime: undefined,
+    request: undefined,
+    claims: new Map(),
+    listing: undefined,
+    answer: undefined,
+    state: {},
     ...changes,
   };
 }
 
-export function situation(changes: Partial<Known> = {}, spec: object = {}): Situation {
-  return { known: known(changes), spec: accountSpec(spec), access };
-}
+/** The object is being deleted. */
+export const deleted = serviceAccount({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+
+export const at = { now: NOW, monotonic: 0, fraction: 0.5 };

@@ -122,6 +122,7 @@ describe("a service account", () => {
     const lost = await world.reconcile("ci-bot");
     expect(lost.error).toMatchObject({ name: "IamError" });
     expect(lost.object?.status?.attempt).toBeDefined();
+    expect(lost.object?.metadata.finalizers).toEqual(["iam-operator.io/finalizer"]);
     expect(ready(lost.object)).toBe("Ready=False Unavailable");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe(
       "Ready=False CreateOutcomeUnknown",
@@ -260,7 +261,7 @@ describe("a service account", () => {
     expect(held.result?.requeueAfterMs).toBe(30_000);
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("a deletion looks into an open attempt first", async () => {
@@ -307,7 +308,7 @@ describe("a service account", () => {
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False Unavailable");
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("Delete without a call for it is held and says what to set", async () => {
