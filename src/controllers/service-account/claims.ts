@@ -9,7 +9,7 @@ import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { originOf } from "../connection-origin.ts";
 import { type Caches, type Connections, indexes } from "../frame/context.ts";
-import type { Claim, ConsoleScope } from "./rules/snapshot.ts";
+import type { Claim } from "./rules/snapshot.ts";
 
 interface ClaimReader {
   readonly caches: Caches;
@@ -30,33 +30,42 @@ export function refOf(object: ServiceAccount): ConnectionRef {
   return parsed.success ? parsed.data : connectionRef.parse(undefined);
 }
 
-/** All claims in the cluster on these accounts, by saId. Makes no call. */
-export async function readClaims(
+/** The claims of other objects on these accounts, by saId. Makes no call. */
+export async function readOtherClaims(
   saIds: readonly string[],
+  self: ServiceAccount,
   reader: ClaimReader,
 ): Promise<ReadonlyMap<string, readonly Claim[]>> {
   const { serviceAccounts } = reader.caches;
   const toEntry = async (saId: string) => {
     const objects = serviceAccounts.byIndex(indexes.saId, saId);
-    return [saId, await Promise.all(objects.map((object) => toClaim(object, reader)))] as const;
+    const others = objects.filter(({ metadata }) => metadata.uid !== self.metadata.uid);
+    return [saId, await Promise.all(others.map((object) => readClaim(object, reader)))] as const;
   };
   return new Map(await Promise.all(saIds.map(toEntry)));
 }
 
-async function toClaim(object: ServiceAccount, reader: ClaimReader): Promise<Claim> {
+/** What the object claims, by console and organization that its connection names as stored. */
+export async function readClaim(
+  object: ServiceAccount,
+  { caches, connections }: ClaimReader,
+): Promise<Claim> {
+  const { spec, status, metadata } = object;
+  const ref = refOf(object);
+  const connection = connectionSpecOf(object, caches);
+  const scope = connection && {
+    origin: originOf(connection.baseURL),
+    orgId: status?.orgId ?? spec.orgId ?? connection.orgId,
+  };
+  const lookup = await connections.resolve(ref, metadata.namespace ?? "");
   return {
     object,
-    scope: scopeOf(object, reader.caches),
-    mayImport: await mayImport(object, reader.connections),
+    scope,
+    isProven: status?.saId !== undefined && status.consoleURL === scope?.origin,
+    isOfCluster: ref.kind === "ClusterConnection",
+    isUsable: lookup.ok,
+    mayImport: lookup.ok && lookup.access.grant.importServiceAccounts,
   };
-}
-
-/** Console and organization that the object's connection names, as stored. */
-function scopeOf(object: ServiceAccount, caches: Caches): ConsoleScope | undefined {
-  const spec = connectionSpecOf(object, caches);
-  if (spec === undefined) return undefined;
-  const orgId = object.status?.orgId ?? object.spec.orgId ?? spec.orgId;
-  return { origin: originOf(spec.baseURL), orgId };
 }
 
 function connectionSpecOf(object: ServiceAccount, caches: Caches): ConnectionSpec | undefined {
@@ -70,10 +79,4 @@ function connectionSpecOf(object: ServiceAccount, caches: Caches): ConnectionSpe
           caches.clusterConnections.get({ namespace: "", name }) ?? {},
         );
   return parsed.ok ? parsed.spec : undefined;
-}
-
-async function mayImport(object: ServiceAccount, connections: Connections): Promise<boolean> {
-  if (object.spec.saId === undefined) return false;
-  const lookup = await connections.resolve(refOf(object), object.metadata.namespace ?? "");
-  return lookup.ok && lookup.access.grant.importServiceAccounts;
 }

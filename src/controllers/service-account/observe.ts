@@ -5,7 +5,7 @@ import { type Instant, parseInstant } from "../../util/time.ts";
 import { type Caches, indexes } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
-import { readClaims, refOf } from "./claims.ts";
+import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import { fromStatus } from "./rules/account.ts";
 import type { AccountSnapshot, AccountState, CreationAttempt } from "./rules/snapshot.ts";
 
@@ -30,7 +30,11 @@ export async function observe(
     users: usersOf(key, caches),
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
-    claims: await readClaims(saId === undefined ? [] : [saId], { caches, connections }),
+    claim: await readClaim(object, { caches, connections }),
+    otherClaims: await readOtherClaims(saId === undefined ? [] : [saId], object, {
+      caches,
+      connections,
+    }),
     listing: undefined,
     answer: undefined,
     state,

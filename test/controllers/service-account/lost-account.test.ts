@@ -20,6 +20,7 @@ const nothing = "Released";
 /** Another object that has imported the account. */
 const importer = serviceAccount({
   spec: accountSpec({ saId: "sa-1" }),
+  status: { saId: "sa-1", orgId: "org-1", consoleURL: "https://console.example.com" },
   metadata: { uid: "u0", name: "importer" },
 });
 

@@ -16,6 +16,8 @@ import { account, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts"
 
 const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000 };
 const look = {
+  saId: "sa-1",
+  consoleURL: "https://console.example.com",
   generation: 1,
   startTime: NOW - 20_000,
   nextTime: NOW + 1_000,
@@ -99,6 +101,21 @@ test.each<Case>([
     name: "the time comes to look again",
     seen: { account, state: { look: { ...look, nextTime: NOW } } },
     step: "GetAccount sa-1",
+  },
+  {
+    name: "an account that was found at another console is looked for at this one first",
+    seen: { account: { ...account, consoleURL: "https://fake.example.com" }, state },
+    step: "GetAccount sa-1",
+  },
+  {
+    name: "so is one that was looked for at another console",
+    seen: { account, state: { look: { ...look, consoleURL: "https://fake.example.com" } } },
+    step: "GetAccount sa-1",
+  },
+  {
+    name: "an account that a status has come to name is looked at",
+    seen: { account: { ...account, saId: "sa-2" }, state },
+    step: "GetAccount sa-2",
   },
   {
     name: "a key that came since the last look is looked for",

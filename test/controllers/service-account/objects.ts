@@ -9,6 +9,7 @@ import { ALL_RIGHTS } from "../../../src/controllers/connection/effective-grant.
 import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts";
 import type {
   AccountSnapshot,
+  Claim,
   KnownAccount,
 } from "../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamClient } from "../../../src/iam/client.ts";
@@ -56,8 +57,21 @@ export const account: KnownAccount = {
   projectId: "prj-1",
   state: "active",
   origin: "Created",
+  consoleURL: "https://console.example.com",
   liveKeyIds: ["sak_1"],
 };
+
+export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): Claim {
+  return {
+    object,
+    scope: { origin: "https://console.example.com", orgId: "org-1" },
+    isProven: object.status?.saId !== undefined,
+    isOfCluster: true,
+    isUsable: true,
+    mayImport: true,
+    ...changes,
+  };
+}
 
 /** An object in order that has no account yet; `spec` is what its spec says. */
 export function snapshotOf(
@@ -74,7 +88,8 @@ export function snapshotOf(
     users: [],
     unlistedKeyTime: undefined,
     request: undefined,
-    claims: new Map(),
+    claim: claimOf(serviceAccount()),
+    otherClaims: new Map(),
     listing: undefined,
     answer: undefined,
     state: {},

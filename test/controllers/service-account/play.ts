@@ -5,7 +5,7 @@ import type { ReconcileContext } from "../../../src/controllers/frame/kind-contr
 import { isOutcome, isReleased } from "../../../src/controllers/frame/rules/next-step.ts";
 import type { Released, Waiting } from "../../../src/controllers/frame/rules/outcome.ts";
 import { perform } from "../../../src/controllers/service-account/actions/perform.ts";
-import { readClaims } from "../../../src/controllers/service-account/claims.ts";
+import { readClaim, readOtherClaims } from "../../../src/controllers/service-account/claims.ts";
 import { nextOfDeletion } from "../../../src/controllers/service-account/rules/deletion.ts";
 import type {
   AccountAction,
@@ -50,7 +50,8 @@ export async function playDeletion(
   let progress = {
     snapshot: {
       ...snapshot,
-      claims: await readClaims(saId === undefined ? [] : [saId], run),
+      claim: await readClaim(snapshot.object, run),
+      otherClaims: await readOtherClaims(saId === undefined ? [] : [saId], snapshot.object, run),
       connection: { ok: true, access: { ...access, client: console as never } } as const,
     },
     done: {},

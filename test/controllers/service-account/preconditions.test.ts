@@ -3,7 +3,7 @@ import { firstFinding } from "../../../src/controllers/frame/rules/outcome.ts";
 import { preconditions } from "../../../src/controllers/service-account/rules/preconditions.ts";
 import type { AccountSnapshot } from "../../../src/controllers/service-account/rules/snapshot.ts";
 import { connectionSpec } from "../connection/specs.ts";
-import { access, account, serviceAccount, snapshotOf } from "./objects.ts";
+import { access, account, claimOf, serviceAccount, snapshotOf } from "./objects.ts";
 
 const withAccess = (changes: object): AccountSnapshot["connection"] => ({
   ok: true,
@@ -73,14 +73,13 @@ test.each<{
 test("a lost claim names the owner", () => {
   const older = { uid: "u0", namespace: "team-b", name: "old" };
   const owner = serviceAccount({ status: { saId: "sa-1" }, metadata: older });
-  const scope = { origin: "https://console.example.com", orgId: "org-1" };
-  const claims = new Map([["sa-1", [{ object: owner, scope, mayImport: false }]]]);
-  expect(firstFinding(preconditions, snapshotOf({ account, claims }))).toMatchObject({
+  const otherClaims = new Map([["sa-1", [claimOf(owner, { mayImport: false })]]]);
+  expect(firstFinding(preconditions, snapshotOf({ account, otherClaims }))).toMatchObject({
     state: "Stalled",
     reason: "AlreadyClaimed",
     message:
-      "Service account sa-1 is already managed by the older ServiceAccount team-b/old. Delete one of the two.",
+      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete one of the two.",
   });
-  const ours = snapshotOf({ account, claims, object: owner });
+  const ours = snapshotOf({ account, otherClaims: new Map() });
   expect(firstFinding(preconditions, ours)).toBeUndefined();
 });

@@ -7,6 +7,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import { startIamServer } from "../../iam-server/server.ts";
 import { createWorld, ready, startCluster, type World } from "./world.ts";
 
 let cluster: ControlPlane;
@@ -232,6 +233,25 @@ describe("a service account", () => {
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False ServiceAccountGone");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False ServiceAccountGone");
     expect(accountsAtConsole()).toHaveLength(0);
+  });
+
+  test("an account is found again at another console before anything else", async () => {
+    await world.putAccount("ci-bot");
+    const before = await world.reconcile("ci-bot");
+    expect(before.object?.status?.consoleURL).toBe(world.console.url);
+    const other = await startIamServer();
+    try {
+      await world.putConnection({ baseURL: other.url });
+      await world.connect();
+      const lost = await world.reconcile("ci-bot");
+      expect(ready(lost.object)).toBe("Ready=False ServiceAccountGone");
+      expect(lost.object?.status?.consoleURL).toBe(world.console.url);
+      await world.putConnection();
+      await world.connect();
+      expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=True Created");
+    } finally {
+      await other.close();
+    }
   });
 
   test("its deletion waits for its keys, unbinds its policies and names what stays", async () => {

@@ -72,6 +72,8 @@ test("a look is remembered, and repeated sooner where the account is not in orde
   const done = { lookTime: NOW - 5 };
   const healthy = reportOf({ seen: { account }, done }, settled);
   expect(healthy.state?.look).toEqual({
+    saId: "sa-1",
+    consoleURL: "https://console.example.com",
     generation: 1,
     startTime: NOW - 5,
     nextTime: NOW + 600_000,

@@ -10,6 +10,7 @@ import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { writeObjectStatus } from "../../frame/write-report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
 import { fromConsole } from "../rules/account.ts";
+import { expectedAccount } from "../rules/desired-account.ts";
 import { attemptId } from "../rules/marker.ts";
 import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
 import type { AccountProgress, AccountState } from "../rules/snapshot.ts";
@@ -67,9 +68,8 @@ export async function createAccount(
     if (attempt !== undefined)
       run.setState({ ...run.state, created: { attempt, account: created } });
     log.info({ ...keyOf(object), saId: created.saId, attempt }, "created service account");
-    const { orgId, projectId } = account;
     // The console documents that a new account has no keys.
-    const known = { tpn: undefined, orgId, projectId, origin: "Created", liveKeyIds: [] } as const;
+    const known = { ...expectedAccount(snapshot, "Created"), liveKeyIds: [] };
     return {
       snapshot: { ...snapshot, account: fromConsole(created, known), attempt: undefined },
       done: { ...done, lookTime, became: "Created" },

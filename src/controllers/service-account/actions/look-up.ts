@@ -3,7 +3,7 @@ import type { IamClient } from "../../../iam/client.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
-import { readClaims } from "../claims.ts";
+import { readOtherClaims } from "../claims.ts";
 import { judgeAnswer } from "../rules/account.ts";
 import { desiredAccount } from "../rules/desired-account.ts";
 import { namesakesOf } from "../rules/recovery.ts";
@@ -22,7 +22,8 @@ export async function listAccounts(
   const listing = await readListing(clientOf(snapshot), run.signal);
   const candidates = namesakesOf(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
   const saIds = candidates.map(({ saId }) => saId);
-  return { snapshot: { ...snapshot, listing, claims: await readClaims(saIds, run) }, done };
+  const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
+  return { snapshot: { ...snapshot, listing, otherClaims }, done };
 }
 
 /** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */

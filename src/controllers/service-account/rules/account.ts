@@ -3,7 +3,7 @@ import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
-import { desiredAccount, expectedAccount } from "./desired-account.ts";
+import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 import { reconciling, stalled } from "./waiting.ts";
 
@@ -19,6 +19,7 @@ export function fromStatus(status: ServiceAccountStatus | undefined): KnownAccou
     projectId: status.projectId,
     state: status.state,
     origin: status.origin ?? "Created",
+    consoleURL: status.consoleURL,
     liveKeyIds: status.liveKeyIds,
   };
 }
@@ -35,6 +36,7 @@ export function fromConsole(
     projectId: answer.projectId ?? known.projectId,
     state: answer.status,
     origin: known.origin,
+    consoleURL: known.consoleURL,
     liveKeyIds: "keyIds" in answer ? answer.keyIds : known.liveKeyIds,
   };
 }
@@ -54,7 +56,7 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
   if (answer === undefined) return undefined;
   if (answer.detail === undefined) return { finding: missing(snapshot) };
   const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
-  const account = fromConsole(answer.detail, known);
+  const account = fromConsole(answer.detail, { ...known, consoleURL: consoleURLOf(snapshot) });
   const finding = mismatchOf(account, snapshot);
   return finding === undefined ? { account } : { finding };
 }

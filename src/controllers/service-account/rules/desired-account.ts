@@ -1,5 +1,6 @@
 /** Which account an object stands for. Pure. */
 import { keyOf, type ObjectKey } from "../../../kube/resource.ts";
+import { originOf } from "../../connection-origin.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
 export interface DesiredAccount {
@@ -34,6 +35,12 @@ export function expectedAccount(
     orgId,
     projectId: projectId === "" ? undefined : projectId,
     origin,
+    consoleURL: consoleURLOf(snapshot),
     liveKeyIds: undefined,
   };
+}
+
+/** Origin of the console that the connection leads to. */
+export function consoleURLOf({ connection }: AccountSnapshot): string | undefined {
+  return connection.ok ? originOf(connection.access.spec.baseURL) : undefined;
 }

@@ -3,7 +3,8 @@
 import { type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
-import type { AccountSnapshot, AccountState } from "./snapshot.ts";
+import { consoleURLOf } from "./desired-account.ts";
+import type { AccountSnapshot, AccountState, KnownAccount } from "./snapshot.ts";
 
 /** A healthy account is looked at this often, an unhealthy one sooner. */
 const LOOK_EVERY_MS = 10 * MINUTE;
@@ -15,11 +16,18 @@ const KEYS_LOOK_MS = 10 * SECOND;
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
 
-export function isLookDue(snapshot: AccountSnapshot, now: Instant): boolean {
+/** At its time; at once after a change, and where the account has not been found at this console. */
+export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
   const { object, request, state, unlistedKeyTime } = snapshot;
+  const { look } = state;
+  const consoleURL = consoleURLOf(snapshot);
+  const isProven = account.consoleURL === consoleURL || look?.finding !== undefined;
   return (
     request !== undefined ||
-    state.look?.generation !== (object.metadata.generation ?? 0) ||
+    !isProven ||
+    look?.generation !== (object.metadata.generation ?? 0) ||
+    look.saId !== account.saId ||
+    look.consoleURL !== consoleURL ||
     now >= nextLookTime(state, unlistedKeyTime, now)
   );
 }

@@ -55,7 +55,7 @@ function nextWithAccount(
   { lookTime }: AccountDone,
   now: Instant,
 ): Step {
-  if (lookTime === undefined && isLookDue(snapshot, now))
+  if (lookTime === undefined && isLookDue(account, snapshot, now))
     return { kind: "GetAccount", saId: account.saId };
   const finding = findingOf(snapshot);
   if (finding !== undefined) return finding;

@@ -1,48 +1,45 @@
 /** Which of all objects that name an account it belongs to. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
-import { originOf } from "../../connection-origin.ts";
-import { desiredAccount } from "./desired-account.ts";
 import type { AccountSnapshot, Claim, ConsoleScope } from "./snapshot.ts";
 
 /** The other object that the account belongs to; `undefined` where it is nobody's or the object's own. */
 export function otherOwnerOf(saId: string, snapshot: AccountSnapshot): ServiceAccount | undefined {
-  const owner = resolveOwner(saId, scopeOf(snapshot), snapshot.claims.get(saId) ?? []);
-  return owner?.metadata.uid === snapshot.object.metadata.uid ? undefined : owner;
+  const { claim, otherClaims } = snapshot;
+  const rivals = (otherClaims.get(saId) ?? []).filter(
+    (other) => isClaimOn(saId, claim.scope, other) && outranks(other, claim),
+  );
+  return rivals.sort((a, b) => (outranks(a, b) ? -1 : 1))[0]?.object;
 }
 
 /** Whether any other object names the account; for accounts that this object does not name itself. */
-export function isNamedByOther(saId: string, snapshot: AccountSnapshot): boolean {
-  const own = scopeOf(snapshot);
-  return (snapshot.claims.get(saId) ?? []).some(
-    ({ object, scope }) =>
-      object.metadata.uid !== snapshot.object.metadata.uid && isSameScope(scope, own),
-  );
+export function isNamedByOther(saId: string, { claim, otherClaims }: AccountSnapshot): boolean {
+  return (otherClaims.get(saId) ?? []).some(({ scope }) => isSameScope(scope, claim.scope));
 }
 
 /**
- * The object that an account belongs to: of all that claim it, the oldest. An object claims the account that
- * its status names, and one that it wants to import and may.
+ * An object claims the account that its status names, and one that it wants to import and may. A claim that is not
+ * proven counts only where its connection can be used.
  */
-export function resolveOwner(
+export function isClaimOn(
   saId: string,
   scope: ConsoleScope | undefined,
-  claims: readonly Claim[],
-): ServiceAccount | undefined {
-  return claims
-    .filter(
-      ({ object, scope: theirs, mayImport }) =>
-        isSameScope(theirs, scope) &&
-        (object.status?.saId === saId || (object.spec.saId === saId && mayImport)),
-    )
-    .map(({ object }) => object)
-    .sort(byAge)[0];
+  { object, scope: theirs, isProven, isUsable, mayImport }: Claim,
+): boolean {
+  if (!isSameScope(theirs, scope)) return false;
+  return object.status?.saId === saId
+    ? isProven || isUsable
+    : object.spec.saId === saId && mayImport;
 }
 
-function scopeOf(snapshot: AccountSnapshot): ConsoleScope | undefined {
-  const { connection, account } = snapshot;
-  if (!connection.ok) return undefined;
-  const orgId = account?.orgId ?? desiredAccount(snapshot).orgId;
-  return { origin: originOf(connection.access.spec.baseURL), orgId };
+/**
+ * Whether an account belongs to the first of two that claim it: the one that was found at this console, else the
+ * older. A namespace's own connection never outranks one of the cluster.
+ */
+export function outranks(one: Claim, other: Claim): boolean {
+  if (other.isOfCluster && !one.isOfCluster) return false;
+  if (one.isProven !== other.isProven) return one.isProven;
+  if (one.isOfCluster !== other.isOfCluster) return true;
+  return isOlder(one.object, other.object);
 }
 
 /** Who has no scope claims nothing. */
@@ -50,13 +47,12 @@ function isSameScope(one: ConsoleScope | undefined, other: ConsoleScope | undefi
   return one !== undefined && one.origin === other?.origin && one.orgId === other.orgId;
 }
 
-function byAge(a: ServiceAccount, b: ServiceAccount): number {
-  const [olderA, olderB] = [ageOf(a), ageOf(b)];
-  if (olderA !== olderB) return olderA < olderB ? -1 : 1;
-  return a.metadata.uid < b.metadata.uid ? -1 : 1;
+function isOlder(a: ServiceAccount, b: ServiceAccount): boolean {
+  const [bornA, bornB] = [birthOf(a), birthOf(b)];
+  return bornA === bornB ? a.metadata.uid < b.metadata.uid : bornA < bornB;
 }
 
 /** RFC 3339 in UTC with whole seconds: the texts sort as the times do. */
-function ageOf({ metadata }: ServiceAccount): string {
+function birthOf({ metadata }: ServiceAccount): string {
   return metadata.creationTimestamp ?? "";
 }

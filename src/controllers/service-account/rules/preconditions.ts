@@ -73,6 +73,6 @@ function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
   if (owner === undefined) return undefined;
-  const message = `Service account ${saId} is already managed by the older ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two.`;
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two.`;
   return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
 }

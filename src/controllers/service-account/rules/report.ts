@@ -9,6 +9,7 @@ import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
 import { inUse, isFailing } from "./deletion.ts";
+import { consoleURLOf } from "./desired-account.ts";
 import { lookTimeAfter, nextLookTime } from "./look.ts";
 import { findingOf, standingOf } from "./next.ts";
 import type {
@@ -66,7 +67,7 @@ export function objectReport(
 }
 
 function accountFields(account: KnownAccount): ServiceAccountStatus {
-  const { saId, tpn, orgId, projectId, state, origin, liveKeyIds } = account;
+  const { saId, tpn, orgId, projectId, state, origin, consoleURL, liveKeyIds } = account;
   return {
     saId,
     ...(tpn === undefined ? {} : { tpn }),
@@ -74,6 +75,7 @@ function accountFields(account: KnownAccount): ServiceAccountStatus {
     ...(projectId === undefined ? {} : { projectId }),
     ...(state === undefined ? {} : { state: state.slice(0, 64).toWellFormed() }),
     origin,
+    ...(consoleURL === undefined ? {} : { consoleURL }),
     ...(liveKeyIds === undefined
       ? {}
       : { liveKeyIds: [...liveKeyIds], keyCount: liveKeyIds.length }),
@@ -128,6 +130,8 @@ function lookAfter(
   if (done.lookTime === undefined) return undefined;
   const isHealthy = snapshot.account === undefined || state === "Ready";
   return {
+    saId: snapshot.account?.saId,
+    consoleURL: consoleURLOf(snapshot),
     generation: snapshot.object.metadata.generation ?? 0,
     startTime: done.lookTime,
     nextTime: lookTimeAfter(at, isHealthy),

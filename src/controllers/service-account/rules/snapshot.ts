@@ -37,8 +37,10 @@ export interface AccountSnapshot {
   readonly unlistedKeyTime: Instant | undefined;
   /** A person's request for a new look that has not been answered. */
   readonly request: string | undefined;
-  /** All claims in the cluster on accounts that may be the object's, by saId. */
-  readonly claims: ReadonlyMap<string, readonly Claim[]>;
+  /** The object's own claim, whatever account it is on. */
+  readonly claim: Claim;
+  /** Those of others on accounts that may be the object's, by saId. */
+  readonly otherClaims: ReadonlyMap<string, readonly Claim[]>;
   /** Call 3; absent until a run asks. */
   readonly listing: AccountListing | undefined;
   /** Call 4; absent until a run asks. Without detail where the console does not know the account. */
@@ -54,6 +56,8 @@ export interface KnownAccount {
   readonly projectId: string | undefined;
   readonly state: string | undefined;
   readonly origin: "Created" | "Imported";
+  /** Origin of the console that it was found at. */
+  readonly consoleURL: string | undefined;
   /** Absent where the console's answer lists no keys. */
   readonly liveKeyIds: readonly string[] | undefined;
 }
@@ -74,6 +78,12 @@ export interface Claim {
   readonly object: ServiceAccount;
   /** Absent where its connection is not known: it claims nothing then. */
   readonly scope: ConsoleScope | undefined;
+  /** Whether its account was found at the console that its connection leads to now. */
+  readonly isProven: boolean;
+  /** Whether its connection is one of the cluster, not of its namespace. */
+  readonly isOfCluster: boolean;
+  /** Whether its connection can be used; without, only what was proven before counts. */
+  readonly isUsable: boolean;
   /** Whether it may adopt accounts by saId; a claim without the right to it must not block others. */
   readonly mayImport: boolean;
 }
@@ -129,6 +139,8 @@ export interface AccountState {
 }
 
 export interface AccountLook {
+  readonly saId: string | undefined;
+  readonly consoleURL: string | undefined;
   readonly generation: number;
   /** Before the console was asked: a key that came later may be missing from the answer. */
   readonly startTime: Instant;
