@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
   accountReadiness,
+  accountSummary,
   fromConsole,
-  leftBehind,
-} from "../../../src/controllers/service-account/account.ts";
+} from "../../../src/controllers/service-account/rules/account.ts";
 import { account } from "./objects.ts";
 
 test.each([
@@ -43,7 +43,7 @@ test.each([
   { keys: [], text: "no keys" },
   { keys: undefined, text: "its keys could not be listed" },
 ])("the last words about an account say: $text", ({ keys, text }) => {
-  expect(leftBehind({ ...account, liveKeyIds: keys })).toBe(
+  expect(accountSummary({ ...account, liveKeyIds: keys })).toBe(
     `sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), ${text}`,
   );
 });

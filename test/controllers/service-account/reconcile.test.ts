@@ -7,6 +7,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import { startIamServer } from "../../iam-server/server.ts";
 import { createWorld, ready, startCluster, type World } from "./world.ts";
 
 let cluster: ControlPlane;
@@ -122,6 +123,7 @@ describe("a service account", () => {
     const lost = await world.reconcile("ci-bot");
     expect(lost.error).toMatchObject({ name: "IamError" });
     expect(lost.object?.status?.attempt).toBeDefined();
+    expect(lost.object?.metadata.finalizers).toEqual(["iam-operator.io/finalizer"]);
     expect(ready(lost.object)).toBe("Ready=False Unavailable");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe(
       "Ready=False CreateOutcomeUnknown",
@@ -235,6 +237,25 @@ describe("a service account", () => {
     expect(accountsAtConsole()).toHaveLength(0);
   });
 
+  test("an account is found again at another console before anything else", async () => {
+    await world.putAccount("ci-bot");
+    const before = await world.reconcile("ci-bot");
+    expect(before.object?.status?.consoleURL).toBe(world.console.url);
+    const other = await startIamServer();
+    try {
+      await world.putConnection({ baseURL: other.url });
+      await world.connect();
+      const lost = await world.reconcile("ci-bot");
+      expect(ready(lost.object)).toBe("Ready=False ServiceAccountGone");
+      expect(lost.object?.status?.consoleURL).toBe(world.console.url);
+      await world.putConnection();
+      await world.connect();
+      expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=True Created");
+    } finally {
+      await other.close();
+    }
+  });
+
   test("its deletion waits for its keys, unbinds its policies and names what stays", async () => {
     await world.putAccount("ci-bot");
     const { object } = await world.reconcile("ci-bot");
@@ -262,7 +283,7 @@ describe("a service account", () => {
     expect(held.result?.requeueAfterMs).toBe(30_000);
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("a deletion looks into an open attempt first", async () => {
@@ -309,7 +330,7 @@ describe("a service account", () => {
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False Unavailable");
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("Delete without a call for it is held and says what to set", async () => {

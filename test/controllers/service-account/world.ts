@@ -20,7 +20,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
-import { createServiceAccountReconciler } from "../../../src/controllers/service-account/reconcile.ts";
+import { createServiceAccountController } from "../../../src/controllers/service-account/controller.ts";
 import { createIamClient } from "../../../src/iam/client/console-client.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import {
@@ -89,7 +89,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
   };
   const deps = { registry: connections, operatorNamespace: namespace };
   const connectionController = createClusterConnectionController(context, deps);
-  const accounts = createServiceAccountReconciler(context);
+  const accounts = createServiceAccountController(context);
   const pass = { id: "test", signal: AbortSignal.timeout(60_000) };
   const connectionKey = { namespace: "", name: namespace };
 

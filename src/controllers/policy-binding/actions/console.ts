@@ -25,12 +25,15 @@ export const syncBindings: Perform<"SyncBindings"> = async (action, { snapshot, 
   const { client, account, availability, now } = usable(snapshot);
   const { policyIds, before, reason, isDrift, suspects } = action;
   const { tpn, orgId } = availability.account;
-  const key = keyOf(snapshot.object);
+  const { object } = snapshot;
   try {
     await client.syncBindings({ tpn, orgId, policyIds }, run.signal);
   } catch (error) {
     if (!isRefusal(error) || suspects.length === 0) throw error;
-    run.log.warn({ ...key, reason: "PolicyRefused", err: error }, "console refused policies");
+    run.log.warn(
+      { ...keyOf(object), reason: "PolicyRefused", err: error },
+      "console refused policies",
+    );
     return { snapshot, done: { ...done, refusal: error } };
   }
   if (isDrift) {
@@ -43,7 +46,7 @@ export const syncBindings: Perform<"SyncBindings"> = async (action, { snapshot, 
   const unbound = without(before, policyIds);
   const type = reason === "PoliciesSynced" ? "Normal" : "Warning";
   recordEvent(run, account, { type, reason, action: "SyncBindings", note: note(bound, unbound) });
-  run.log.info({ ...key, reason, bound, unbound }, "synced policy bindings");
+  run.log.info({ ...keyOf(object), reason, bound, unbound }, "synced policy bindings");
   return { snapshot, done: { ...done, synced: true } };
 };
 

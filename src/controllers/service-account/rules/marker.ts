@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyText, type ObjectKey } from "../../../kube/resource.ts";
 
 /** Ids of one object's attempts begin alike, so that its accounts are known even after its status was lost. */
 export function attemptId(uid: string, random: string): string {
