@@ -3,6 +3,7 @@ import {
   accountReadiness,
   accountSummary,
   fromConsole,
+  fromStatus,
 } from "../../../src/controllers/service-account/rules/account.ts";
 import { account } from "./objects.ts";
 
@@ -31,6 +32,13 @@ test.each([
 ])("$name", ({ changes, found }) => {
   const { state, reason } = accountReadiness({ ...account, ...changes });
   expect(`${state} ${reason}`).toBe(found);
+});
+
+test("an import whose status names another account is taken in again", () => {
+  const status = { saId: "sa-2", orgId: "org-1" };
+  expect(fromStatus(status, "sa-1")).toBeUndefined();
+  expect(fromStatus(status, "sa-2")).toMatchObject(status);
+  expect(fromStatus(status, undefined)).toMatchObject(status);
 });
 
 test("a tpn that names another account is not believed", () => {
