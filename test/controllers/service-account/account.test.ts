@@ -42,6 +42,8 @@ test("an import whose status names another account is taken in again", () => {
 });
 
 test("a tpn that names another account is not believed", () => {
+  const status = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2" };
+  expect(fromStatus(status, undefined)?.tpn).toBeUndefined();
   const seen = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2", keyIds: undefined };
   expect(fromConsole(seen, { ...account, tpn: undefined }).tpn).toBeUndefined();
 });

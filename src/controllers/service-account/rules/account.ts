@@ -21,7 +21,7 @@ export function fromStatus(
   if (importedId !== undefined && importedId !== status.saId) return undefined;
   return {
     saId: status.saId,
-    tpn: status.tpn,
+    tpn: tpnOf(status.saId, status.tpn),
     orgId: status.orgId ?? "",
     projectId: status.projectId,
     state: status.state,
@@ -38,7 +38,7 @@ export function fromConsole(
 ): KnownAccount {
   return {
     saId: answer.saId,
-    tpn: tpnOf(answer) ?? known.tpn,
+    tpn: tpnOf(answer.saId, answer.tpn) ?? known.tpn,
     orgId: answer.orgId ?? known.orgId,
     projectId: answer.projectId ?? known.projectId,
     state: answer.status,
@@ -49,7 +49,7 @@ export function fromConsole(
 }
 
 /** Policies are bound to the tpn, so one that names another account is as good as none. */
-function tpnOf({ tpn, saId }: IamServiceAccount): string | undefined {
+function tpnOf(saId: string, tpn: string | undefined): string | undefined {
   return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
 }
 
