@@ -99,6 +99,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ServiceAccountNotFound: "Correct spec.saId: the console does not know that account.",
         ServiceAccountGone:
           "The account was deleted at the console: delete this object, and create another one if it is still needed.",
+        ServiceAccountMismatch:
+          "The status names an account that was not created for this object: create the object again, with spec.saId if it is to have that account.",
         OrganizationMismatch: "Use a connection of the account's organization.",
         ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
         ProjectMissing: "Set spec.projectId, or projectId of the connection.",

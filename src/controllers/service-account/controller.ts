@@ -41,8 +41,8 @@ export function createServiceAccountController(context: Context): KindReconciler
 function parse(object: ServiceAccount): ParsedSpec<ServiceAccountSpec> {
   const parsed = parseSpec(serviceAccountKind, object);
   if (parsed.ok || object.metadata.deletionTimestamp === undefined) return parsed;
-  const { suspend, deletionPolicy } = object.spec ?? {};
-  const policy = (["Revoke", "Retain", "Delete"] as const).find((each) => each === deletionPolicy);
-  const spec = { suspend: suspend === true, ...(policy && { deletionPolicy: policy }) };
-  return parseSpec(serviceAccountKind, { spec });
+  const readable = Object.entries(object.spec ?? {}).filter(
+    ([field, value]) => parseSpec(serviceAccountKind, { spec: { [field]: value } }).ok,
+  );
+  return parseSpec(serviceAccountKind, { spec: Object.fromEntries(readable) });
 }

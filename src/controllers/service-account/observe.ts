@@ -19,13 +19,14 @@ export async function observe(
   const key = keyOf(object);
   const namespace = caches.namespaces.get({ namespace: "", name: key.namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
-  const saId = status?.saId ?? spec.saId;
+  const account = fromStatus(status, spec.saId);
+  const saId = account?.saId ?? spec.saId;
   return {
     object,
     spec,
     connection: await connections.resolve(refOf(object), key.namespace),
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
-    account: fromStatus(status),
+    account,
     attempt: attemptOf(object),
     users: usersOf(key, caches),
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),

@@ -115,6 +115,11 @@ test.each<Case>([
     seen: { account },
     step: "GetAccount",
   },
+  {
+    name: "another account than the object's is left alone",
+    seen: { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } },
+    step: "Waiting ServiceAccountMismatch",
+  },
   { name: "an open attempt is looked into first", seen: { attempt }, step: "ListAccounts" },
   {
     name: "an open attempt is looked into even to retain",

@@ -156,6 +156,7 @@ const answer = (detail: Partial<IamServiceAccount> | undefined): AccountSnapshot
   detail: detail === undefined ? undefined : { ...listed(detail), keyIds: ["sak_1"] },
 });
 const ours = { description: describeAccount(undefined, key, attempt.id) };
+const theirs = describeAccount("for", { namespace: "team-b", name: "ci-bot" }, attempt.id);
 const looked = { lookTime: NOW };
 
 test.each<Case>([
@@ -245,6 +246,59 @@ test.each<Case>([
     seen: { account, answer: answer(undefined) },
     done: looked,
     step: "Stalled ServiceAccountGone",
+  },
+  {
+    name: "an account of another name is not the object's",
+    seen: { account, answer: answer({ name: "other" }) },
+    done: looked,
+    step: "Stalled ServiceAccountMismatch",
+  },
+  {
+    name: "nor is one that was made for another object",
+    seen: { account, answer: answer({ description: theirs }) },
+    done: looked,
+    step: "Stalled ServiceAccountMismatch",
+  },
+  {
+    name: "nor is one of another project than the one named",
+    spec: { projectId: "prj-1" },
+    seen: { account, answer: answer({ projectId: "prj-2" }) },
+    done: looked,
+    step: "Stalled ProjectMismatch",
+  },
+  {
+    name: "another project than the connection's present one is no difference",
+    seen: { account, answer: answer({ projectId: "prj-2" }) },
+    done: looked,
+    step: "Settled",
+  },
+  {
+    name: "an account that was made for the object before it was restored is its own",
+    seen: {
+      account,
+      answer: answer({ description: describeAccount("builds", key, attemptId("u0", "a")) }),
+    },
+    done: looked,
+    step: "Settled",
+  },
+  {
+    name: "a description that somebody has edited is no difference",
+    seen: { account, answer: answer({ description: "by hand" }) },
+    done: looked,
+    step: "Settled",
+  },
+  {
+    name: "a console that tells neither name nor description proves nothing",
+    seen: { account, answer: { detail: { saId: "sa-1", keyIds: undefined } } },
+    done: looked,
+    step: "Settled",
+  },
+  {
+    name: "an import may have any name and any maker",
+    spec: { saId: "sa-1" },
+    seen: { account, answer: answer({ name: "other", description: theirs }) },
+    done: looked,
+    step: "Settled",
   },
   {
     name: "what was found holds until the next look",

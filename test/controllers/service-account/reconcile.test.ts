@@ -237,6 +237,23 @@ describe("a service account", () => {
     expect(accountsAtConsole()).toHaveLength(0);
   });
 
+  test("a status that names another account is not believed", async () => {
+    const { orgId, projectId } = SEEDED;
+    const victim = { orgId, projectId, name: "admin", description: "" };
+    const { saId, tpn } = world.console.world.createAccount(victim);
+    await world.putAccount("ci-bot");
+    const { object } = await world.reconcile("ci-bot");
+    await world.wipeStatus("ci-bot", { ...object?.status, saId, tpn });
+    world.console.world.replaceBindings(tpn, ["pol-p1-member"]);
+    const seen = await world.reconcile("ci-bot");
+    expect(ready(seen.object)).toBe("Ready=False ServiceAccountMismatch");
+    await remove("ci-bot");
+    expect(ready((await world.reconcile("ci-bot")).object)).toBe(
+      "Ready=False ServiceAccountMismatch",
+    );
+    expect(world.console.world.boundTo(tpn)).toEqual(["pol-p1-member"]);
+  });
+
   test("an account is found again at another console before anything else", async () => {
     await world.putAccount("ci-bot");
     const before = await world.reconcile("ci-bot");

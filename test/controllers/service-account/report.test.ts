@@ -91,7 +91,17 @@ test("what the last look has found instead of the account is remembered with it"
 });
 
 test("a failed run forgets nothing and answers no request", () => {
-  const state = { failingSince: NOW - 1 };
+  const state = {
+    failingSince: NOW - 1,
+    look: {
+      saId: "sa-1",
+      consoleURL: account.consoleURL,
+      generation: 1,
+      startTime: NOW - 2,
+      nextTime: NOW - 1,
+      finding: undefined,
+    },
+  };
   const readiness = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
   const failed = { kind: "Failed", error: new Error("down"), readiness } as const;
   const made = reportOf(

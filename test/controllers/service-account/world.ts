@@ -153,10 +153,10 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
       };
       await kube.apply(apiKeyType, body, { fieldManager: "test" });
     },
-    async wipeStatus(name: string): Promise<void> {
+    async wipeStatus(name: string, left: object = {}): Promise<void> {
       const object = await kube.get(serviceAccountType, { namespace, name });
       const metadata = { name, namespace, uid: object?.metadata.uid ?? "" };
-      const status = { observedGeneration: 1 };
+      const status = { observedGeneration: 1, ...left };
       const body = { apiVersion: API_VERSION, kind: "ServiceAccount", metadata, status };
       await kube.apply(serviceAccountType, body as typeof body, { subresource: "status" });
     },

@@ -1,20 +1,27 @@
 /** What the console tells about an account, and what that says about the object. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
+import { quoteServerText } from "../../../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
+import { keyText } from "../../../kube/resource.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
+import { makerOf } from "./marker.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 import { reconciling, stalled } from "./waiting.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 
-/** What the status holds; `undefined` before the first account. */
-export function fromStatus(status: ServiceAccountStatus | undefined): KnownAccount | undefined {
+/** What the status holds; `undefined` before the first account, and where it names another than the imported one. */
+export function fromStatus(
+  status: ServiceAccountStatus | undefined,
+  importedId: string | undefined,
+): KnownAccount | undefined {
   if (status?.saId === undefined) return undefined;
+  if (importedId !== undefined && importedId !== status.saId) return undefined;
   return {
     saId: status.saId,
-    tpn: status.tpn,
+    tpn: tpnOf(status.saId, status.tpn),
     orgId: status.orgId ?? "",
     projectId: status.projectId,
     state: status.state,
@@ -31,7 +38,7 @@ export function fromConsole(
 ): KnownAccount {
   return {
     saId: answer.saId,
-    tpn: tpnOf(answer) ?? known.tpn,
+    tpn: tpnOf(answer.saId, answer.tpn) ?? known.tpn,
     orgId: answer.orgId ?? known.orgId,
     projectId: answer.projectId ?? known.projectId,
     state: answer.status,
@@ -42,7 +49,7 @@ export function fromConsole(
 }
 
 /** Policies are bound to the tpn, so one that names another account is as good as none. */
-function tpnOf({ tpn, saId }: IamServiceAccount): string | undefined {
+function tpnOf(saId: string, tpn: string | undefined): string | undefined {
   return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
 }
 
@@ -57,7 +64,10 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
   if (answer.detail === undefined) return { finding: missing(snapshot) };
   const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
   const account = fromConsole(answer.detail, { ...known, consoleURL: consoleURLOf(snapshot) });
-  const finding = mismatchOf(account, snapshot);
+  const finding =
+    snapshot.spec.saId === undefined
+      ? createdMismatch(answer.detail, snapshot)
+      : importedMismatch(account, snapshot);
   return finding === undefined ? { account } : { finding };
 }
 
@@ -73,10 +83,33 @@ function missing({ account, spec }: AccountSnapshot): Waiting {
       );
 }
 
+/**
+ * Whether the account that a status names cannot be the one that was created for the object. A console that does not
+ * tell proves nothing, nor does a description without our words: people edit it.
+ */
+function createdMismatch(
+  { saId, name, projectId, description = "" }: IamServiceAccount,
+  snapshot: AccountSnapshot,
+): Waiting | undefined {
+  const desired = desiredAccount(snapshot);
+  const { spec } = snapshot;
+  if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
+    return projectMismatch(saId, spec.projectId);
+  const maker = makerOf(description);
+  const isOfOther = maker !== undefined && maker !== keyText(desired.key);
+  if (!isOfOther && (name === undefined || name === desired.name)) return undefined;
+  const what = isOfOther
+    ? `was made for ServiceAccount ${quoteServerText(maker)}`
+    : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
+  return stalled(
+    "ServiceAccountMismatch",
+    `Service account ${saId}, which the status names, ${what} at the console, so it is not this object's. Nothing is done with it. If the status was edited or restored, delete this object and create it anew, with spec.saId if it is to have that account.`,
+  );
+}
+
 /** Whether an imported account is another one than the spec describes. */
-function mismatchOf(account: KnownAccount, snapshot: AccountSnapshot): Waiting | undefined {
-  const { saId, projectId } = snapshot.spec;
-  if (saId === undefined) return undefined;
+function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Waiting | undefined {
+  const { projectId } = snapshot.spec;
   const { orgId } = desiredAccount(snapshot);
   if (account.orgId !== orgId) {
     return stalled(
@@ -86,10 +119,14 @@ function mismatchOf(account: KnownAccount, snapshot: AccountSnapshot): Waiting |
   }
   return projectId === undefined || account.projectId === projectId
     ? undefined
-    : stalled(
-        "ProjectMismatch",
-        `Service account ${account.saId} does not belong to project ${projectId}.`,
-      );
+    : projectMismatch(account.saId, projectId);
+}
+
+function projectMismatch(saId: string, projectId: string): Waiting {
+  return stalled(
+    "ProjectMismatch",
+    `Service account ${saId} does not belong to project ${projectId}.`,
+  );
 }
 
 /** What the account itself allows to say about the object: ready, or what it waits for. */

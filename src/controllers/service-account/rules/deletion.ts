@@ -4,7 +4,7 @@ import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
-import { accountSummary, tpnUnknown } from "./account.ts";
+import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
 import { nameAll, nextOfAttempt } from "./attempt.ts";
 import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
@@ -99,7 +99,7 @@ function nextWithAttempt(
 const beforeCleanUp: readonly ((
   account: KnownAccount,
   snapshot: AccountSnapshot,
-) => Step | undefined)[] = [managedByOther, deleteNotPossible, notLookedUp, gone];
+) => Step | undefined)[] = [managedByOther, deleteNotPossible, notLookedUp, gone, mismatched];
 
 function nextWithAccount(
   account: KnownAccount,
@@ -148,6 +148,12 @@ function gone({ saId }: KnownAccount, { answer }: AccountSnapshot): Step | undef
   return answer?.detail === undefined
     ? released("Normal", "Released", `The console no longer knows service account ${saId}.`)
     : undefined;
+}
+
+/** Another account than the object's is left alone. */
+function mismatched(_: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+  const finding = judgeAnswer(snapshot)?.finding;
+  return finding && { kind: "Failing", finding };
 }
 
 function cleanUp({ saId, tpn, orgId }: KnownAccount, snapshot: AccountSnapshot): Step {

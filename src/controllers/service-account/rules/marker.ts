@@ -23,6 +23,11 @@ export function isOfObject(description: string, key: ObjectKey, uid: string): bo
   return start >= 0 && !description.slice(start + markerStart(key).length).includes(" ");
 }
 
+/** The key, as text, of the object that a description says the account was made for. */
+export function makerOf(description: string): string | undefined {
+  return /(?:^| )k8s ([^ #]+\/[^ #]+)#[0-9a-z-]+$/.exec(description)?.[1];
+}
+
 function markerStart(key: ObjectKey): string {
   return `k8s ${keyText(key)}#`;
 }

@@ -44,7 +44,8 @@ export function report(
   return {
     objects: [object],
     events: eventsOf(done.became, snapshot),
-    requeueAfterMs: requeueAfterMs(snapshot, readiness, state, at),
+    requeueAfterMs:
+      outcome.kind === "Failed" ? undefined : requeueAfterMs(snapshot, readiness, state, at),
     state,
   };
 }
