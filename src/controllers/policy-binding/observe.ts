@@ -79,7 +79,7 @@ async function toSnapshot(
   const { availability, access } = await accessTo(found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const views = inOrder(bindings).map((binding) => {
-    const view = toBindingView(binding, recorded, access?.grant.policyIds);
+    const view = toBindingView(binding, recorded, access?.grant);
     return state === undefined ? view : withRefusal(state, view, now);
   });
   return {
