@@ -6,11 +6,11 @@ import {
   type ApiKeyOptions,
   createApiKeyReconciler,
 } from "../controllers/api-key/reconcile.ts";
-import type { ConnectionRegistry } from "../controllers/connection/connections.ts";
 import {
-  createClusterConnectionReconciler,
-  createConnectionReconciler,
-} from "../controllers/connection/reconcile.ts";
+  createClusterConnectionController,
+  createConnectionController,
+} from "../controllers/connection/controller.ts";
+import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
 import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
 import { ConsumersBoard } from "../controllers/consumers-board.ts";
 import type { Context } from "../controllers/frame/context.ts";
@@ -70,8 +70,8 @@ export function createControllers(
       : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
 
   const deps = { registry, operatorNamespace: config.operatorNamespace };
-  const clusterConnections = createClusterConnectionReconciler(context, deps);
-  const connections = createConnectionReconciler(context, deps);
+  const clusterConnections = createClusterConnectionController(context, deps);
+  const connections = createConnectionController(context, deps);
   const serviceAccounts = createServiceAccountReconciler(context);
   const accountBindings = createAccountBindingsController(context);
   const board = new ConsumersBoard(config.consumers);

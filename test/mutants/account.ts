@@ -52,14 +52,14 @@ export const accountMutants: readonly Mutant[] = [
   },
   {
     name: "a grant holds in every namespace",
-    file: "src/controllers/connection/effective-grant.ts",
+    file: "src/controllers/connection/rules/effective-grant.ts",
     find: "  if (names.includes(name)) return true;",
     replace: "  if (names.length > 0) return true;",
     tests: ["test/controllers/connection/effective-grant.test.ts"],
   },
   {
     name: "an unknown namespace has every label",
-    file: "src/controllers/connection/effective-grant.ts",
+    file: "src/controllers/connection/rules/effective-grant.ts",
     find: "  if (selector === undefined || labels === undefined) return false;",
     replace:
       "  if (selector === undefined) return false;\n  if (labels === undefined) return true;",
@@ -103,7 +103,7 @@ export const accountMutants: readonly Mutant[] = [
   },
   {
     name: "a client with old credentials stays in use",
-    file: "src/controllers/connection/connections.ts",
+    file: "src/controllers/connection/registry.ts",
     find: "  const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);",
     replace:
       "  const isCurrent = session?.identity.uid === uid && clientIdentity(spec) !== undefined;",

@@ -1,7 +1,7 @@
 /** What the effects of an ApiKey's actions share: their surroundings, status writes and events. */
 
 import { API_VERSION } from "../../api/meta.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import type { Context } from "../frame/context.ts";
 import { SpecError } from "../frame/spec-error.ts";
 import { writeStatus } from "../frame/status-writer.ts";

@@ -3,7 +3,7 @@ import { isTrue } from "../../api/conditions.ts";
 import { annotations, FINALIZER } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
 import type { ConsumersView } from "../consumers-board.ts";

@@ -9,7 +9,7 @@ import { API_VERSION } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { StoreChange } from "../../kube/store.ts";
+import type { StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges } from "../../runtime/predicates.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { parseInstant } from "../../util/time.ts";

@@ -1,6 +1,6 @@
 /** The operator's finalizer on objects of its own kinds. */
 import { FINALIZER } from "../../api/meta.ts";
-import * as finalizer from "../../kube/finalizer.ts";
+import * as finalizer from "../../kube/client/finalizer.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
 import type { StatusCache } from "./rules/report.ts";

@@ -1,5 +1,5 @@
 /** The one reconcile loop of all kinds: parse, observe, (next, perform)*, report; for deletions as well. */
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";

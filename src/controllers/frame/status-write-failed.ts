@@ -37,7 +37,7 @@ export async function tryReport(
     await report();
     return cause;
   } catch (refusal) {
-    log.debug({ err: toError(refusal) }, "could not report the failure of a pass");
+    log.debug({ err: toError(refusal) }, "could not report a failure");
     return new StatusWriteFailed(cause, refusal);
   }
 }

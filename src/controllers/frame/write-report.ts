@@ -1,6 +1,6 @@
 /** Makes a report known: statuses, events, metrics. */
 import { API_VERSION } from "../../api/meta.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
 import { conditionEvents } from "./rules/condition-events.ts";

@@ -4,7 +4,7 @@ import { API_VERSION } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Store, StoreChange } from "../../kube/store.ts";
+import type { Store, StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges } from "../../runtime/predicates.ts";
 import { type Caches, indexes } from "../frame/context.ts";
 import type { ReportedObject } from "../frame/rules/report.ts";

@@ -1,8 +1,8 @@
 /** What is left to do for an object that is being deleted. */
 import type { Readiness } from "../../api/conditions.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { isIamError } from "../../iam/errors.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyText } from "../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import type { ConnectionAccess } from "../frame/context.ts";

@@ -1,7 +1,7 @@
 import type { Readiness } from "../../api/conditions.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";

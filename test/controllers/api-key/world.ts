@@ -9,11 +9,11 @@ import { createApiKeyReconciler } from "../../../src/controllers/api-key/reconci
 import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
 import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import { createStore } from "../../../src/kube/memory-store.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { Redacted } from "../../../src/util/redacted.ts";

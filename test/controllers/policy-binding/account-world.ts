@@ -12,7 +12,7 @@ import {
 } from "../../../src/controllers/policy-binding/account-store.ts";
 import { createAccountBindingsController } from "../../../src/controllers/policy-binding/controller.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
-import type { EventNote } from "../../../src/kube/event-recorder.ts";
+import type { EventNote } from "../../../src/kube/events/event-recorder.ts";
 import { keyText } from "../../../src/kube/resource.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";

@@ -10,7 +10,7 @@ import type {
   BindingView,
   BoundAccount,
 } from "../../../src/controllers/policy-binding/rules/views.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 
 export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
   return {

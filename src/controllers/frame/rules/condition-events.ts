@@ -1,6 +1,6 @@
 /** When a changed condition is worth an event: the same for every kind. Pure. */
 import { type Condition, findCondition } from "../../../api/conditions.ts";
-import type { EventNote } from "../../../kube/event-recorder.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
 
 /** As much as an event's note holds. */
 const MAX_NOTE = 1_000;

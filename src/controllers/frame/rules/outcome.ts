@@ -1,6 +1,6 @@
 /** What a kind's rules answer besides an action, and what a run came to. */
 import type { Readiness } from "../../../api/conditions.ts";
-import type { EventNote } from "../../../kube/event-recorder.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
 
 /** Nothing can be done before something else happens. */
 export interface Waiting {

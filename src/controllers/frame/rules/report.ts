@@ -8,9 +8,9 @@ import {
   setCondition,
 } from "../../../api/conditions.ts";
 import type { IamObject } from "../../../api/meta.ts";
-import type { EventNote } from "../../../kube/event-recorder.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
-import type { Store } from "../../../kube/store.ts";
+import type { Store } from "../../../kube/store/store.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
 import type { Instant } from "../../../util/time.ts";
 

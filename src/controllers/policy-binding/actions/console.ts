@@ -1,5 +1,5 @@
 /** Calls 7, 8 and 9 about one account. */
-import type { IamClient } from "../../../iam/client.ts";
+import type { IamClient } from "../../../iam/client/client.ts";
 import { isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";

@@ -1,6 +1,6 @@
 /** What is decided from a snapshot: the same after every action of a run, since its facts stay. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
-import type { IamClient } from "../../../iam/client.ts";
+import type { IamClient } from "../../../iam/client/client.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import {

@@ -1,7 +1,7 @@
 /** What a run over one account and its PolicyBindings works with, as data. */
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
-import type { IamClient } from "../../../iam/client.ts";
+import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
