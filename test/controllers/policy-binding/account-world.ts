@@ -1,5 +1,6 @@
 /** One namespace, one reference console, and the policy-binding reconciler between them. */
 import { Registry } from "prom-client";
+import type { Grant } from "../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
@@ -27,6 +28,7 @@ export interface WorldOptions {
   readonly shapes?: Partial<Shapes>;
   readonly origin?: "Created" | "Imported";
   readonly grant?: readonly string[];
+  readonly onWithdrawal?: Grant["onWithdrawal"];
   readonly account?: Partial<ServiceAccount["spec"]>;
   readonly ready?: boolean;
   readonly synced?: boolean;
@@ -45,7 +47,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const clock = createFakeClock();
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
-  const state = { grant: options.grant ?? ["*"] };
+  const state = { grant: options.grant ?? ["*"], connected: true };
   const caches = {
     serviceAccounts: kube.store(serviceAccountType),
     policyBindings: kube.store(
@@ -63,19 +65,17 @@ export async function accountWorld(options: WorldOptions = {}) {
     kube: kube.client,
     caches,
     connections: {
-      resolve: async () => ({
-        ok: true,
-        access: {
-          client,
-          spec: {} as never,
-          grant: {
-            namespaces: {},
-            policyIds: [...state.grant],
-            importServiceAccounts: true,
-            maxExpiresInDays: 90,
-          },
-        },
-      }),
+      resolve: async () => {
+        if (!state.connected) return { ok: false, reason: "NotGranted", message: "No grant." };
+        const grant: Grant = {
+          namespaces: {},
+          policyIds: [...state.grant],
+          onWithdrawal: options.onWithdrawal ?? "Unbind",
+          importServiceAccounts: true,
+          maxExpiresInDays: 90,
+        };
+        return { ok: true, access: { client, spec: {} as never, grant } };
+      },
     },
     events: { record: (_, note) => void events.push(note) },
     metrics,
@@ -136,6 +136,10 @@ export async function accountWorld(options: WorldOptions = {}) {
     putAccount,
     grant: (ids: readonly string[]) => {
       state.grant = ids;
+    },
+    /** No grant matches the namespace any more. */
+    disconnect: () => {
+      state.connected = false;
     },
     /** As a new process would: nothing is remembered. */
     restart: () => {
