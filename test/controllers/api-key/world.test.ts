@@ -146,7 +146,7 @@ describe("Secrets in other hands", () => {
     world.apiKey();
     await world.settle();
     expect(world.posts()).toBe(0);
-    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretNotOurs" });
+    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
     expect(world.secret()).toEqual(before);
   });
 
@@ -169,7 +169,7 @@ describe("Secrets in other hands", () => {
     world.accepts = () => true;
     await world.settle();
     expect(world.secret()).toEqual(before);
-    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretNotOurs" });
+    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
     world.deleteSecret();
     await world.settle();
     expect(world.holdsLivePair()).toBe(true);
@@ -482,7 +482,7 @@ describe("the end", () => {
     expect(world.exists()).toBe(false);
     expect(world.secret()).toBeUndefined();
     expect(world.events.at(-1)).toContain(
-      "KeysLeftAlive: Keys that stay valid at the console until they expire: sak_1.",
+      "KeysNotRevoked: Keys that stay valid at the console until they expire: sak_1.",
     );
   });
 
