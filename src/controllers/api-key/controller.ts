@@ -99,7 +99,7 @@ function createKind(
     observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
     next: (progress, at) => next(progress, at, timing),
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
-    perform: (action, progress, run) => perform(action, progress, run, coordination),
+    perform: (action, progress, run) => perform(progress, action, run, coordination),
     report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
     forget: ({ namespace, name }) => {
       coordination.attempts.withdrawAll(namespace, name);

@@ -25,7 +25,7 @@ import { type SecretView, viewSecret } from "../../../src/controllers/api-key/se
 import { defaultTiming } from "../../../src/controllers/api-key/timing.ts";
 import type { ClockReading } from "../../../src/controllers/frame/clock-reading.ts";
 import type { Outcome } from "../../../src/controllers/frame/rules/outcome.ts";
-import { type ObjectReport, statusOf } from "../../../src/controllers/frame/rules/report.ts";
+import { statusOf } from "../../../src/controllers/frame/rules/report.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { DAY, type Instant } from "../../../src/util/time.ts";
@@ -193,6 +193,6 @@ export function reportedStatus(
   const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(
-    JSON.stringify(statusOf({ ...entry, suspended } as unknown as ObjectReport, reading.now)),
+    JSON.stringify(statusOf({ ...entry, suspended }, reading.now)),
   );
 }

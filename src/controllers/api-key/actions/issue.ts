@@ -32,6 +32,8 @@ const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 /** Keys of one account are issued one after the other: whoever comes second is queued. */
 export function acquireAccount(
   progress: ApiKeyProgress,
+  _: object,
+  __: ApiKeyRun,
   { accounts }: IssueCoordination,
 ): ApiKeyProgress {
   const { object } = progress.snapshot;
@@ -45,6 +47,8 @@ export function acquireAccount(
 
 export function queueForAccount(
   progress: ApiKeyProgress,
+  _: object,
+  __: ApiKeyRun,
   { accounts }: IssueCoordination,
 ): ApiKeyProgress {
   const { object } = progress.snapshot;
@@ -56,7 +60,11 @@ export function queueForAccount(
  * Proves, without any effect, that nothing stands in the way of keeping the new pair: the object is as it was
  * read, both Secrets can be written, and the account's keys are known.
  */
-export async function precheck(progress: ApiKeyProgress, run: ApiKeyRun): Promise<ApiKeyProgress> {
+export async function precheck(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
   const { object } = progress.snapshot;
   const { saId, client } = readyAccount(progress.snapshot);
   const live = await run.kube.get(apiKeyType, keyOf(object), { signal: run.signal });
@@ -135,6 +143,7 @@ export async function recordIntent(
  */
 export async function issueKey(
   progress: ApiKeyProgress,
+  _: object,
   run: ApiKeyRun,
   { attempts, heldPairs }: IssueCoordination,
 ): Promise<ApiKeyProgress> {

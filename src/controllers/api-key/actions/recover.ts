@@ -25,6 +25,7 @@ export function startRecovery(
 /** One of the two looks at the account's keys after an unanswered issue. */
 export async function readUnexplainedKeys(
   progress: ApiKeyProgress,
+  _: object,
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const { recovery } = progress.snapshot;

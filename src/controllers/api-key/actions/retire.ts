@@ -33,6 +33,11 @@ export async function endKey(
   });
 }
 
+/** Rejects with the failure that was noted. */
+export function failRun(_: ApiKeyProgress, { error }: ActionOf<"FailRun">): never {
+  throw error;
+}
+
 function noteFailure(progress: ApiKeyProgress, keyId: string, error: IamError): ApiKeyProgress {
   const failed = new Map(progress.done.failedRevocations).set(keyId, error);
   return withDone(progress, { failedRevocations: failed });

@@ -7,7 +7,7 @@ import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot
 import { withDeliveredKey } from "../rules/transitions.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
-import { attemptOf, pairIn, viewSecret } from "../secret/view.ts";
+import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
 import {
   type ApiKeyRun,
   readyAccount,
@@ -21,10 +21,11 @@ import {
 /** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
 export async function stagePair(
   progress: ApiKeyProgress,
-  { pair, attemptId }: ActionOf<"StagePair">,
+  action: ActionOf<"StagePair">,
   run: ApiKeyRun,
   coordination: IssueCoordination,
 ): Promise<ApiKeyProgress> {
+  const { pair, attemptId } = action;
   const { self, spec } = progress.snapshot;
   const wanted = stagingSecret(self, spec, pair, attemptId);
   const written = await run.kube.create(secretType, wanted).catch(async (error: unknown) => {
@@ -36,12 +37,13 @@ export async function stagePair(
     return stored;
   });
   const staging = viewSecret(written, self, "staging");
-  return noteStaged(withSnapshot(progress, { staging }), run, coordination);
+  return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
 
 /** A staged pair is safe: it need not be held, nothing is to be recovered, and peers need not wait. */
 export function noteStaged(
   progress: ApiKeyProgress,
+  _: object,
   run: ApiKeyRun,
   { attempts, heldPairs }: IssueCoordination,
 ): ApiKeyProgress {
@@ -114,15 +116,26 @@ export async function commitKey(
   return committed;
 }
 
-export async function deleteSecret(
+export async function deleteStaging(
   progress: ApiKeyProgress,
-  role: "target" | "staging",
-  { kube }: ApiKeyRun,
+  _: object,
+  run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
-  const view = progress.snapshot[role];
-  if (view.kind === "Ours") {
-    const { uid, resourceVersion, secret } = view;
-    await kube.delete(secretType, keyOf(secret), { uid, resourceVersion });
-  }
-  return withSnapshot(progress, { [role]: { kind: "Absent" } });
+  await deleteOwn(progress.snapshot.staging, run);
+  return withSnapshot(progress, { staging: { kind: "Absent" } });
+}
+
+export async function deleteTarget(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  await deleteOwn(progress.snapshot.target, run);
+  return withSnapshot(progress, { target: { kind: "Absent" } });
+}
+
+async function deleteOwn(view: SecretView, { kube }: ApiKeyRun): Promise<void> {
+  if (view.kind !== "Ours") return;
+  const { uid, resourceVersion, secret } = view;
+  await kube.delete(secretType, keyOf(secret), { uid, resourceVersion });
 }

@@ -41,7 +41,7 @@ export function report(
   const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
   const event = { type: "Warning", reason, action: "Reconcile", note: message } as const;
   return {
-    objects: [entry as unknown as ObjectReport],
+    objects: [entry],
     events: reason === EXPIRING_SOON && !wasExpiring ? [{ object, event }] : [],
     requeueAfterMs:
       outcome.kind === "Failed"
