@@ -192,7 +192,5 @@ export function reportedStatus(
 ): ApiKeyStatus {
   const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
-  return JSON.parse(
-    JSON.stringify(statusOf({ ...entry, suspended }, reading.now)),
-  );
+  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
 }

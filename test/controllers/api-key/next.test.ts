@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { nextOfDeletion } from "../../../src/controllers/api-key/rules/deletion.ts";
-import { next } from "../../../src/controllers/api-key/rules/next.ts";
+import { always, next } from "../../../src/controllers/api-key/rules/next.ts";
 import type {
+  ApiKeyKind,
   ApiKeyProgress,
   ApiKeySnapshot,
 } from "../../../src/controllers/api-key/rules/snapshot.ts";
+import type { ClockReading } from "../../../src/controllers/frame/clock-reading.ts";
+import type { KindController } from "../../../src/controllers/frame/kind-controller.ts";
+import { nextStep } from "../../../src/controllers/frame/rules/next-step.ts";
 import { DAY, HOUR } from "../../../src/util/time.ts";
 import {
   account,
@@ -16,6 +20,7 @@ import {
   holding,
   keySpec,
   NOW,
+  object,
   openAttempt,
   owner,
   pair,
@@ -347,6 +352,42 @@ describe("given this world, the next step is", () => {
       kind: "Waiting",
       afterMs: timing.verifyRetryMs,
     });
+  });
+});
+
+describe("of a suspended ApiKey", () => {
+  const kind = {
+    next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
+    nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
+      nextOfDeletion(progress, reading, timing),
+    always,
+  } as unknown as KindController<ApiKeyKind>;
+  const deleting = {
+    ...object(),
+    metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
+  };
+  test.each([
+    ["nothing is issued", snapshot(), "Suspended"],
+    ["nothing is renewed", delivered({ status: due }), "Suspended"],
+    ["a pair in memory is written", snapshot({ held }), "StagePair"],
+    [
+      "a staged pair is noted, and not delivered",
+      snapshot({ held, staging: staged(pair(2)) }),
+      "NoteStaged",
+    ],
+    [
+      "a staged pair is not tried",
+      having({ hasNotedStaged: true }, snapshot({ staging: staged(pair(2)) })),
+      "Suspended",
+    ],
+    [
+      "an open attempt is given time",
+      snapshot({ status: { attempt: openAttempt(1) } }),
+      "StartRecovery",
+    ],
+    ["the deletion waits", delivered({ object: deleting, held }), "Waiting"],
+  ])("%s", (_, world, expected) => {
+    expect(nextStep(kind, progressOf(world), suspended, at()).kind).toBe(expected);
   });
 });
 

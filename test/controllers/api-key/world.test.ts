@@ -148,6 +148,8 @@ describe("Secrets in other hands", () => {
     expect(world.posts()).toBe(0);
     expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
     expect(world.secret()).toEqual(before);
+    // Nothing is to be cleaned up: the object is not held.
+    expect(world.calls).not.toContain("patch apikeys");
   });
 
   test("a Secret that could not be written is found out before any call", async () => {
@@ -460,6 +462,19 @@ describe("troubles", () => {
     expect(world.controller.unsavedPairs).toBe(0);
     await world.settle(["ci", "zz"]);
     expect(world.posts()).toBe(2);
+  });
+
+  test("a pair outlives an object that only seems gone", async () => {
+    const world = new KeyWorld();
+    world.apiKey();
+    world.fault = (_, name) => (name === "create secrets" ? "lost before" : undefined);
+    await world.pass();
+    world.controller.onGone({ namespace: "team-a", name: "ci" });
+    expect(world.controller.unsavedPairs).toBe(1);
+    world.fault = () => undefined;
+    await world.settle();
+    expect([world.posts(), world.holdsLivePair()]).toEqual([1, true]);
+    expect(world.controller.unsavedPairs).toBe(0);
   });
 
   test("a staged pair whose write was left unanswered is not held any longer", async () => {
