@@ -53,9 +53,7 @@ export async function observe(
     staging,
     held: coordination.heldPairs.get(self.uid),
     unsettledPeer: unsettledPeerOf(object, peers, coordination, run.clock.now()),
-    peerKeyIds: new Set(
-      answering.flatMap((peer) => listedKeyIds(keyStatusCodec.decode(peer.status))),
-    ),
+    peerKeyIds: new Set(answering.flatMap((peer) => listedKeyIds(peer.status))),
     peerKeysInUse: answering.flatMap((peer) => keyInUseOf(peer, run.clock.now())),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
   };

@@ -22,6 +22,6 @@ export function keysBeforeRestore(
       observedTime,
     }),
   );
-  const listed = new Set<string | undefined>(listedKeyIds(keyStatusCodec.decode(now.status)));
+  const listed = new Set<string | undefined>(listedKeyIds(now.status));
   return [...lost, ...orphaned].filter(({ keyId }) => keyId !== undefined && !listed.has(keyId));
 }

@@ -22,8 +22,19 @@ export type IssueAttempt = NonNullable<KeyStatus["attempt"]>;
 export type SupersededKey = KeyStatus["superseded"][number];
 export type OrphanedKey = KeyStatus["orphaned"][number];
 
+/** What every status of an ApiKey says about its keys, decoded or not. */
+interface KeyLists {
+  readonly current?: { readonly keyId: string } | undefined;
+  readonly superseded?: readonly { readonly keyId: string }[] | undefined;
+  readonly orphaned?: readonly { readonly keyId?: string | undefined }[] | undefined;
+}
+
 /** The keys that the status answers for. */
-export function listedKeyIds({ current, superseded, orphaned }: KeyStatus): readonly string[] {
+export function listedKeyIds({
+  current,
+  superseded = [],
+  orphaned = [],
+}: KeyLists = {}): readonly string[] {
   return [current, ...superseded, ...orphaned]
     .map((key) => key?.keyId)
     .filter((keyId) => keyId !== undefined);
