@@ -152,7 +152,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Stalled",
       meaning: "",
       reasons: {
-        SecretNotOurs:
+        SecretConflict:
           "A Secret of that name exists: delete it, choose another secret.name, or set secret.onExisting: Adopt.",
         LifetimeNotGranted: "Ask for a shorter expiresInDays, or for a grant of more.",
       },

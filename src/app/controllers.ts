@@ -1,11 +1,11 @@
 /** Every controller with its store, its watches and its share of the work. */
 
-import { readPair } from "../controllers/api-key/read-pair.ts";
 import {
   type ApiKeyController,
   type ApiKeyOptions,
-  createApiKeyReconciler,
-} from "../controllers/api-key/reconcile.ts";
+  createApiKeyController,
+} from "../controllers/api-key/controller.ts";
+import { readPair } from "../controllers/api-key/read-pair.ts";
 import {
   createClusterConnectionController,
   createConnectionController,
@@ -75,8 +75,8 @@ export function createControllers(
   const serviceAccounts = createServiceAccountController(context);
   const accountBindings = createAccountBindingsController(context);
   const board = new ConsumersBoard(config.consumers);
-  const apiKeys = createApiKeyReconciler(context, {
-    wake: (key) => apiKeyController.enqueue(parseKey(key)),
+  const apiKeys = createApiKeyController(context, {
+    enqueue: (key) => apiKeyController.enqueue(parseKey(key)),
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
     consumers: board,
   });

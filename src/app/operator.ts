@@ -1,6 +1,6 @@
 /** The composition root: the one file that knows every part. */
 import { FIELD_MANAGER } from "../api/meta.ts";
-import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/reconcile.ts";
+import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/controller.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
 import type { Context } from "../controllers/frame/context.ts";
 import type { OpenStream, SendHttp } from "../http/http.ts";

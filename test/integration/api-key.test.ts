@@ -53,7 +53,7 @@ describe("a new ApiKey", () => {
   test("never touches a Secret of somebody else, and asks for no key then", async () => {
     await world.writeSecret("key", { keyId: "theirs" });
     await world.apiKey("key");
-    await world.condition("ApiKey", "key", "Ready", "False", "SecretNotOurs");
+    await world.condition("ApiKey", "key", "Ready", "False", "SecretConflict");
     expect(await world.entries("key")).toEqual({ keyId: "theirs" });
     expect(world.iam.requests.count("issueKey")).toBe(0);
     await world.apiKey("key", { secret: { onExisting: "Adopt" } });
@@ -191,7 +191,7 @@ describe("deletion", () => {
     expect(await world.secret("key")).toBeUndefined();
     await world.until("the event", async () =>
       (await world.events("key")).some(
-        ({ reason, note }) => reason === "KeysLeftAlive" && note.includes(keyId ?? "?"),
+        ({ reason, note }) => reason === "KeysNotRevoked" && note.includes(keyId ?? "?"),
       ),
     );
   });

@@ -240,7 +240,7 @@ describe("with calls to disable and delete keys", () => {
     await world.until("the event", async () =>
       (await world.events("key")).some(
         ({ reason, note }) =>
-          reason === "KeysLeftAlive" && note.includes(old) && note.includes(keyId),
+          reason === "KeysNotRevoked" && note.includes(old) && note.includes(keyId),
       ),
     );
   });

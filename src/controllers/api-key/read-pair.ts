@@ -2,9 +2,9 @@ import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import type { KeyPair } from "../../iam/model.ts";
 import type { Context } from "../frame/context.ts";
-import { pairIn } from "./delivered.ts";
 import { readSecret } from "./observe.ts";
-import { secretNameOf } from "./secret.ts";
+import { secretNameOf } from "./secret/owner.ts";
+import { pairIn } from "./secret/view.ts";
 
 /** The pair that the ApiKey's Secret holds right now; `undefined` where it holds none of ours. */
 export async function readPair(

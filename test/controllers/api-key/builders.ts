@@ -1,22 +1,31 @@
-/** Situations as sentences: `seen(withKey(), rotationAsked())`. */
-import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../../src/api/api-key.ts";
+/** Situations as sentences: `snapshot(withKey(), rotationAsked())`. */
+import {
+  type ApiKey,
+  type ApiKeySpec,
+  type ApiKeyStatus,
+  apiKeyKind,
+} from "../../../src/api/api-key.ts";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import { parseSpec } from "../../../src/api/parse-spec.ts";
-import { defaultTiming, type Moment } from "../../../src/controllers/api-key/moment.ts";
+import { objectReport } from "../../../src/controllers/api-key/rules/report.ts";
 import type {
-  Account,
+  ApiKeyDone,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ReadyAccount,
+} from "../../../src/controllers/api-key/rules/snapshot.ts";
+import type {
   CurrentKey,
-  Observed,
-  State,
+  KeyStatus,
   SupersededKey,
-} from "../../../src/controllers/api-key/observed.ts";
-import type { IssuedPair } from "../../../src/controllers/api-key/pair.ts";
-import {
-  type SecretView,
-  stagingSecret,
-  targetSecret,
-  viewSecret,
-} from "../../../src/controllers/api-key/secret.ts";
+} from "../../../src/controllers/api-key/rules/status.ts";
+import type { IssuedPair } from "../../../src/controllers/api-key/secret/pair.ts";
+import { stagingSecret, targetSecret } from "../../../src/controllers/api-key/secret/render.ts";
+import { type SecretView, viewSecret } from "../../../src/controllers/api-key/secret/view.ts";
+import { defaultTiming } from "../../../src/controllers/api-key/timing.ts";
+import type { ClockReading } from "../../../src/controllers/frame/clock-reading.ts";
+import type { Outcome } from "../../../src/controllers/frame/rules/outcome.ts";
+import { statusOf } from "../../../src/controllers/frame/rules/report.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { DAY, type Instant } from "../../../src/util/time.ts";
@@ -35,7 +44,11 @@ export const values = {
   partitionId: "p1",
 };
 
-export const at = (ms = 0): Moment => ({ now: NOW + ms, monotonic: 1_000_000 + ms });
+export const at = (ms = 0): ClockReading => ({
+  now: NOW + ms,
+  monotonic: 1_000_000 + ms,
+  fraction: 0.5,
+});
 
 export function keySpec(changes: object = {}): ApiKeySpec {
   const spec = { serviceAccountRef: { name: "bot" }, ...changes };
@@ -44,8 +57,9 @@ export function keySpec(changes: object = {}): ApiKeySpec {
   return parsed.spec;
 }
 
-export const account: Account = {
+export const account: ReadyAccount = {
   kind: "Ready",
+  client: {} as never,
   saId: "sa-1",
   values,
   liveKeyIds: undefined,
@@ -84,7 +98,7 @@ export const holding = (
   spec = keySpec(),
   previous?: { keyId: string; secret: Redacted },
 ): SecretView =>
-  viewSecret(stored(targetSecret(owner, spec, values, held, previous)), owner, "target");
+  viewSecret(stored(targetSecret(owner, spec, values, { pair: held, previous })), owner, "target");
 
 export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
   viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, "staging");
@@ -98,13 +112,13 @@ export const foreign = (adoptable = true): SecretView => ({
   secret: { apiVersion: "v1", kind: "Secret", metadata: { name: "ci" } },
 });
 
-export const noState: State = {
+export const noKeys: KeyStatus = {
   current: undefined,
   attempt: undefined,
   superseded: [],
   orphaned: [],
   issuances: undefined,
-  handledRotateToken: undefined,
+  lastHandledRotateAt: undefined,
   rotationPending: false,
 };
 
@@ -127,13 +141,13 @@ export function object(status: ApiKey["status"] = undefined): ApiKey {
   };
 }
 
+type Changes = Partial<Omit<ApiKeySnapshot, "status">> & { status?: Partial<KeyStatus> };
+
 /** A fresh ApiKey with nothing at all; then what differs. */
-export function seen(
-  changes: Partial<Omit<Observed, "state">> & { state?: Partial<State> } = {},
-): Observed {
+export function snapshot(changes: Changes = {}): ApiKeySnapshot {
   return {
     object: object(),
-    self: { ...owner, deletingSince: undefined, hasFinalizer: true, rotateToken: undefined },
+    self: { ...owner, deletingSince: undefined, rotateToken: undefined },
     spec: keySpec(),
     account,
     target: { kind: "Absent" },
@@ -142,24 +156,41 @@ export function seen(
     recovery: undefined,
     rejection: undefined,
     triedAt: undefined,
-    forgotten: [],
+    keysBeforeRestore: [],
     unsettledPeer: undefined,
     peerKeyIds: new Set(),
     peerKeysInUse: [],
     consumers: { mode: "none", known: undefined },
-    hasTurn: false,
     ...changes,
-    state: { ...noState, ...changes.state },
+    status: { ...noKeys, ...changes.status },
   };
 }
 
 /** Key 1 is delivered and verified. */
-export function delivered(
-  changes: Partial<Omit<Observed, "state">> & { state?: Partial<State> } = {},
-): Observed {
-  return seen({
+export function delivered(changes: Changes = {}): ApiKeySnapshot {
+  return snapshot({
     target: holding(pair(1)),
     ...changes,
-    state: { current: current(1), ...changes.state },
+    status: { current: current(1), ...changes.status },
   });
+}
+
+/** Where a run has got to that has done this. */
+export function having(done: ApiKeyDone, world: ApiKeySnapshot): ApiKeyProgress {
+  return { snapshot: world, done };
+}
+
+export function progressOf(world: ApiKeySnapshot | ApiKeyProgress): ApiKeyProgress {
+  return "snapshot" in world ? world : having({}, world);
+}
+
+/** The whole status that a run which came to this reports. */
+export function reportedStatus(
+  world: ApiKeySnapshot | ApiKeyProgress,
+  outcome: Outcome,
+  reading: ClockReading,
+): ApiKeyStatus {
+  const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
+  const suspended = entry.suspended ?? outcome.kind === "Suspended";
+  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
 }

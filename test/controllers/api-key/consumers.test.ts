@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { ApiKeyStatus } from "../../../src/api/api-key.ts";
 import { findCondition } from "../../../src/api/conditions.ts";
-import { contentHash } from "../../../src/controllers/api-key/content.ts";
-import type { Observed } from "../../../src/controllers/api-key/observed.ts";
-import { plan } from "../../../src/controllers/api-key/plan.ts";
-import { statusOf } from "../../../src/controllers/api-key/report.ts";
+import { contentHash } from "../../../src/controllers/api-key/rules/content.ts";
+import { next } from "../../../src/controllers/api-key/rules/next.ts";
+import type {
+  ApiKeyProgress,
+  ApiKeySnapshot,
+} from "../../../src/controllers/api-key/rules/snapshot.ts";
+
 import type { Consumers, ConsumersMode } from "../../../src/controllers/consumers-board.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { DAY, HOUR, toIso8601 } from "../../../src/util/time.ts";
@@ -13,12 +16,15 @@ import {
   at,
   current,
   delivered,
+  having,
   holding,
   keySpec,
   NOW,
   object,
   pair,
-  seen,
+  progressOf,
+  reportedStatus,
+  snapshot,
   superseded,
   timing,
   values,
@@ -27,7 +33,8 @@ import {
 const template = { id: "${keyId}", s: "${secret}", old: "${previousKeyId}:${previousSecret}" };
 const hashOf = (revision: number, spec = keySpec()) =>
   contentHash(spec.secret.data, values, pair(revision));
-const statusAfter = (world: Observed) => statusOf(world, { kind: "Rest" }, at());
+const statusAfter = (world: ApiKeySnapshot | ApiKeyProgress, ms = 0) =>
+  reportedStatus(world, { kind: "Settled" }, at(ms));
 
 describe("the hash of a content", () => {
   test("changes with the key, with the template and with a value in use", () => {
@@ -67,17 +74,17 @@ describe("the content in the status", () => {
     const changed = statusAfter(delivered({ object: object({ ...bare, content: known }) })).content;
     expect(changed).toEqual({ hash: hashOf(1), replacementTime: toIso8601(NOW) });
     const again = delivered({ object: object({ ...bare, content: changed }) });
-    expect(statusOf(again, { kind: "Rest" }, at(HOUR)).content).toEqual(changed);
+    expect(statusAfter(again, HOUR).content).toEqual(changed);
   });
 
   test("the first one in a Secret that was somebody else's did replace something", () => {
-    expect(statusAfter(delivered({ hasAdopted: true })).content).toEqual({
+    expect(statusAfter(having({ hasAdopted: true }, delivered())).content).toEqual({
       hash: hashOf(1),
       replacementTime: toIso8601(NOW),
     });
   });
 
-  test.each<[string, Observed]>([
+  test.each<[string, ApiKeySnapshot]>([
     ["the Secret is gone", delivered({ target: { kind: "Absent" } })],
     [
       "the Secret was edited",
@@ -85,9 +92,9 @@ describe("the content in the status", () => {
     ],
     [
       "the account is not known",
-      delivered({ account: { kind: "Waiting", reason: "x", message: "y" } }),
+      delivered({ account: { kind: "Waiting", state: "Reconciling", reason: "x", message: "y" } }),
     ],
-    ["there is no key", seen()],
+    ["there is no key", snapshot()],
   ])("stays as it was where %s", (_, world) => {
     const status = statusAfter({ ...world, object: object({ ...bare, content: known }) });
     expect(status.content).toEqual(known);
@@ -99,7 +106,7 @@ describe("the content in the status", () => {
     const during = delivered({
       spec,
       target: holding(pair(1), spec, previous),
-      state: { superseded: [superseded(0)] },
+      status: { superseded: [superseded(0)] },
     });
     const after = delivered({ spec, target: holding(pair(1), spec) });
     expect(statusAfter(during).content?.hash).toBe(hashOf(1, spec));
@@ -129,7 +136,7 @@ const rollout = { rollout: { selector: {} } };
 const note = { isDone: false, reason: "WorkloadNotFound", message: "There is no Deployment api." };
 
 describe("what the status says about consumers", () => {
-  test.each<[string, Observed, object | undefined, string | undefined]>([
+  test.each<[string, ApiKeySnapshot, object | undefined, string | undefined]>([
     ["nothing where they are not counted", looked("none", undefined, before), undefined, undefined],
     [
       "that an extension needs a count",
@@ -171,7 +178,7 @@ describe("what the status says about consumers", () => {
     expect(found && `${found.status} ${found.reason}`).toBe(condition);
   });
 
-  test.each<[string, Observed, string | undefined]>([
+  test.each<[string, ApiKeySnapshot, string | undefined]>([
     ["nothing without a rollout", looked("restart", counted(0)), undefined],
     [
       "that it is not allowed",
@@ -239,7 +246,7 @@ describe("the overlap", () => {
       spec: keySpec({ rotation: { maxOverlapExtension: "72h", ...changes.rotation } }),
       object: object(changes.stored ?? { content }),
       consumers: { mode: changes.mode ?? "count", known },
-      state: {
+      status: {
         current: current(1),
         superseded: [
           superseded(0, {
@@ -253,16 +260,16 @@ describe("the overlap", () => {
     });
   const none = { rotation: { maxOverlapExtension: undefined } };
 
-  test.each<[string, Observed, string]>([
+  test.each<[string, ApiKeySnapshot, string]>([
     ["ends when nobody is behind", world(25 * HOUR, counted(0)), "DisableKey"],
-    ["waits while somebody is", world(25 * HOUR, counted(1)), "Rest"],
-    ["waits to the end of the bound", world(95 * HOUR, counted(1)), "Rest"],
+    ["waits while somebody is", world(25 * HOUR, counted(1)), "Settled"],
+    ["waits to the end of the bound", world(95 * HOUR, counted(1)), "Settled"],
     ["waits no longer than that", world(96 * HOUR, counted(1)), "DisableKey"],
-    ["is never shorter than it is", world(23 * HOUR, counted(0)), "Rest"],
-    ["waits where Pods cannot be read", world(25 * HOUR, unread), "Rest"],
-    ["waits before the first count", world(25 * HOUR, undefined), "Rest"],
-    ["waits for a count of this content", world(25 * HOUR, counted(0, { hash: "x" })), "Rest"],
-    ["waits where nobody counts", world(25 * HOUR, undefined, { mode: "none" }), "Rest"],
+    ["is never shorter than it is", world(23 * HOUR, counted(0)), "Settled"],
+    ["waits where Pods cannot be read", world(25 * HOUR, unread), "Settled"],
+    ["waits before the first count", world(25 * HOUR, undefined), "Settled"],
+    ["waits for a count of this content", world(25 * HOUR, counted(0, { hash: "x" })), "Settled"],
+    ["waits where nobody counts", world(25 * HOUR, undefined, { mode: "none" }), "Settled"],
     [
       "believes an earlier count of this content",
       world(25 * HOUR, unread, { stored: { content, consumers: { pods: 3, stale: 0 } } }),
@@ -273,15 +280,15 @@ describe("the overlap", () => {
       world(25 * HOUR, unread, {
         stored: { content: { hash: "x" }, consumers: { pods: 3, stale: 1 } },
       }),
-      "Rest",
+      "Settled",
     ],
     ["waits for nobody where it is not asked to", world(25 * HOUR, counted(1), none), "DisableKey"],
     [
       "does not end a key that has expired",
       world(25 * HOUR, counted(1), { expirationTime: NOW }),
-      "Rest",
+      "Settled",
     ],
   ])("%s", (_, subject, expected) => {
-    expect(plan(subject, at(), timing).kind).toBe(expected);
+    expect(next(progressOf(subject), at(), timing).kind).toBe(expected);
   });
 });

@@ -1,45 +1,57 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AccountTurn } from "../../../src/controllers/api-key/account-turn.ts";
-import { Memory } from "../../../src/controllers/api-key/memory.ts";
-import { fromState, type State, toState } from "../../../src/controllers/api-key/observed.ts";
-import {
-  newTrouble,
-  nextLookMs,
-  readinessOf,
-  statusOf,
-} from "../../../src/controllers/api-key/report.ts";
+import { readinessOf } from "../../../src/controllers/api-key/rules/readiness.ts";
+import { nextDueMs, report } from "../../../src/controllers/api-key/rules/report.ts";
+import type { ApiKeySnapshot } from "../../../src/controllers/api-key/rules/snapshot.ts";
+import type { Outcome } from "../../../src/controllers/frame/rules/outcome.ts";
+import { IamError } from "../../../src/iam/errors.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
 import { DAY, HOUR } from "../../../src/util/time.ts";
 import {
   at,
   current,
   delivered,
+  having,
   holding,
   keySpec,
   NOW,
-  noState,
   object,
   owner,
   pair,
-  seen,
+  reportedStatus,
+  snapshot,
   superseded,
+  timing,
 } from "./builders.ts";
 
-const rest = { kind: "Rest" } as const;
-const block = { state: "Reconciling", reason: "BudgetExceeded", message: "Tomorrow." } as const;
+const rest = { kind: "Settled" } as const;
+const suspended = { kind: "Suspended" } as const;
+const blocked = {
+  kind: "Waiting",
+  condition: "IssuanceAllowed",
+  state: "Reconciling",
+  reason: "BudgetExceeded",
+  message: "Tomorrow.",
+} as const;
 const old = current(1, { issueTime: NOW - 85 * DAY, expirationTime: NOW + 5 * DAY });
-const aged = delivered({ target: holding(pair(1, 85 * DAY)), state: { current: old } });
-const gone = { ...owner, deletingSince: NOW, hasFinalizer: true, rotateToken: undefined };
+const aged = delivered({ target: holding(pair(1, 85 * DAY)), status: { current: old } });
+const gone = { ...owner, deletingSince: NOW, rotateToken: undefined };
 const held = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
 
 describe("readiness", () => {
   test.each([
     ["a key in use", delivered(), rest, "Ready", "KeyDelivered", held],
-    ["nothing yet", seen(), rest, "Reconciling", "Pending", "The key is not in its Secret yet."],
+    [
+      "nothing yet",
+      snapshot(),
+      rest,
+      "Reconciling",
+      "Pending",
+      "The key is not in its Secret yet.",
+    ],
     [
       "nothing yet, and no way to it",
-      seen(),
-      { kind: "Rest", block } as const,
+      snapshot(),
+      blocked,
       "Reconciling",
       "BudgetExceeded",
       "Tomorrow.",
@@ -47,7 +59,7 @@ describe("readiness", () => {
     [
       "a key in use whose successor must wait",
       delivered(),
-      { kind: "Rest", block } as const,
+      blocked,
       "Ready",
       "BudgetExceeded",
       `${held} Tomorrow.`,
@@ -62,7 +74,7 @@ describe("readiness", () => {
     ],
     [
       "a key that was never tried",
-      delivered({ state: { current: current(1, { verificationTime: undefined }) } }),
+      delivered({ status: { current: current(1, { verificationTime: undefined }) } }),
       rest,
       "Reconciling",
       "Pending",
@@ -98,23 +110,24 @@ describe("readiness", () => {
     ],
     [
       "suspended near the end",
-      { ...aged, spec: keySpec({ suspend: true }) },
-      rest,
+      aged,
+      suspended,
       "Ready",
       "ExpiringSoon",
-      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed. spec.suspend is true: nothing is issued or written for this ApiKey.",
+      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed. Nothing is issued or written for this ApiKey while spec.suspend is true.",
     ],
     [
       "suspended without a key",
-      seen({ spec: keySpec({ suspend: true }) }),
-      rest,
+      snapshot(),
+      suspended,
       "Stalled",
       "Suspended",
-      "spec.suspend is true: nothing is issued or written for this ApiKey.",
+      "Nothing is issued or written for this ApiKey while spec.suspend is true.",
     ],
+    ["suspended with a key", delivered(), suspended, "Ready", "KeyDelivered", held],
     [
       "going",
-      seen({ self: gone }),
+      snapshot({ self: gone }),
       rest,
       "Reconciling",
       "Deleting",
@@ -127,7 +140,7 @@ describe("readiness", () => {
 
 describe("the status", () => {
   test("of a key in use, whole", () => {
-    expect(statusOf(delivered(), rest, at())).toMatchInlineSnapshot(`
+    expect(reportedStatus(delivered(), rest, at())).toMatchInlineSnapshot(`
       {
         "conditions": [
           {
@@ -150,7 +163,7 @@ describe("the status", () => {
             "lastTransitionTime": "2026-01-10T00:00:00Z",
             "message": "A key may be issued when one is due.",
             "observedGeneration": 1,
-            "reason": "NothingForbids",
+            "reason": "Allowed",
             "status": "True",
             "type": "IssuanceAllowed",
           },
@@ -181,8 +194,8 @@ describe("the status", () => {
       observedTime: NOW,
       expirationTime: NOW + left,
     });
-    const state = { superseded: [key(-HOUR), key(0), key(DAY)], orphaned: [orphan(0), orphan(1)] };
-    const status = statusOf(delivered({ state }), rest, at());
+    const lists = { superseded: [key(-HOUR), key(0), key(DAY)], orphaned: [orphan(0), orphan(1)] };
+    const status = reportedStatus(delivered({ status: lists }), rest, at());
     expect(status.superseded?.map((each) => [each.keyId, each.state])).toEqual([
       [`k${-HOUR}`, "Live"],
       ["k0", "Expired"],
@@ -192,12 +205,8 @@ describe("the status", () => {
   });
 
   test("conditions keep their transition time until they turn", () => {
-    const first = statusOf(delivered(), rest, at());
-    const second = statusOf(
-      delivered({ object: object(first) }),
-      { kind: "Rest", block },
-      at(HOUR),
-    );
+    const first = reportedStatus(delivered(), rest, at());
+    const second = reportedStatus(delivered({ object: object(first) }), blocked, at(HOUR));
     const of = (status: typeof first, type: string) =>
       status.conditions?.find((each) => each.type === type);
     expect(of(second, "Ready")?.lastTransitionTime).toBe(of(first, "Ready")?.lastTransitionTime);
@@ -214,201 +223,74 @@ describe("the status", () => {
       annotations: { "iam-operator.io/reconcile-requested-at": "t" },
     };
     expect(
-      statusOf({ ...world, object: { ...world.object, metadata } }, rest, at())
+      reportedStatus({ ...world, object: { ...world.object, metadata } }, rest, at())
         .lastHandledReconcileAt,
     ).toBe("t");
   });
 
   test("the next look is at the next thing that is due", () => {
-    expect(nextLookMs(delivered(), NOW)).toBe(DAY);
+    expect(nextDueMs(delivered(), false, NOW)).toBe(DAY);
     expect(
-      nextLookMs(
-        delivered({ state: { superseded: [superseded(2, { supersededTime: NOW - 23 * HOUR })] } }),
+      nextDueMs(
+        delivered({ status: { superseded: [superseded(2, { supersededTime: NOW - 23 * HOUR })] } }),
+        false,
         NOW,
       ),
     ).toBe(HOUR);
     expect(
-      nextLookMs(
-        seen({
-          state: {
+      nextDueMs(
+        snapshot({
+          status: {
             orphaned: [{ keyId: "o", attemptId: "a", observedTime: NOW, expirationTime: NOW + 5 }],
           },
         }),
+        false,
         NOW,
       ),
     ).toBe(5);
   });
+});
 
-  test("a warning comes once, when something turns bad", () => {
-    const condition = (type: string, status: "True" | "False", reason: string) => ({
-      type,
-      status,
-      reason,
-      message: `${reason}.`,
-      lastTransitionTime: "2026-01-01T00:00:00Z",
-    });
-    const stalled = [condition("Stalled", "True", "SecretNotOurs")];
-    expect(newTrouble([], stalled)?.reason).toBe("SecretNotOurs");
-    expect(newTrouble(stalled, stalled)).toBeUndefined();
-    expect(newTrouble(stalled, [condition("Stalled", "True", "Other")])?.reason).toBe("Other");
-    expect(
-      newTrouble(
-        [condition("Verified", "True", "x")],
-        [condition("Verified", "False", "KeyRefused")],
-      )?.reason,
-    ).toBe("KeyRefused");
-    expect(newTrouble([], [condition("Ready", "True", "ExpiringSoon")])?.reason).toBe(
-      "ExpiringSoon",
-    );
-    expect(
-      newTrouble(
-        [condition("Ready", "True", "ExpiringSoon")],
-        [condition("Ready", "True", "ExpiringSoon")],
-      ),
-    ).toBeUndefined();
+const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, done = {}) =>
+  report({ noteWrite: () => undefined }, having(done, world), outcome, at(), timing);
+
+describe("a warning", () => {
+  test("comes once when a key ends soon, for a suspended object as well", () => {
+    const { objects, events } = reported(aged);
+    expect(events).toMatchObject([{ event: { type: "Warning", reason: "ExpiringSoon" } }]);
+    const told = { ...aged, object: object(reportedStatus(aged, rest, at())) };
+    expect(reported(told).events).toEqual([]);
+    expect(reported(aged, suspended).events).toHaveLength(1);
+    expect(reported(aged, suspended).objects[0]?.suspended).toBe(false);
+    expect(reported(delivered(), suspended).objects[0]?.suspended).toBe(true);
+    expect(objects[0]?.write).toEqual({ resourceVersion: "5" });
+  });
+
+  test("comes when the console refuses the key", () => {
+    const refused = reported(delivered({ rejection: { keyId: "sak_1", since: 0 } }));
+    const verified = refused.objects[0]?.conditions?.find(({ type }) => type === "Verified");
+    expect(verified).toMatchObject({ status: "False", reason: "KeyRefused", isWarning: true });
   });
 });
 
-test("a state comes back from its status as it was", () => {
-  const instant = fc.integer({ min: 0, max: 4_000_000 }).map((seconds) => NOW + seconds * 1_000);
-  const id = fc.string({ minLength: 1, maxLength: 8 });
-  const life = { keyId: id, issueTime: instant, expirationTime: instant };
-  const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-  const state: fc.Arbitrary<State> = fc.record({
-    current: maybe(
-      fc.record({ ...life, verificationTime: maybe(instant), revision: fc.integer({ min: 1 }) }),
-    ),
-    attempt: maybe(
-      fc.record({
-        id,
-        revision: fc.nat(),
-        reason: id,
-        startTime: instant,
-        expiresInDays: maybe(fc.integer({ min: 1, max: 3_650 })),
-        knownKeyIds: maybe(fc.array(id)),
-      }),
-    ),
-    superseded: fc.array(
-      fc.record({
-        ...life,
-        supersededTime: instant,
-        state: fc.constantFrom("Live", "Disabled", "Deleted", "Expired"),
-      }),
-    ),
-    orphaned: fc.array(
-      fc.record({
-        keyId: maybe(id),
-        attemptId: id,
-        observedTime: instant,
-        expirationTime: instant,
-      }),
-    ),
-    issuances: maybe(fc.record({ windowStartTime: instant, count: fc.nat() })),
-    handledRotateToken: maybe(id),
-    rotationPending: fc.boolean(),
+describe("the next run", () => {
+  const failed = (error: unknown): Outcome => ({
+    kind: "Failed",
+    error,
+    readiness: { state: "Stalled", reason: "x", message: "y" },
   });
-  fc.assert(
-    fc.property(state, (each) => {
-      const stored = JSON.parse(JSON.stringify(fromState(each)));
-      expect(toState(stored)).toEqual(each);
-    }),
-  );
-  expect(toState(undefined)).toEqual(noState);
-});
+  const invalid = new KubeError("Invalid", "immutable");
+  const denied = new IamError("PermissionDenied", "no", { operation: "disableKey" });
+  const refusal = { failedRevocations: new Map([["sak_0", denied]]) };
 
-describe("turns", () => {
-  test("one at a time, the others are woken in order, one that has no turn gives none back", () => {
-    const woken: string[] = [];
-    const turn = new AccountTurn((key) => woken.push(key));
-    expect([turn.take("sa", "a"), turn.take("sa", "b"), turn.take("sa", "c")]).toEqual([
-      undefined,
-      "a",
-      "a",
-    ]);
-    expect(turn.take("other", "b")).toBeUndefined();
-    turn.leave("sa", "b");
-    expect(woken).toEqual([]);
-    turn.leave("sa", "a");
-    expect([woken, turn.take("sa", "b"), turn.take("sa", "a")]).toEqual([["b"], undefined, "b"]);
-    turn.leave("sa", "b");
-    expect(woken).toEqual(["b", "c"]);
-  });
-
-  const line = () => {
-    const woken: string[] = [];
-    const turn = new AccountTurn((key) => woken.push(key));
-    turn.take("sa", "a");
-    turn.take("sa", "b");
-    turn.take("sa", "c");
-    return { woken, turn };
-  };
-
-  test("one that was called and has no use for the turn passes it on", () => {
-    const { woken, turn } = line();
-    turn.leave("sa", "a");
-    turn.leave("sa", "b");
-    expect(woken).toEqual(["b", "c"]);
-  });
-
-  test("one that was called and has to wait again goes to the end, and wakes nobody", () => {
-    const { woken, turn } = line();
-    turn.leave("sa", "a");
-    turn.wait("sa", "b");
-    turn.leave("sa", "b");
-    expect(woken).toEqual(["b"]);
-    turn.passOn("sa");
-    turn.leave("sa", "c");
-    expect(woken).toEqual(["b", "c", "b"]);
-  });
-
-  test("nobody is woken while somebody has the turn, or was called and has not answered", () => {
-    const { woken, turn } = line();
-    turn.passOn("sa");
-    expect(woken).toEqual([]);
-    turn.leave("sa", "a");
-    turn.passOn("sa");
-    expect(woken).toEqual(["b"]);
-  });
-
-  test("one that is gone is neither waited for nor woken", () => {
-    const { woken, turn } = line();
-    turn.forget("b");
-    turn.forget("a");
-    expect(woken).toEqual(["c"]);
-    turn.forget("c");
-    expect(turn.holderOf("sa")).toBeUndefined();
-  });
-});
-
-describe("memory", () => {
-  const held = { attemptId: "a1", pair: pair(1) };
-  test("holds a pair until it is written", () => {
-    const memory = new Memory();
-    memory.update("u", { held });
-    memory.update("u", { triedAt: NOW });
-    expect([memory.holding, memory.of("u")]).toEqual([["u"], { held, triedAt: NOW }]);
-    memory.update("u", { held: undefined });
-    expect([memory.holding, memory.of("u")]).toEqual([[], { triedAt: NOW }]);
-  });
-
-  test("an announced attempt holds up others of the account until it is settled, taken back, or its object gone", () => {
-    const memory = new Memory();
-    for (const end of [
-      () => memory.settle("ns/sa", "a1"),
-      () => memory.withdraw("ns/sa", "a1"),
-      () => memory.withdrawAll("ns", "ci"),
-    ]) {
-      memory.announce("ns/sa", "a1", "ci");
-      expect(memory.announcers("ns/sa", "ci")).toEqual([]);
-      expect(memory.announcers("ns/sa", "b")).toEqual(["ci"]);
-      expect(memory.announcers("ns/other", "b")).toEqual([]);
-      end();
-      expect(memory.announcers("ns/sa", "b")).toEqual([]);
-    }
-    memory.announce("ns/sa", "a2", "other");
-    memory.withdrawAll("ns", "ci");
-    memory.withdrawAll("n", "other");
-    expect(memory.announcers("ns/sa", "b")).toEqual(["other"]);
-    expect([memory.isSettled("a1"), memory.isSettled("a2")]).toEqual([true, false]);
+  test.each([
+    ["after a wait", delivered(), { ...blocked, afterMs: 7 }, {}, 7],
+    ["at the check of the Secret", delivered(), rest, {}, timing.secretCheckMs],
+    ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
+    ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],
+    ["where a deletion is refused", snapshot({ self: gone }), failed(denied), {}, 30_000],
+    ["not before a change where only that helps", delivered(), failed(denied), {}, undefined],
+  ] as const)("%s", (_, world, outcome, done, ms) => {
+    expect(reported(world, outcome, done).requeueAfterMs).toBe(ms);
   });
 });

@@ -1,8 +1,8 @@
 /** When an old key may end, and what the end of one that does not go well leaves alone. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Observed } from "../../../src/controllers/api-key/observed.ts";
-import { plan } from "../../../src/controllers/api-key/plan.ts";
+import { next } from "../../../src/controllers/api-key/rules/next.ts";
+import type { ApiKeySnapshot } from "../../../src/controllers/api-key/rules/snapshot.ts";
 import type { IamErrorCode } from "../../../src/iam/errors.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import { effort } from "../../setup/effort.ts";
@@ -14,6 +14,7 @@ import {
   holding,
   NOW,
   pair,
+  progressOf,
   superseded,
   timing,
 } from "./builders.ts";
@@ -21,41 +22,41 @@ import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
 
 const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
 /** Key 2 in use, the overlap with key 1 long over. */
-const rotated = (changes: Parameters<typeof delivered>[0] = {}): Observed =>
+const rotated = (changes: Parameters<typeof delivered>[0] = {}): ApiKeySnapshot =>
   delivered({
     account: ending,
     target: holding(pair(2)),
     ...changes,
-    state: {
+    status: {
       current: current(2),
       superseded: [superseded(1, { supersededTime: NOW - 2 * DAY })],
-      ...changes.state,
+      ...changes.status,
     },
   });
 /** So that nothing is issued in place of what is missing. */
 const spent = { windowStartTime: NOW, count: 99 };
-const next = (seen: Observed) => plan(seen, at(), timing);
+const nextOf = (world: ApiKeySnapshot) => next(progressOf(world), at(), timing);
 
 describe("an old key", () => {
   test("ends after the overlap: disabled, then deleted", () => {
-    expect(next(rotated())).toEqual({ kind: "DisableKey", keyId: "sak_1" });
+    expect(nextOf(rotated())).toEqual({ kind: "DisableKey", keyId: "sak_1" });
     const disabled = superseded(1, { supersededTime: NOW - 2 * DAY, state: "Disabled" });
     const deleting = { kind: "DeleteKey", keyId: "sak_1" };
-    expect(next(rotated({ state: { current: current(2), superseded: [disabled] } }))).toEqual(
+    expect(nextOf(rotated({ status: { current: current(2), superseded: [disabled] } }))).toEqual(
       deleting,
     );
     const only = { ...ending, canDisableKeys: false };
-    expect(next(rotated({ account: only }))).toEqual(deleting);
+    expect(nextOf(rotated({ account: only }))).toEqual(deleting);
   });
 
-  test.each<[string, Observed]>([
+  test.each<[string, ApiKeySnapshot]>([
     [
       "the overlap lasts",
-      rotated({ state: { superseded: [superseded(1, { supersededTime: NOW - HOUR })] } }),
+      rotated({ status: { superseded: [superseded(1, { supersededTime: NOW - HOUR })] } }),
     ],
     [
       "the new key was never accepted",
-      rotated({ state: { current: current(2, { verificationTime: undefined }) } }),
+      rotated({ status: { current: current(2, { verificationTime: undefined }) } }),
     ],
     [
       "the console refuses the new key",
@@ -63,20 +64,20 @@ describe("an old key", () => {
     ],
     [
       "the Secret holds the old one",
-      rotated({ target: holding(pair(1)), state: { issuances: spent } }),
+      rotated({ target: holding(pair(1)), status: { issuances: spent } }),
     ],
-    ["the Secret is gone", rotated({ target: { kind: "Absent" }, state: { issuances: spent } })],
+    ["the Secret is gone", rotated({ target: { kind: "Absent" }, status: { issuances: spent } })],
     ["the connection names no calls for it", rotated({ account })],
     [
       "it has expired",
       rotated({
-        state: {
+        status: {
           superseded: [superseded(1, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
         },
       }),
     ],
-  ])("does not end while %s", (_, seen) => {
-    expect(next(seen).kind).not.toMatch(/DisableKey|DeleteKey/);
+  ])("does not end while %s", (_, world) => {
+    expect(nextOf(world).kind).not.toMatch(/DisableKey|DeleteKey/);
   });
 });
 

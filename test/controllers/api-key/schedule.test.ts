@@ -5,7 +5,7 @@ import {
   overlapEnd,
   renewalTime,
   safetyLimit,
-} from "../../../src/controllers/api-key/schedule.ts";
+} from "../../../src/controllers/api-key/rules/schedule.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import { keySpec, NOW } from "./builders.ts";
 

@@ -2,14 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
 import { secretVariables } from "../../../src/api/secret-variables.ts";
-import {
-  isAsWanted,
-  stagingSecret,
-  targetSecret,
-  viewSecret,
-} from "../../../src/controllers/api-key/secret.ts";
-import { targetPatch } from "../../../src/controllers/api-key/target-patch.ts";
-import { matchTemplate } from "../../../src/controllers/api-key/template.ts";
+import { targetPatch } from "../../../src/controllers/api-key/secret/patch.ts";
+import { stagingSecret, targetSecret } from "../../../src/controllers/api-key/secret/render.ts";
+import { matchTemplate } from "../../../src/controllers/api-key/secret/template.ts";
+import { isAsWanted, viewSecret } from "../../../src/controllers/api-key/secret/view.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { effort } from "../../setup/effort.ts";
@@ -52,8 +48,7 @@ describe("a pair is read back from its Secret", () => {
           owner,
           { ...spec, secret: { ...spec.secret, data } },
           values,
-          issued,
-          before,
+          { pair: issued, previous: before },
         );
         const seen = view(stored(manifest));
         if (seen.kind !== "Ours") throw new Error("not ours");
@@ -68,10 +63,12 @@ describe("a pair is read back from its Secret", () => {
   test("also where both secrets stand side by side", () => {
     const data = { both: "${secret}${previousSecret}", ids: "${keyId}${previousKeyId}" };
     const both = { ...spec, secret: { ...spec.secret, data } };
-    const seen = view(stored(targetSecret(owner, both, values, one, previous)));
+    const seen = view(stored(targetSecret(owner, both, values, { pair: one, previous })));
     expect(seen).toMatchObject({ pair: { keyId: "sak_1" }, previous: { keyId: "sak_0" } });
     expect(seen.kind === "Ours" && seen.previous?.secret.reveal()).toBe("0".repeat(43));
-    expect(pairOf(stored(targetSecret(owner, both, values, one, undefined)))?.keyId).toBe("sak_1");
+    expect(
+      pairOf(stored(targetSecret(owner, both, values, { pair: one, previous: undefined })))?.keyId,
+    ).toBe("sak_1");
   });
 
   test("any edit of an entry is noticed, and never gives a wrong pair", () => {
@@ -85,8 +82,7 @@ describe("a pair is read back from its Secret", () => {
             owner,
             { ...spec, secret: { ...spec.secret, data } },
             values,
-            one,
-            undefined,
+            { pair: one, previous: undefined },
           );
           const text = Buffer.from(manifest.data?.main ?? "", "base64").toString();
           const edited = text.slice(0, place) + insert + text.slice(place + insert.length);
@@ -127,7 +123,9 @@ describe("a pair is read back from its Secret", () => {
     const names = fc.constantFrom(...Object.values(annotations));
     fc.assert(
       fc.property(names, fc.oneof(template, fc.constant(undefined)), (name, value) => {
-        const manifest = stored(targetSecret(owner, spec, values, one, undefined));
+        const manifest = stored(
+          targetSecret(owner, spec, values, { pair: one, previous: undefined }),
+        );
         const { [name]: _, ...rest } = manifest.metadata.annotations ?? {};
         const edited = { ...rest, ...(value === undefined ? {} : { [name]: value }) };
         const read = pairOf({
@@ -174,7 +172,7 @@ describe("a pair is read back from its Secret", () => {
 });
 
 describe("whose a Secret is", () => {
-  const manifest = stored(targetSecret(owner, spec, values, one, undefined));
+  const manifest = stored(targetSecret(owner, spec, values, { pair: one, previous: undefined }));
   const metadata = { name: "ci", uid: "x", resourceVersion: "1" };
   const other = {
     apiVersion: "v1",
@@ -212,20 +210,21 @@ describe("whose a Secret is", () => {
   });
 
   function viewed(uid: string): Secret {
-    return stored(targetSecret({ ...owner, uid }, spec, values, one, undefined));
+    return stored(
+      targetSecret({ ...owner, uid }, spec, values, { pair: one, previous: undefined }),
+    );
   }
 });
 
 test("a patch changes every entry in one write, removes the rest, keeps what is others', and fits one Secret only", () => {
-  const wanted = targetSecret(owner, spec, values, one, undefined);
+  const wanted = targetSecret(owner, spec, values, { pair: one, previous: undefined });
   const garden = { apiVersion: "v1", kind: "Garden", name: "g", uid: "g" };
   const old = stored({
     ...targetSecret(
       owner,
       keySpec({ secret: { data: { secret: "${secret}", old: "x" } } }),
       values,
-      pair(2),
-      undefined,
+      { pair: pair(2), previous: undefined },
     ),
   });
   const seen = view({

@@ -4,12 +4,13 @@ import { describe, expect, test } from "vitest";
 import { type ApiKeyStatus, apiKeyKind } from "../../../src/api/api-key.ts";
 import { conditionSchema, readinessConditions } from "../../../src/api/conditions.ts";
 import { annotations } from "../../../src/api/meta.ts";
-import { toState } from "../../../src/controllers/api-key/observed.ts";
-import { nextLookMs, readinessOf, statusOf } from "../../../src/controllers/api-key/report.ts";
-import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
+import { readinessOf } from "../../../src/controllers/api-key/rules/readiness.ts";
+import { nextDueMs } from "../../../src/controllers/api-key/rules/report.ts";
+import { keyStatusCodec } from "../../../src/controllers/api-key/rules/status.ts";
+import { viewSecret } from "../../../src/controllers/api-key/secret/view.ts";
 import { requestToken } from "../../../src/controllers/frame/request-token.ts";
 import { effort } from "../../setup/effort.ts";
-import { at, delivered, NOW, object, owner } from "./builders.ts";
+import { at, delivered, NOW, object, owner, reportedStatus } from "./builders.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 600 });
 const long = fc.constantFrom("x".repeat(2_000), "😀".repeat(700), `${"x".repeat(255)}😀`);
@@ -87,14 +88,14 @@ describe("a status that can be written", () => {
     fc.assert(
       fc.property(statuses, requests, (stored, asked) => {
         const { metadata } = object();
-        const seen = {
-          ...delivered({ state: toState(stored) }),
+        const world = {
+          ...delivered({ status: keyStatusCodec.decode(stored) }),
           object: { ...object(), status: stored, metadata: { ...metadata, annotations: asked } },
         };
-        const rest = { kind: "Rest" } as const;
-        expectWritable(statusOf(seen, rest, at()));
-        expect(readinessOf(seen, rest, at()).message).not.toBe("");
-        expect(nextLookMs(seen, NOW)).toBeGreaterThan(0);
+        const settled = { kind: "Settled" } as const;
+        expectWritable(reportedStatus(world, settled, at()));
+        expect(readinessOf(world, settled, at()).message).not.toBe("");
+        expect(nextDueMs(world, false, NOW)).toBeGreaterThan(0);
       }),
       { numRuns: 500 * effort },
     );

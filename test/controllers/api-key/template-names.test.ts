@@ -4,7 +4,7 @@ import {
   droppedNames,
   listsSameNames,
   listTemplateNames,
-} from "../../../src/controllers/api-key/template-names.ts";
+} from "../../../src/controllers/api-key/secret/names.ts";
 import { KeyWorld } from "./world.ts";
 
 const LIST = annotations.templateNames;

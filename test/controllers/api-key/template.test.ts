@@ -4,7 +4,7 @@ import {
   fillTemplate,
   matchTemplate,
   renderTemplate,
-} from "../../../src/controllers/api-key/template.ts";
+} from "../../../src/controllers/api-key/secret/template.ts";
 
 const values = { keyId: "sak_1", secret: 'a"b$${secret}\n', saId: "sa-1", baseURL: "x$" };
 

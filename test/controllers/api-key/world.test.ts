@@ -146,8 +146,10 @@ describe("Secrets in other hands", () => {
     world.apiKey();
     await world.settle();
     expect(world.posts()).toBe(0);
-    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretNotOurs" });
+    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
     expect(world.secret()).toEqual(before);
+    // Nothing is to be cleaned up: the object is not held.
+    expect(world.calls).not.toContain("patch apikeys");
   });
 
   test("a Secret that could not be written is found out before any call", async () => {
@@ -169,7 +171,7 @@ describe("Secrets in other hands", () => {
     world.accepts = () => true;
     await world.settle();
     expect(world.secret()).toEqual(before);
-    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretNotOurs" });
+    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
     world.deleteSecret();
     await world.settle();
     expect(world.holdsLivePair()).toBe(true);
@@ -462,6 +464,19 @@ describe("troubles", () => {
     expect(world.posts()).toBe(2);
   });
 
+  test("a pair outlives an object that only seems gone", async () => {
+    const world = new KeyWorld();
+    world.apiKey();
+    world.fault = (_, name) => (name === "create secrets" ? "lost before" : undefined);
+    await world.pass();
+    world.controller.onGone({ namespace: "team-a", name: "ci" });
+    expect(world.controller.unsavedPairs).toBe(1);
+    world.fault = () => undefined;
+    await world.settle();
+    expect([world.posts(), world.holdsLivePair()]).toEqual([1, true]);
+    expect(world.controller.unsavedPairs).toBe(0);
+  });
+
   test("a staged pair whose write was left unanswered is not held any longer", async () => {
     const world = new KeyWorld();
     world.apiKey();
@@ -482,7 +497,7 @@ describe("the end", () => {
     expect(world.exists()).toBe(false);
     expect(world.secret()).toBeUndefined();
     expect(world.events.at(-1)).toContain(
-      "KeysLeftAlive: Keys that stay valid at the console until they expire: sak_1.",
+      "KeysNotRevoked: Keys that stay valid at the console until they expire: sak_1.",
     );
   });
 

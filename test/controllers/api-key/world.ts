@@ -5,8 +5,8 @@
 import { Registry } from "prom-client";
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
-import { createApiKeyReconciler } from "../../../src/controllers/api-key/reconcile.ts";
-import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
+import { createApiKeyController } from "../../../src/controllers/api-key/controller.ts";
+import { viewSecret } from "../../../src/controllers/api-key/secret/view.ts";
 import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../src/iam/client/client.ts";
@@ -72,7 +72,7 @@ export class KeyWorld {
   #store = createStore<ApiKey>({ indexes: {}, onListenerError: () => undefined });
   #writer = this.#store.openScope("");
   #metrics = createMetrics(new Registry());
-  #controller: ReturnType<typeof createApiKeyReconciler>;
+  #controller: ReturnType<typeof createApiKeyController>;
   readonly #held = new Map<string, string>();
 
   constructor() {
@@ -133,6 +133,7 @@ export class KeyWorld {
     this.edit("apikeys", name, ({ metadata }) => {
       metadata.deletionTimestamp = new Date(this.clock.now()).toISOString();
     });
+    if (!this.exists(name)) this.#controller.onGone({ namespace: NAMESPACE, name });
   }
   deleteSecret(name = "ci"): void {
     this.#touched.delete(name);
@@ -260,7 +261,7 @@ export class KeyWorld {
         },
       },
     };
-    return createApiKeyReconciler(context, { wake: (key) => void this.woken.push(key) });
+    return createApiKeyController(context, { enqueue: (key) => void this.woken.push(key) });
   }
 
   /** Carries a call out, or does not, as the fault of its number says. */

@@ -10,7 +10,7 @@ import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { type Config, readCommand } from "../../../src/app/config.ts";
 import { createOperator, type Operator } from "../../../src/app/operator.ts";
-import type { Timing } from "../../../src/controllers/api-key/moment.ts";
+import type { Timing } from "../../../src/controllers/api-key/timing.ts";
 import {
   apiKeyType,
   clusterConnectionType,

@@ -3,7 +3,7 @@ import {
   liveKeyCap,
   pauseBeyondCap,
   safetyLimit,
-} from "../../../src/controllers/api-key/schedule.ts";
+} from "../../../src/controllers/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
 import { asApiKey, issuerOf, issuingObject, placeOf, type StoredApiKey } from "./view.ts";

@@ -1,0 +1,86 @@
+/** Statuses as controllers work with them: derived from the schema, with times as {@link Instant}s. */
+import * as z from "zod";
+import { type Instant, parseInstant, toIso8601 } from "../util/time.ts";
+
+/** What a schema's values are once decoded: a field that may be absent is `undefined` then. */
+export type Decoded<Schema> = Schema extends z.ZodISODateTime
+  ? Instant
+  : Schema extends z.ZodOptional<infer Inner>
+    ? Decoded<Inner> | undefined
+    : Schema extends z.ZodArray<infer Item>
+      ? readonly Decoded<Item>[]
+      : Schema extends z.ZodObject<infer Shape>
+        ? { readonly [Field in keyof Shape]: Decoded<Shape[Field]> }
+        : z.output<Schema>;
+
+/** Fields with a value for an absent one are never `undefined`. */
+type WithDefaults<State, Defaults> = {
+  readonly [Field in keyof State]: Field extends keyof Defaults
+    ? Exclude<State[Field], undefined>
+    : State[Field];
+};
+
+export interface StatusCodec<Stored, State> {
+  /**
+   * Tolerant, since stored statuses may be older than their schema: a text that is no time counts as the epoch, or as
+   * absent where the field may be; fields that the schema lacks are dropped.
+   */
+  decode(status: object | undefined): State;
+  /** Leaves out what is `undefined`, and fields that are as their default. */
+  encode(state: State): Stored;
+}
+
+/** `defaults` are the values of top-level fields that a stored status lacks. */
+export function createStatusCodec<
+  Schema extends z.ZodObject,
+  const Defaults extends Partial<Decoded<Schema>>,
+>(
+  schema: Schema,
+  defaults: Defaults,
+): StatusCodec<z.output<Schema>, WithDefaults<Decoded<Schema>, Defaults>> {
+  type State = WithDefaults<Decoded<Schema>, Defaults>;
+  const isDefault = ([name, value]: readonly [string, unknown]) =>
+    Object.hasOwn(defaults, name) && JSON.stringify(value) === JSON.stringify(defaults[name]);
+  return {
+    decode: (status = {}) =>
+      ({ ...defaults, ...convertFields(schema, status, toInstant) }) as State,
+    encode: (state) => {
+      const told = Object.entries(state).filter((entry) => !isDefault(entry));
+      return convertFields(schema, Object.fromEntries(told), toText) as z.output<Schema>;
+    },
+  };
+}
+
+type ConvertTime = (time: unknown, isOptional: boolean) => Instant | string | undefined;
+
+function toInstant(text: unknown, isOptional: boolean): Instant | undefined {
+  const instant = typeof text === "string" ? parseInstant(text) : undefined;
+  return instant ?? (isOptional ? undefined : 0);
+}
+
+function toText(instant: unknown): string {
+  return toIso8601(instant as Instant);
+}
+
+function convert(
+  schema: z.core.$ZodType,
+  value: unknown,
+  time: ConvertTime,
+  isOptional = false,
+): unknown {
+  if (schema instanceof z.ZodISODateTime) return time(value, isOptional);
+  if (value === undefined || value === null) return undefined;
+  if (schema instanceof z.ZodOptional) return convert(schema.unwrap(), value, time, true);
+  if (schema instanceof z.ZodArray)
+    return Array.from(value as readonly unknown[], (each) => convert(schema.element, each, time));
+  return schema instanceof z.ZodObject ? convertFields(schema, value, time) : value;
+}
+
+function convertFields(schema: z.ZodObject, value: object, time: ConvertTime): object {
+  const fields = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(schema.shape)
+      .map(([name, field]) => [name, convert(field, fields[name], time)] as const)
+      .filter(([, converted]) => converted !== undefined),
+  );
+}

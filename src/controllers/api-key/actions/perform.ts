@@ -1,0 +1,69 @@
+import type { IssueCoordination } from "../attempts.ts";
+import type { ActionOf, ApiKeyAction, ApiKeyProgress } from "../rules/snapshot.ts";
+import { acquireAccount, issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
+import {
+  closeAttempt,
+  listKeysBeforeRestore,
+  listUnlistedKey,
+  readUnexplainedKeys,
+  rebuildStatus,
+  startRecovery,
+} from "./recover.ts";
+import { endKey, failRun } from "./retire.ts";
+import type { ApiKeyRun } from "./run.ts";
+import {
+  commitKey,
+  deleteStaging,
+  deleteTarget,
+  noteStaged,
+  renderSecret,
+  stagePair,
+  switchSecret,
+} from "./secret.ts";
+import { verifyPair } from "./verify.ts";
+
+type Perform<Action> = (
+  progress: ApiKeyProgress,
+  action: Action,
+  run: ApiKeyRun,
+  coordination: IssueCoordination,
+) => ApiKeyProgress | Promise<ApiKeyProgress>;
+
+const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Kind>> } = {
+  StagePair: stagePair,
+  NoteStaged: noteStaged,
+  StartRecovery: startRecovery,
+  ReadUnexplainedKeys: readUnexplainedKeys,
+  CloseAttempt: closeAttempt,
+  VerifyPair: verifyPair,
+  SwitchSecret: switchSecret,
+  CommitKey: commitKey,
+  DeleteStaging: deleteStaging,
+  DeleteTarget: deleteTarget,
+  ListUnlistedKey: listUnlistedKey,
+  RebuildStatus: rebuildStatus,
+  ListKeysBeforeRestore: listKeysBeforeRestore,
+  QueueForAccount: queueForAccount,
+  AcquireAccount: acquireAccount,
+  Precheck: precheck,
+  RecordIntent: recordIntent,
+  IssueKey: issueKey,
+  RenderSecret: renderSecret,
+  DisableKey: endKey,
+  DeleteKey: endKey,
+  FailRun: failRun,
+};
+
+/**
+ * Carries out one action: one effect at most, and what it proves. Answers where the run has got to then; rejects at
+ * the first failure, with a PartialFailure where something has changed all the same.
+ */
+export async function perform(
+  progress: ApiKeyProgress,
+  action: ApiKeyAction,
+  run: ApiKeyRun,
+  coordination: IssueCoordination,
+): Promise<ApiKeyProgress> {
+  const performer: Perform<never> = performers[action.kind];
+  return performer(progress, action as never, run, coordination);
+}

@@ -1,0 +1,118 @@
+/** Explaining lost answers, and accounting for keys that no status lists. */
+import { lookUpAccount } from "../../look-up-account.ts";
+import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
+import type { OrphanedKey } from "../rules/status.ts";
+import { withFoundKey, withoutAttempt, withUnlistedKey } from "../rules/transitions.ts";
+import {
+  type ApiKeyRun,
+  readyAccount,
+  recordKeyEvent,
+  remember,
+  withDone,
+  withSnapshot,
+  writeStatusNow,
+} from "./run.ts";
+
+export function startRecovery(
+  progress: ApiKeyProgress,
+  { attemptId }: ActionOf<"StartRecovery">,
+  run: ApiKeyRun,
+): ApiKeyProgress {
+  return remember(progress, { recovery: { attemptId, since: run.clock.monotonic() } }, run);
+}
+
+/** One of the two looks at the account's keys after an unanswered issue. */
+export async function readUnexplainedKeys(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { recovery } = progress.snapshot;
+  if (recovery === undefined) return progress;
+  const { client, saId } = readyAccount(progress.snapshot);
+  const detail = await lookUpAccount(client, saId, run.signal);
+  // An account that is gone has no live keys.
+  const keyIds = detail === undefined ? [] : detail.keyIds;
+  if (recovery.firstRead !== undefined) return withDone(progress, { secondRead: { keyIds } });
+  const firstRead = { at: run.clock.monotonic(), keyIds };
+  return remember(progress, { recovery: { ...recovery, firstRead } }, run);
+}
+
+/** Ends an attempt in the status, with the keys that are lost by it. */
+export async function closeAttempt(
+  progress: ApiKeyProgress,
+  { orphans, refund, because }: ActionOf<"CloseAttempt">,
+  run: ApiKeyRun,
+  { attempts }: IssueCoordination,
+): Promise<ApiKeyProgress> {
+  const { object, self, status } = progress.snapshot;
+  const next = withSnapshot(progress, { status: withoutAttempt(status, refund, orphans) });
+  const closed = await writeStatusNow(next, run);
+  const attempt = status.attempt?.id;
+  if (attempt !== undefined) attempts.settle(accountKeyOf(object), attempt);
+  const { namespace, name } = self;
+  const note = `Attempt ${attempt} is closed: ${because}.`;
+  if (orphans.length > 0) {
+    recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
+    run.log.error({ namespace, name, attempt, orphans: idsOf(orphans) }, "key orphaned");
+  } else {
+    recordKeyEvent(progress, run, "AttemptClosed", "Recover", note);
+    run.log.info({ namespace, name, attempt }, "attempt closed");
+  }
+  return withDone(remember(closed, { recovery: undefined }, run), { secondRead: undefined });
+}
+
+/** Lists keys as orphaned that nothing stored knows of any more. */
+export async function listKeysBeforeRestore(
+  progress: ApiKeyProgress,
+  { orphans }: ActionOf<"ListKeysBeforeRestore">,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { self, status } = progress.snapshot;
+  const { namespace, name } = self;
+  const orphaned = [...status.orphaned, ...orphans];
+  const listed = await writeStatusNow(
+    withSnapshot(progress, { status: { ...status, orphaned } }),
+    run,
+  );
+  const ids = idsOf(orphans);
+  const note = `The API server was set back to a time before these keys were issued, and no Secret holds them: ${ids.join(", ")}.`;
+  recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
+  run.log.error({ namespace, name, orphans: ids }, "a restored API server has forgotten keys");
+  return remember(listed, { keysBeforeRestore: [] }, run);
+}
+
+/** Takes the status back from the Secret; the key is tried before it counts as verified. */
+export function rebuildStatus(
+  progress: ApiKeyProgress,
+  { pair }: ActionOf<"RebuildStatus">,
+  run: ApiKeyRun,
+): ApiKeyProgress {
+  const { status, self } = progress.snapshot;
+  const note = `Read key ${pair.keyId} back from its Secret.`;
+  recordKeyEvent(progress, run, "StatusRebuilt", "Recover", note);
+  return withSnapshot(progress, {
+    status: withFoundKey(status, pair, self.rotateToken, run.clock.now()),
+  });
+}
+
+/** Accounts for a pair that no status knows. */
+export function listUnlistedKey(
+  progress: ApiKeyProgress,
+  { pair }: ActionOf<"ListUnlistedKey">,
+  run: ApiKeyRun,
+  { heldPairs }: IssueCoordination,
+): ApiKeyProgress {
+  const { self, held, status } = progress.snapshot;
+  const isHeld = held?.pair.keyId === pair.keyId;
+  if (isHeld) heldPairs.delete(self.uid);
+  return withSnapshot(progress, {
+    held: isHeld ? undefined : held,
+    status: withUnlistedKey(status, pair, run.clock.now()),
+  });
+}
+
+function idsOf(orphans: readonly OrphanedKey[]): readonly string[] {
+  return orphans.map(({ keyId }) => keyId ?? "unknown");
+}

@@ -1,0 +1,141 @@
+/** Writes to the Secrets of an ApiKey. Each is one write, bound to the Secret that was looked at. */
+import { isKubeError } from "../../../kube/errors.ts";
+import { keyOf } from "../../../kube/resource.ts";
+import { type Secret, secretType } from "../../resource-types.ts";
+import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot.ts";
+import { withDeliveredKey } from "../rules/transitions.ts";
+import { targetPatch } from "../secret/patch.ts";
+import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
+import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
+import {
+  type ApiKeyRun,
+  readyAccount,
+  recordKeyEvent,
+  remember,
+  withDone,
+  withSnapshot,
+  writeStatusNow,
+} from "./run.ts";
+
+/** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
+export async function stagePair(
+  progress: ApiKeyProgress,
+  action: ActionOf<"StagePair">,
+  run: ApiKeyRun,
+  coordination: IssueCoordination,
+): Promise<ApiKeyProgress> {
+  const { pair, attemptId } = action;
+  const { self, spec } = progress.snapshot;
+  const wanted = stagingSecret(self, spec, pair, attemptId);
+  const written = await run.kube.create(secretType, wanted).catch(async (error: unknown) => {
+    // A create whose answer was lost has still kept the pair.
+    const stored = isKubeError(error, "AlreadyExists")
+      ? await run.kube.get(secretType, keyOf(wanted))
+      : undefined;
+    if (pairIn(viewSecret(stored, self, "staging"))?.keyId !== pair.keyId) throw error;
+    return stored;
+  });
+  const staging = viewSecret(written, self, "staging");
+  return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
+}
+
+/** A staged pair is safe: it need not be held, nothing is to be recovered, and peers need not wait. */
+export function noteStaged(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+  { attempts, heldPairs }: IssueCoordination,
+): ApiKeyProgress {
+  const { object, self, staging, held } = progress.snapshot;
+  const attemptId = attemptOf(staging);
+  const isHeld = held !== undefined && held.pair.keyId === pairIn(staging)?.keyId;
+  if (isHeld) heldPairs.delete(self.uid);
+  if (attemptId !== undefined) attempts.settle(accountKeyOf(object), attemptId);
+  const noted = withSnapshot(progress, { held: isHeld ? undefined : held });
+  return withDone(remember(noted, { recovery: undefined }, run), { hasNotedStaged: true });
+}
+
+/** Gives consumers the new pair. */
+export async function switchSecret(
+  progress: ApiKeyProgress,
+  contents: SecretContents,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { self, target } = progress.snapshot;
+  const { namespace, name } = self;
+  const { keyId, revision } = contents.pair;
+  const written = await writeTarget(progress.snapshot, contents, run);
+  const note = `Secret ${written.metadata.name} holds key ${keyId}.`;
+  recordKeyEvent(progress, run, "SecretWritten", "Switch", note);
+  run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
+  const switched = withSnapshot(progress, { target: viewSecret(written, self, "target") });
+  return withDone(switched, { hasAdopted: target.kind === "Foreign" });
+}
+
+/** Makes the Secret show what is declared, with the pair it has. */
+export async function renderSecret(
+  progress: ApiKeyProgress,
+  contents: SecretContents,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const written = await writeTarget(progress.snapshot, contents, run);
+  const note = `Secret ${written.metadata.name} was brought to what is declared.`;
+  recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
+  return withSnapshot(progress, {
+    target: viewSecret(written, progress.snapshot.self, "target"),
+  });
+}
+
+export function writeTarget(
+  snapshot: ApiKeySnapshot,
+  contents: SecretContents,
+  { kube }: ApiKeyRun,
+  options: { readonly dryRun?: boolean; readonly signal?: AbortSignal } = {},
+): Promise<Secret> {
+  const { self, spec, target } = snapshot;
+  const wanted = targetSecret(self, spec, readyAccount(snapshot).values, contents);
+  return target.kind === "Absent"
+    ? kube.create(secretType, wanted, options)
+    : kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self), options);
+}
+
+/** Names the delivered key in the status, and the one before it among the superseded. */
+export async function commitKey(
+  progress: ApiKeyProgress,
+  { pair }: ActionOf<"CommitKey">,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { status } = progress.snapshot;
+  const delivered = withDeliveredKey(status, pair, run.clock.now());
+  const committed = await writeStatusNow(withSnapshot(progress, { status: delivered }), run);
+  if (status.current !== undefined) {
+    const note = `Key ${pair.keyId} replaces key ${status.current.keyId}, which stays valid until it is retired or expires.`;
+    recordKeyEvent(progress, run, "KeyRotated", "Rotate", note);
+  }
+  return committed;
+}
+
+export async function deleteStaging(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  await deleteOwn(progress.snapshot.staging, run);
+  return withSnapshot(progress, { staging: { kind: "Absent" } });
+}
+
+export async function deleteTarget(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  await deleteOwn(progress.snapshot.target, run);
+  return withSnapshot(progress, { target: { kind: "Absent" } });
+}
+
+async function deleteOwn(view: SecretView, { kube }: ApiKeyRun): Promise<void> {
+  if (view.kind !== "Ours") return;
+  const { uid, resourceVersion, secret } = view;
+  await kube.delete(secretType, keyOf(secret), { uid, resourceVersion });
+}

@@ -1,0 +1,134 @@
+/** Issues keys of a service account into a Secret, rotates them before they expire, and recovers what was interrupted. */
+import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { wentBack } from "../../runtime/predicates.ts";
+import type { Reconcile } from "../../runtime/result.ts";
+import { type ConsumersView, noConsumers } from "../consumers-board.ts";
+import type { Context } from "../frame/context.ts";
+import type { KindController } from "../frame/kind-controller.ts";
+import { ProcessState } from "../frame/process-state.ts";
+import { createReconciler } from "../frame/reconciler.ts";
+import { apiKeyType } from "../resource-types.ts";
+import { perform } from "./actions/perform.ts";
+import { nothingRemembered } from "./actions/run.ts";
+import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
+import { KeyedMutex } from "./keyed-mutex.ts";
+import { observe } from "./observe.ts";
+import { nextOfDeletion } from "./rules/deletion.ts";
+import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
+import { always, needsFinalizer, next } from "./rules/next.ts";
+import { report } from "./rules/report.ts";
+import type { ApiKeyKind, ApiKeyMemory } from "./rules/snapshot.ts";
+import { defaultTiming, type Timing } from "./timing.ts";
+
+export interface ApiKeyController {
+  readonly reconcile: Reconcile<ApiKey>;
+  /** To be called when an object is no longer in the cache. */
+  readonly onGone: (key: ObjectKey) => void;
+  /** Pairs that exist in memory only. While there are any, the process must not end. */
+  readonly unsavedPairs: number;
+  /** Tries to write every pair that exists in memory only, each once; rejects with the first failure. */
+  saveHeldPairs(signal: AbortSignal): Promise<void>;
+}
+
+export interface ApiKeyOptions {
+  /** Called with an object that should be reconciled now. */
+  readonly enqueue: (key: string) => void;
+  readonly timing?: Partial<Timing>;
+  /** Without one, Pods are of no concern. */
+  readonly consumers?: ConsumersView;
+}
+
+/**
+ * Guarantees: no key is asked for without a recorded intent, and none twice for one; whatever interrupts a run, every
+ * key is in a Secret or listed in the status. Assumptions: no two runs of one object at once, and no other process that
+ * issues for the same objects.
+ */
+export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
+  const { apiKeys } = context.caches;
+  const states = new ProcessState<ApiKeyMemory>();
+  const coordination: IssueCoordination = {
+    accounts: new KeyedMutex(options.enqueue),
+    attempts: new AttemptRegistry(),
+    heldPairs: new Map(),
+  };
+  const { accounts, heldPairs } = coordination;
+  notifyWhenExplained(context, accounts);
+  rememberKeysBeforeRestore(context, states);
+  const reconciler = createReconciler(createKind(context, options, coordination), context, states);
+
+  const reconcile: Reconcile<ApiKey> = async (object, run) => {
+    try {
+      return await reconciler.reconcile(object, run);
+    } finally {
+      accounts.release(accountKeyOf(object), ownerKeyOf(object));
+    }
+  };
+
+  return {
+    reconcile,
+    onGone: reconciler.onGone,
+    get unsavedPairs() {
+      return heldPairs.size;
+    },
+    async saveHeldPairs(signal) {
+      const failures: unknown[] = [];
+      for (const object of apiKeys.list().filter(({ metadata }) => heldPairs.has(metadata.uid)))
+        await reconcile(object, { id: "shutdown", signal }).catch((error: unknown) =>
+          failures.push(error),
+        );
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+function createKind(
+  { caches: { apiKeys: cache } }: Context,
+  { timing: changes, consumers = noConsumers }: ApiKeyOptions,
+  coordination: IssueCoordination,
+): KindController<ApiKeyKind> {
+  const timing = { ...defaultTiming, ...changes };
+  return {
+    type: apiKeyType,
+    cache,
+    parse: (object) => parseSpec(apiKeyKind, object),
+    start: {},
+    needsFinalizer,
+    always,
+    observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
+    next: (progress, at) => next(progress, at, timing),
+    nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
+    perform: (action, progress, run) => perform(progress, action, run, coordination),
+    report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
+    forget: ({ namespace, name }) => {
+      coordination.attempts.withdrawAll(namespace, name);
+      coordination.accounts.forget(keyText({ namespace, name }));
+    },
+  };
+}
+
+/** Whoever waits for an attempt to be explained goes on as soon as it is. */
+function notifyWhenExplained({ caches }: Context, accounts: KeyedMutex): void {
+  caches.apiKeys.subscribe(({ old, new: now }) => {
+    const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
+    if (isExplained) accounts.notify(accountKeyOf(old));
+  });
+}
+
+/** An object that was set back to an older version has forgotten keys. */
+function rememberKeysBeforeRestore(
+  { caches, clock }: Context,
+  states: ProcessState<ApiKeyMemory>,
+): void {
+  caches.apiKeys.subscribe(({ old, new: now }) => {
+    if (old === undefined || now === undefined || !wentBack(old, now)) return;
+    const { uid } = now.metadata;
+    const memory = states.of(uid) ?? nothingRemembered;
+    const forgotten = keysBeforeRestore(old, now, clock.now());
+    states.set(uid, {
+      ...memory,
+      keysBeforeRestore: [...memory.keysBeforeRestore, ...forgotten],
+    });
+  });
+}

@@ -1,0 +1,126 @@
+/** From a pair in memory to a pair that consumers have. Pure. */
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import { attemptOf, pairIn } from "../secret/view.ts";
+import type { Timing } from "../timing.ts";
+import { secretConflict } from "./blocks.ts";
+import { isOutdated } from "./needs.ts";
+import type { ActionOf, ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+import { listedKeyIds } from "./status.ts";
+
+/** Says in process memory what the staging Secret proves: peers need not wait for the attempt any more. */
+export function noteStaged({
+  snapshot: { staging, held, status },
+  done,
+}: ApiKeyProgress): ApiKeyStep | undefined {
+  const pair = pairIn(staging);
+  if (pair === undefined || done.hasNotedStaged === true) return undefined;
+  const isHeld = held?.pair.keyId === pair.keyId;
+  const isOfAttempt = status.attempt !== undefined && attemptOf(staging) === status.attempt.id;
+  return isHeld || isOfAttempt ? { kind: "NoteStaged" } : undefined;
+}
+
+export function stageHeldPair({
+  snapshot: { held, staging },
+}: ApiKeyProgress): ApiKeyStep | undefined {
+  if (held === undefined || pairIn(staging)?.keyId === held.pair.keyId) return undefined;
+  return { kind: "StagePair", ...held };
+}
+
+/** The Secret knows better than a status that was lost or is older. */
+export function rebuildStatus({
+  snapshot: { status, target },
+}: ApiKeyProgress): ApiKeyStep | undefined {
+  const pair = pairIn(target);
+  if (pair === undefined || isOutdated(pair, status)) return undefined;
+  if (pair.keyId === status.current?.keyId) return undefined;
+  return status.attempt?.revision === pair.revision
+    ? { kind: "CommitKey", pair }
+    : { kind: "RebuildStatus", pair };
+}
+
+/** An API server that was set back to an older backup has forgotten keys that were issued since. */
+export function listKeysBeforeRestore(
+  { snapshot }: ApiKeyProgress,
+  { now }: ClockReading,
+): ApiKeyStep | undefined {
+  const { keysBeforeRestore, status, held, staging, target } = snapshot;
+  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
+  const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
+  const orphans = keysBeforeRestore.filter(
+    ({ keyId, expirationTime }) => !known.has(keyId) && now < expirationTime,
+  );
+  return orphans.length === 0 ? undefined : { kind: "ListKeysBeforeRestore", orphans };
+}
+
+/** A staged pair that consumers do not have yet goes to them, once the console accepts it. */
+export function deliverPair(
+  { snapshot, done }: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  const { staging, target, account } = snapshot;
+  const pair = pairIn(staging);
+  if (pair === undefined || !isNews(pair, snapshot)) return undefined;
+  if (account.kind === "Waiting") return account;
+  const conflict = secretConflict(snapshot);
+  if (conflict !== undefined) return conflict;
+  if (done.provenKeyId === pair.keyId)
+    return { kind: "SwitchSecret", pair, previous: pairIn(target) };
+  if (done.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
+  const refusedForMs = refusedFor(snapshot, pair.keyId, at);
+  return refusedForMs >= timing.verifyGiveUpMs
+    ? giveUp(pair, snapshot, at)
+    : waitForConsole(pair, refusedForMs >= timing.verifyPatienceMs, timing);
+}
+
+/** Whether a staged pair is one that the target should get: newer, and neither delivered nor given up. */
+function isNews(pair: IssuedPair, { status, target }: ApiKeySnapshot): boolean {
+  const ended = [...status.orphaned, ...status.superseded];
+  if (ended.some(({ keyId }) => keyId === pair.keyId)) return false;
+  const delivered = pairIn(target);
+  if (delivered === undefined) return true;
+  // The Secret's own record of the revision can be edited; the status knows better.
+  const { revision } = delivered.keyId === status.current?.keyId ? status.current : delivered;
+  return delivered.keyId !== pair.keyId && revision < pair.revision;
+}
+
+function refusedFor({ rejection }: ApiKeySnapshot, keyId: string, at: ClockReading): number {
+  return rejection?.keyId === keyId ? at.monotonic - rejection.since : 0;
+}
+
+function giveUp(
+  { keyId, expirationTime }: IssuedPair,
+  { status, staging }: ApiKeySnapshot,
+  { now }: ClockReading,
+): ActionOf<"CloseAttempt"> {
+  const attemptId = status.attempt?.id ?? attemptOf(staging) ?? "unknown";
+  return {
+    kind: "CloseAttempt",
+    orphans: [{ keyId, attemptId, observedTime: now, expirationTime }],
+    refund: false,
+    because: `the console never accepted key ${keyId}`,
+  };
+}
+
+function waitForConsole({ keyId }: IssuedPair, isLate: boolean, timing: Timing): Waiting {
+  return {
+    kind: "Waiting",
+    state: "Reconciling",
+    reason: isLate ? "VerificationFailed" : "Verifying",
+    message: `The console does not accept the new key ${keyId} yet; it is kept and tried again.`,
+    afterMs: isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs,
+  };
+}
+
+/** Staging goes when its pair is delivered, given up, or broken beyond use. */
+export function cleanStaging({
+  snapshot: { staging, status },
+}: ApiKeyProgress): ApiKeyStep | undefined {
+  if (staging.kind !== "Ours") return undefined;
+  const { pair } = staging;
+  return pair === undefined || listedKeyIds(status).includes(pair.keyId)
+    ? { kind: "DeleteStaging" }
+    : { kind: "ListUnlistedKey", pair };
+}

@@ -1,0 +1,47 @@
+/** From the need of a key to the call for it. Pure. */
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding } from "../../frame/rules/outcome.ts";
+import { pairIn } from "../secret/view.ts";
+import type { Timing } from "../timing.ts";
+import { blocks, WAITING_FOR_PEER } from "./blocks.ts";
+import { needs } from "./needs.ts";
+import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+
+/** Only the run that recorded an intent carries it out. */
+export function carryOutIntent({
+  snapshot: { status },
+  done,
+}: ApiKeyProgress): ApiKeyStep | undefined {
+  return status.attempt !== undefined && status.attempt.id === done.intentRecorded
+    ? { kind: "IssueKey" }
+    : undefined;
+}
+
+export function prepareIssue(
+  { snapshot, done }: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  const need = firstFinding(needs, snapshot, at, timing);
+  // An open attempt is the only trace of its key: it is never written over (S6).
+  if (need === undefined || snapshot.status.attempt !== undefined) return undefined;
+  const block = firstFinding(blocks, snapshot, at, need);
+  if (block?.reason === WAITING_FOR_PEER && done.isQueued !== true)
+    return { kind: "QueueForAccount" };
+  if (block !== undefined) return block;
+  if (done.hasAcquired !== true) return { kind: "AcquireAccount" };
+  if (done.precheck === undefined) return { kind: "Precheck" };
+  const { knownKeyIds } = done.precheck;
+  return { kind: "RecordIntent", because: need, knownKeyIds, revision: nextRevision(snapshot) };
+}
+
+function nextRevision({ status, target, staging }: ApiKeySnapshot): number {
+  return (
+    Math.max(
+      status.current?.revision ?? 0,
+      status.attempt?.revision ?? 0,
+      pairIn(target)?.revision ?? 0,
+      pairIn(staging)?.revision ?? 0,
+    ) + 1
+  );
+}

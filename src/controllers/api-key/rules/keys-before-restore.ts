@@ -1,0 +1,27 @@
+/**
+ * An API server that was restored from an older backup has forgotten keys that were issued since. A process that
+ * went on working remembers them from what it had seen stored before. Pure.
+ */
+import type { ApiKey } from "../../../api/api-key.ts";
+import type { Instant } from "../../../util/time.ts";
+import { keyStatusCodec, listedKeyIds, type OrphanedKey } from "./status.ts";
+
+/** Keys that `before` lists and the older `now` does not, as if they were lost: their Secret went back as well. */
+export function keysBeforeRestore(
+  before: ApiKey,
+  now: ApiKey,
+  observedTime: Instant,
+): readonly OrphanedKey[] {
+  const { current, superseded, orphaned } = keyStatusCodec.decode(before.status);
+  const alive = superseded.filter(({ state }) => state === "Live" || state === "Disabled");
+  const lost = [...(current === undefined ? [] : [current]), ...alive].map(
+    ({ keyId, expirationTime }) => ({
+      keyId,
+      expirationTime,
+      attemptId: "unknown",
+      observedTime,
+    }),
+  );
+  const listed = new Set<string | undefined>(listedKeyIds(now.status));
+  return [...lost, ...orphaned].filter(({ keyId }) => keyId !== undefined && !listed.has(keyId));
+}

@@ -1,0 +1,88 @@
+/** The care for a key in use, which goes on also while its successor has to wait. Pure. */
+import type { Instant } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { pairIn } from "../secret/view.ts";
+import type { Timing } from "../timing.ts";
+import { isConverged } from "./consumers.ts";
+import { isDelivered, renderingOf } from "./rendering.ts";
+import { overlapEnd } from "./schedule.ts";
+import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
+import type { SupersededKey } from "./status.ts";
+
+/** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
+export function renderSecret(
+  { snapshot }: ApiKeyProgress,
+  { now }: ClockReading,
+): ApiKeyStep | undefined {
+  const rendering = renderingOf(snapshot, now);
+  if (rendering === undefined || rendering.isInPlace) return undefined;
+  const { pair, previous } = rendering;
+  return { kind: "RenderSecret", pair, previous };
+}
+
+/** A key in the Secret that was never tried, or that the console no longer lists, is tried. */
+export function verifyCurrent(
+  { snapshot, done }: ApiKeyProgress,
+  { now }: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  const { status, account, target, rejection, triedAt = 0 } = snapshot;
+  const pair = pairIn(target);
+  if (pair === undefined || !isDelivered(snapshot) || account.kind !== "Ready") return undefined;
+  if (done.provenKeyId === pair.keyId) return undefined;
+  const verificationTime = status.current?.verificationTime;
+  const isUnproven = rejection?.keyId === pair.keyId || verificationTime === undefined;
+  if (!isUnproven && !isMissing(pair.keyId, verificationTime, account)) return undefined;
+  const retryMs = isUnproven ? timing.verifyRetryMs : timing.keyCheckMs;
+  // Never longer than that, also where the clock was set back.
+  const waitMs = Math.min(Math.max(triedAt + retryMs - now, 0), retryMs);
+  if (waitMs === 0 && done.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
+  if (!isUnproven) return undefined;
+  return {
+    kind: "Waiting",
+    state: "Reconciling",
+    reason: "Verifying",
+    message: `The console does not accept key ${pair.keyId}; it is tried again.`,
+    afterMs: Math.max(waitMs, timing.verifyRetryMs),
+  };
+}
+
+/** Whether the console has left a key out of a list that was made after the key had been accepted. */
+function isMissing(
+  keyId: string,
+  verificationTime: Instant,
+  { liveKeyIds, lastKeyListTime = 0 }: ReadyAccount,
+): boolean {
+  return lastKeyListTime > verificationTime && liveKeyIds?.includes(keyId) === false;
+}
+
+/** Ends superseded keys after the overlap, where the connection names the calls for it. */
+export function retire(
+  { snapshot, done }: ApiKeyProgress,
+  { now }: ClockReading,
+): ApiKeyStep | undefined {
+  const { spec, status, account } = snapshot;
+  if (account.kind !== "Ready" || status.current?.verificationTime === undefined) return undefined;
+  if (!isDelivered(snapshot)) return undefined;
+  const converged = isConverged(snapshot);
+  const due = status.superseded.filter((key) => now >= overlapEnd(key, spec.rotation, converged));
+  return endFirst(due, account, done.failedRevocations, now);
+}
+
+/** Ends the first key that can be ended and has not expired; a live one is disabled before it is deleted. */
+export function endFirst(
+  keys: readonly Pick<SupersededKey, "keyId" | "state" | "expirationTime">[],
+  { canDisableKeys, canDeleteKeys }: ReadyAccount,
+  failed: ReadonlyMap<string, unknown> | undefined,
+  now: Instant,
+): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
+  const canEnd = (state: SupersededKey["state"]) =>
+    state === "Live" ? canDisableKeys || canDeleteKeys : state === "Disabled" && canDeleteKeys;
+  const key = keys.find(
+    ({ keyId, state, expirationTime }) =>
+      canEnd(state) && failed?.has(keyId) !== true && now < expirationTime,
+  );
+  if (key === undefined) return undefined;
+  const { keyId } = key;
+  return { kind: key.state === "Live" && canDisableKeys ? "DisableKey" : "DeleteKey", keyId };
+}

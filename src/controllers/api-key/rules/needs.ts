@@ -1,0 +1,113 @@
+/** Why a new key is needed. Pure. */
+import { toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { secretNameOf } from "../secret/owner.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import type { Timing } from "../timing.ts";
+import { renewalTime } from "./schedule.ts";
+import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+import type { KeyStatus } from "./status.ts";
+
+type NeedRule = (snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing) => KeyNeed | undefined;
+
+/** In order: the first finding is the reason that users see. */
+export const needs: readonly NeedRule[] = [
+  rotationIsRequested,
+  noKeyYet,
+  secretIsMissing,
+  secretIsReplaced,
+  secretIsBroken,
+  keyIsRefused,
+  keyHasExpired,
+  rotationIsDue,
+  rotationIsPending,
+];
+
+/** Whether a person asks for a new key and has not got one for this token yet. */
+export function rotationIsRequested({ self, status }: ApiKeySnapshot): KeyNeed | undefined {
+  if (self.rotateToken === undefined || self.rotateToken === status.lastHandledRotateAt)
+    return undefined;
+  return { reason: "RotationRequested", message: "A rotation was requested by annotation." };
+}
+
+function noKeyYet({ status, target }: ApiKeySnapshot): KeyNeed | undefined {
+  if (status.current !== undefined || (target.kind === "Ours" && target.pair !== undefined))
+    return undefined;
+  return { reason: "NoKeyYet", message: "No key has been issued yet." };
+}
+
+function secretIsMissing({ self, spec, target }: ApiKeySnapshot): KeyNeed | undefined {
+  if (target.kind !== "Absent") return undefined;
+  return {
+    reason: "SecretMissing",
+    message: `Secret ${secretNameOf(self.name, spec)} is gone, and with it the only copy of the key's secret.`,
+  };
+}
+
+function secretIsReplaced({ self, spec, target }: ApiKeySnapshot): KeyNeed | undefined {
+  if (target.kind !== "Foreign") return undefined;
+  return {
+    reason: "SecretReplaced",
+    message: `Secret ${secretNameOf(self.name, spec)} was replaced by one that is not ours.`,
+  };
+}
+
+function secretIsBroken({ self, spec, status, target }: ApiKeySnapshot): KeyNeed | undefined {
+  if (target.kind !== "Ours") return undefined;
+  const { pair } = target;
+  if (pair !== undefined && !isOutdated(pair, status)) return undefined;
+  return {
+    reason: "SecretEdited",
+    message: `Secret ${secretNameOf(self.name, spec)} was edited and no longer holds the key pair.`,
+  };
+}
+
+/** Whether the pair is an earlier one than the status names: somebody has put an old Secret back. */
+export function isOutdated(pair: IssuedPair, { current, superseded }: KeyStatus): boolean {
+  if (superseded.some(({ keyId }) => keyId === pair.keyId)) return true;
+  return current !== undefined && current.keyId !== pair.keyId && pair.revision < current.revision;
+}
+
+function keyIsRefused(
+  { status: { current }, rejection }: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): KeyNeed | undefined {
+  if (current === undefined || rejection?.keyId !== current.keyId) return undefined;
+  if (at.monotonic - rejection.since < timing.verifyPatienceMs) return undefined;
+  return {
+    reason: "KeyRefused",
+    message: `The console no longer accepts key ${current.keyId}.`,
+  };
+}
+
+function keyHasExpired(
+  { status: { current } }: ApiKeySnapshot,
+  { now }: ClockReading,
+): KeyNeed | undefined {
+  if (current === undefined || now < current.expirationTime) return undefined;
+  return {
+    reason: "KeyExpired",
+    message: `Key ${current.keyId} expired at ${toIso8601(current.expirationTime)}.`,
+  };
+}
+
+function rotationIsDue(
+  { self, spec, status: { current } }: ApiKeySnapshot,
+  { now }: ClockReading,
+): KeyNeed | undefined {
+  if (current === undefined) return undefined;
+  const due = renewalTime(current, spec.rotation, self.uid, now);
+  if (now < due) return undefined;
+  return { reason: "RotationDue", message: `Rotation was due at ${toIso8601(due)}.` };
+}
+
+function rotationIsPending({ status }: ApiKeySnapshot): KeyNeed | undefined {
+  if (!status.rotationPending) return undefined;
+  return { reason: "RotationInterrupted", message: "A requested rotation was interrupted." };
+}
+
+/** Whether an attempt for this reason, if it fails, leaves a request of a person open. */
+export function isRequested(reason: string | undefined): boolean {
+  return reason === "RotationRequested" || reason === "RotationInterrupted";
+}

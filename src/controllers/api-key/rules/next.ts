@@ -1,0 +1,81 @@
+/**
+ * What to do next for an ApiKey: pure, one effect per step.
+ *
+ * Guarantees
+ * - A key is asked for only in the step after the attempt was recorded (S6), and only by the run that recorded
+ *   it. An attempt found open is explained first: its pair is delivered, or its keys are listed as lost.
+ * - The Secret changes to a new pair only after the console has accepted that pair, and the status names a key
+ *   only after the Secret holds it (S7).
+ * - The previous key is touched only after the whole overlap, with the new key verified and delivered (S3), and
+ *   with no Pod on an older content where the overlap waits for that.
+ *
+ * Every step may be the last one before a crash: the next run decides from what is stored then.
+ */
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding } from "../../frame/rules/outcome.ts";
+import type { Timing } from "../timing.ts";
+import {
+  cleanStaging,
+  deliverPair,
+  listKeysBeforeRestore,
+  noteStaged,
+  rebuildStatus,
+  stageHeldPair,
+} from "./delivery.ts";
+import { carryOutIntent, prepareIssue } from "./issue.ts";
+import { renderSecret, retire, verifyCurrent } from "./maintenance.ts";
+import { recoverAttempt } from "./recovery.ts";
+import type { ActionOf, ApiKeyAction, ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
+
+type ApiKeyRule = (
+  progress: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+) => ApiKeyStep | undefined;
+
+/** In order: safety of what exists before anything new. */
+const issuing: readonly ApiKeyRule[] = [
+  noteStaged,
+  stageHeldPair,
+  rebuildStatus,
+  listKeysBeforeRestore,
+  deliverPair,
+  cleanStaging,
+  recoverAttempt,
+  carryOutIntent,
+  prepareIssue,
+];
+
+const maintenance: readonly ApiKeyRule[] = [renderSecret, verifyCurrent, retire];
+
+/** Actions that leave something to clean up. */
+export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
+  "RebuildStatus",
+  "ListKeysBeforeRestore",
+  "SwitchSecret",
+  "CommitKey",
+  "RecordIntent",
+]);
+
+/** What is only remembered, and the only copy of a pair, which waits for nothing. */
+export const always: ReadonlySet<ApiKeyAction["kind"]> = new Set([
+  "StagePair",
+  "NoteStaged",
+  "StartRecovery",
+]);
+
+/** The next effect, or why there is none. */
+export function next(progress: ApiKeyProgress, at: ClockReading, timing: Timing): ApiKeyStep {
+  const step = firstFinding(issuing, progress, at, timing);
+  if (step !== undefined && step.kind !== "Waiting") return step;
+  // A key in use is looked after also while its successor has to wait.
+  const care = firstFinding(maintenance, progress, at, timing);
+  if (care !== undefined && care.kind !== "Waiting") return care;
+  return failRun(progress.done) ?? step ?? care ?? { kind: "Settled" };
+}
+
+/** A key that the console would not end is a failure, but not before everything else is done. */
+export function failRun({ failedRevocations }: ApiKeyDone): ActionOf<"FailRun"> | undefined {
+  const [error] = failedRevocations?.values() ?? [];
+  return error && { kind: "FailRun", error };
+}

@@ -1,0 +1,72 @@
+/** Whether consumers have a pair that works, and what stands in the way of anything else. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import { type Instant, toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import { secretNameOf } from "../secret/owner.ts";
+import { isDelivered } from "./rendering.ts";
+import { renewalTime, safetyLimit } from "./schedule.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
+
+/** A key that ends soon without a successor. */
+export const EXPIRING_SOON = "ExpiringSoon";
+
+export function readinessOf(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  { now }: ClockReading,
+): Readiness {
+  const { self, spec, status } = snapshot;
+  const { current } = status;
+  const obstacle = obstacleOf(snapshot, outcome);
+  if (current === undefined || !isUsable(snapshot, now))
+    return (
+      obstacle ?? {
+        state: "Reconciling",
+        reason: "Pending",
+        message: "The key is not in its Secret yet.",
+      }
+    );
+  const held = `Key ${current.keyId} is in Secret ${secretNameOf(self.name, spec)} and valid until ${toIso8601(current.expirationTime)}.`;
+  if (now >= safetyLimit(current) && now >= renewalTime(current, spec.rotation, self.uid, now))
+    return {
+      state: "Ready",
+      reason: EXPIRING_SOON,
+      message: `${held} It has not been renewed. ${obstacle?.message ?? ""}`.trim(),
+    };
+  return obstacle === undefined || outcome.kind === "Suspended"
+    ? { state: "Ready", reason: "KeyDelivered", message: held }
+    : { state: "Ready", reason: obstacle.reason, message: `${held} ${obstacle.message}` };
+}
+
+/** Whether the Secret holds the current pair, the console has accepted it, and it has not expired. */
+export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
+  const { current } = snapshot.status;
+  return (
+    current?.verificationTime !== undefined &&
+    now < current.expirationTime &&
+    isDelivered(snapshot) &&
+    snapshot.rejection?.keyId !== current.keyId
+  );
+}
+
+function obstacleOf({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
+  switch (outcome.kind) {
+    case "Failed":
+      return outcome.readiness;
+    case "Waiting": {
+      const { state, reason, message } = outcome;
+      return { state, reason, message };
+    }
+    case "Suspended":
+      return {
+        state: "Stalled",
+        reason: "Suspended",
+        message: "Nothing is issued or written for this ApiKey while spec.suspend is true.",
+      };
+    case "Settled":
+      return self.deletingSince === undefined
+        ? undefined
+        : { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
+  }
+}

@@ -1,0 +1,141 @@
+/** An attempt whose pair is nowhere: find out whether keys were issued, and list them as lost. Pure. */
+import type { Instant } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import { attemptOf, pairIn } from "../secret/view.ts";
+import type { Timing } from "../timing.ts";
+import { expiryOf } from "./schedule.ts";
+import type {
+  ActionOf,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ApiKeyStep,
+  ReadyAccount,
+} from "./snapshot.ts";
+import { type IssueAttempt, listedKeyIds, type OrphanedKey } from "./status.ts";
+
+/** What {@link Timing.recoverySettleMs} reckons with. */
+const DEFAULT_CALL_TIMEOUT_MS = 15_000;
+
+export function recoverAttempt(
+  { snapshot, done }: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  const { account, recovery } = snapshot;
+  const { attempt } = snapshot.status;
+  if (attempt === undefined || done.intentRecorded === attempt.id) return undefined;
+  if (pairOfAttempt(attempt, snapshot) !== undefined) return undefined;
+  if (recovery?.attemptId !== attempt.id) return { kind: "StartRecovery", attemptId: attempt.id };
+  if (account.kind === "Waiting") return account;
+  if (done.secondRead !== undefined) {
+    const listed = union(recovery.firstRead?.keyIds, done.secondRead.keyIds);
+    return closeAttempt(attempt, listed, snapshot, at);
+  }
+  const dueAt =
+    recovery.firstRead === undefined
+      ? recovery.since + settleMs(account, timing)
+      : recovery.firstRead.at + timing.recoveryGapMs;
+  return at.monotonic >= dueAt
+    ? { kind: "ReadUnexplainedKeys" }
+    : recovering(attempt, dueAt - at.monotonic);
+}
+
+/** Time-outs beyond the default one are waited out as well. */
+function settleMs({ callTimeoutMs }: ReadyAccount, { recoverySettleMs }: Timing): number {
+  return recoverySettleMs + Math.max(callTimeoutMs - DEFAULT_CALL_TIMEOUT_MS, 0);
+}
+
+function recovering({ id }: IssueAttempt, afterMs: number): Waiting {
+  return {
+    kind: "Waiting",
+    state: "Reconciling",
+    reason: "Recovering",
+    message: `Attempt ${id} to issue a key was interrupted; the account's keys tell whether one was issued.`,
+    afterMs,
+  };
+}
+
+/** The pair that the attempt led to, wherever it is. */
+function pairOfAttempt(
+  { id, revision }: IssueAttempt,
+  { status: { current }, held, staging, target }: ApiKeySnapshot,
+): IssuedPair | undefined {
+  if (held?.attemptId === id) return held.pair;
+  if (attemptOf(staging) === id) return pairIn(staging);
+  const delivered = pairIn(target);
+  return delivered?.revision === revision && delivered.keyId !== current?.keyId
+    ? delivered
+    : undefined;
+}
+
+function closeAttempt(
+  attempt: IssueAttempt,
+  listed: ReadonlySet<string> | undefined,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): ActionOf<"CloseAttempt"> {
+  const { status, spec, peerKeyIds } = snapshot;
+  const lost = (keyId: string | undefined) =>
+    lostKey(keyId, attempt, Math.max(attempt.startTime, at.now), at, spec.expiresInDays);
+  const close = (orphans: readonly OrphanedKey[], because: string) =>
+    ({ kind: "CloseAttempt", orphans, refund: orphans.length === 0, because }) as const;
+  if (attempt.knownKeyIds === undefined || listed === undefined)
+    return close([lost(undefined)], "the console does not list keys, so one is assumed to be lost");
+  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds, ...listedKeyIds(status)]);
+  const found = [...listed].filter((keyId) => !known.has(keyId));
+  if (found.length > 0)
+    return close(found.map(lost), `issued, but the answer was lost: ${found.join(", ")}`);
+  const unlisted = keysInUse(snapshot, at.now).find((keyId) => !listed.has(keyId));
+  if (unlisted === undefined) return close([], "no key was issued");
+  return close(
+    [lost(undefined)],
+    `the console's list of keys lacks ${unlisted}, which is in use, and so proves nothing: one is assumed to be lost`,
+  );
+}
+
+/** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
+export function assumeLost(
+  { status: { attempt }, spec }: ApiKeySnapshot,
+  at: ClockReading,
+): ActionOf<"CloseAttempt"> | undefined {
+  if (attempt === undefined) return undefined;
+  return {
+    kind: "CloseAttempt",
+    orphans: [lostKey(undefined, attempt, at.now, at, spec.expiresInDays)],
+    refund: false,
+    because: "the console did not say in time whether a key was issued, so one must be assumed",
+  };
+}
+
+/** A key of the attempt that was issued at `latest` at the latest. */
+function lostKey(
+  keyId: string | undefined,
+  { id, expiresInDays }: IssueAttempt,
+  latest: Instant,
+  { now }: ClockReading,
+  defaultDays: number,
+): OrphanedKey {
+  const expirationTime = expiryOf(latest, expiresInDays ?? defaultDays);
+  return { keyId, attemptId: id, observedTime: now, expirationTime };
+}
+
+function union(
+  ...lists: readonly (readonly string[] | undefined)[]
+): ReadonlySet<string> | undefined {
+  const known = lists.filter((list) => list !== undefined);
+  return known.length === 0 ? undefined : new Set(known.flat());
+}
+
+/** Keys of the account that a complete list has to have: the console has accepted them, and nothing says that it ended them. */
+function keysInUse(
+  { status: { current }, rejection, peerKeysInUse }: ApiKeySnapshot,
+  now: Instant,
+): readonly string[] {
+  const isOurs =
+    current?.verificationTime !== undefined &&
+    now < current.expirationTime &&
+    rejection?.keyId !== current.keyId;
+  return isOurs ? [current.keyId, ...peerKeysInUse] : peerKeysInUse;
+}

@@ -1,0 +1,228 @@
+/** What a run over an ApiKey tells: status, conditions, events, metrics, and when to reconcile again. Pure. */
+import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
+import { findCondition } from "../../../api/conditions.ts";
+import { annotations } from "../../../api/meta.ts";
+import { isKubeError } from "../../../kube/errors.ts";
+import { DAY, type Instant, SECOND, toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { requestToken } from "../../frame/request-token.ts";
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import type {
+  GaugeValue,
+  KindCondition,
+  ObjectReport,
+  Report,
+  StatusCache,
+} from "../../frame/rules/report.ts";
+import { apiKeyType } from "../../resource-types.ts";
+import { secretNameOf } from "../secret/owner.ts";
+import type { Timing } from "../timing.ts";
+import { ISSUANCE_ALLOWED } from "./blocks.ts";
+import { consumerConditions, countOf } from "./consumers.ts";
+import { contentOf } from "./content.ts";
+import { EXPIRING_SOON, isUsable, readinessOf } from "./readiness.ts";
+import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
+import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
+import { type KeyStatus, keyStatusCodec } from "./status.ts";
+
+const DELETION_RETRY_MS = 30 * SECOND;
+
+export function report(
+  cache: StatusCache<ApiKey>,
+  progress: ApiKeyProgress,
+  outcome: Outcome,
+  at: ClockReading,
+  timing: Timing,
+): Report<ApiKeyMemory> {
+  const { object } = progress.snapshot;
+  const entry = objectReport(cache, progress, outcome, at);
+  const isConverged = entry.status.consumers?.stale === 0;
+  const { reason, message } = entry.readiness;
+  const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
+  const event = { type: "Warning", reason, action: "Reconcile", note: message } as const;
+  return {
+    objects: [entry],
+    events: reason === EXPIRING_SOON && !wasExpiring ? [{ object, event }] : [],
+    requeueAfterMs:
+      outcome.kind === "Failed"
+        ? retryMs(progress, outcome.error, timing)
+        : Math.min(
+            waitMs(outcome),
+            nextDueMs(progress.snapshot, isConverged, at.now),
+            checkMs(at, timing),
+          ),
+  };
+}
+
+/** The object's own entry; also for what is written in the middle of a run. */
+export function objectReport(
+  cache: StatusCache<ApiKey>,
+  progress: ApiKeyProgress,
+  outcome: Outcome,
+  at: ClockReading,
+): ObjectReport<ApiKey> & { readonly status: ApiKeyStatus } {
+  const { snapshot } = progress;
+  const { object } = snapshot;
+  const status = statusAfter(progress, at.now);
+  const readiness = readinessOf(snapshot, outcome, at);
+  return {
+    type: apiKeyType,
+    cache,
+    object,
+    status,
+    readiness,
+    // That a key ends soon is told of a suspended object as well.
+    suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
+    conditions: conditionsOf(snapshot, outcome, status.content),
+    handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
+    gauges: gaugesOf(snapshot, status, outcome, at.now),
+    write: { resourceVersion: object.metadata.resourceVersion },
+  };
+}
+
+function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
+  const { snapshot } = progress;
+  const { self, spec } = snapshot;
+  const keys = tidied(snapshot.status, now);
+  const content = contentOf(progress, now);
+  const renewal = renewalOf(snapshot, now);
+  return {
+    ...keyStatusCodec.encode(keys),
+    secretName: secretNameOf(self.name, spec),
+    content,
+    consumers: countOf(snapshot, content),
+    orphanCount: keys.orphaned.length,
+    renewalTime: renewal === undefined ? undefined : toIso8601(renewal),
+  };
+}
+
+/** Keys whose life is over leave the lists: orphans at once, superseded ones a day later. */
+function tidied(status: KeyStatus, now: Instant): KeyStatus {
+  return {
+    ...status,
+    superseded: status.superseded
+      .filter((key) => now < key.expirationTime + DAY)
+      .map((key) =>
+        now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
+      ),
+    orphaned: status.orphaned.filter((key) => now < key.expirationTime),
+  };
+}
+
+function renewalOf({ self, spec, status }: ApiKeySnapshot, now: Instant): Instant | undefined {
+  const { current } = status;
+  return current && renewalTime(current, spec.rotation, self.uid, now);
+}
+
+function conditionsOf(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  content: ApiKeyStatus["content"],
+): readonly KindCondition[] {
+  return [
+    ...consumerConditions(snapshot, content),
+    verified(snapshot, outcome),
+    issuanceAllowed(outcome),
+  ].filter((condition) => condition !== undefined);
+}
+
+function verified(
+  { status: { current }, rejection }: ApiKeySnapshot,
+  outcome: Outcome,
+): KindCondition | undefined {
+  const type = "Verified";
+  const no = (reason: string, message: string) =>
+    ({ type, status: "False", isWarning: true, reason, message }) as const;
+  if (outcome.kind === "Waiting" && outcome.reason === "VerificationFailed")
+    return no(outcome.reason, outcome.message);
+  if (current === undefined) return undefined;
+  const { keyId, verificationTime } = current;
+  if (rejection?.keyId === keyId)
+    return no("KeyRefused", `The console does not accept key ${keyId}.`);
+  if (verificationTime === undefined) return undefined;
+  const message = `The console accepted key ${keyId}.`;
+  return { type, status: "True", reason: "KeyAccepted", message };
+}
+
+/** A failure says nothing about it. */
+function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
+  const type = ISSUANCE_ALLOWED;
+  if (outcome.kind === "Failed") return undefined;
+  if (outcome.kind === "Waiting" && outcome.condition === type)
+    return { type, status: "False", reason: outcome.reason, message: outcome.message };
+  const message = "A key may be issued when one is due.";
+  return { type, status: "True", reason: "Allowed", message };
+}
+
+function gaugesOf(
+  snapshot: ApiKeySnapshot,
+  { consumers, orphanCount, superseded = [] }: ApiKeyStatus,
+  outcome: Outcome,
+  now: Instant,
+): readonly GaugeValue[] {
+  const { current } = snapshot.status;
+  const before = findCondition(snapshot.object.status?.conditions, ISSUANCE_ALLOWED);
+  const allowed = issuanceAllowed(outcome) ?? before;
+  const renewal = renewalOf(snapshot, now);
+  return [
+    { metric: "apiKeyReady", value: isUsable(snapshot, now) ? 1 : 0 },
+    { metric: "apiKeyIssuanceAllowed", value: allowed?.status === "False" ? 0 : 1 },
+    { metric: "orphanedKeys", value: orphanCount },
+    {
+      metric: "supersededLiveKeys",
+      value: superseded.filter(({ state }) => state === "Live").length,
+    },
+    { metric: "consumers", value: consumers?.pods },
+    { metric: "staleConsumers", value: consumers?.stale },
+    { metric: "apiKeyExpiration", value: current && current.expirationTime / SECOND },
+    { metric: "apiKeyRenewal", value: renewal && renewal / SECOND },
+  ];
+}
+
+function waitMs(outcome: Outcome): number {
+  return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
+}
+
+/** A Secret that nothing has touched is looked at all the same. */
+function checkMs({ fraction }: ClockReading, { secretCheckMs }: Timing): number {
+  return secretCheckMs * (0.9 + 0.2 * fraction);
+}
+
+/** Milliseconds to the next moment at which something is due, whatever happens. */
+export function nextDueMs(
+  { self, spec, status }: ApiKeySnapshot,
+  isConverged: boolean,
+  now: Instant,
+): number {
+  const { current } = status;
+  const due = [
+    ...(current === undefined
+      ? []
+      : [
+          renewalTime(current, spec.rotation, self.uid, now),
+          safetyLimit(current),
+          current.expirationTime,
+        ]),
+    ...status.superseded.flatMap((key) => [
+      overlapEnd(key, spec.rotation, isConverged),
+      key.expirationTime,
+    ]),
+    ...status.orphaned.map((key) => key.expirationTime),
+  ].filter((instant) => instant > now);
+  return Math.min(...due.map((instant) => instant - now), DAY);
+}
+
+/**
+ * When to try again what only a change of the object would help as far as the error tells. A console that refuses to
+ * end an old key must not keep the one in use from being looked after, nor hold a deleted object for longer than one
+ * that is silent; and what makes a Secret invalid, such as being immutable, goes away without anybody telling.
+ */
+function retryMs(
+  { snapshot, done }: ApiKeyProgress,
+  error: unknown,
+  { secretCheckMs }: Timing,
+): number | undefined {
+  if (snapshot.self.deletingSince !== undefined) return DELETION_RETRY_MS;
+  const mayPass = done.failedRevocations !== undefined || isKubeError(error, "Invalid");
+  return mayPass ? secretCheckMs : undefined;
+}

@@ -1,0 +1,109 @@
+/** When things are due in the life of a key. Pure; every time is an Instant, every span milliseconds. */
+import { createHash } from "node:crypto";
+import type { ApiKeySpec } from "../../../api/api-key.ts";
+import { nextOpen } from "../../../util/cron.ts";
+import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
+
+/** The share of the lifetime that renewals of one day are spread over. */
+const JITTER_SHARE = 0.1;
+const DEFAULT_PERCENTAGE = 33;
+/** The least time consumers get to pick up a new Secret. */
+const MIN_OVERLAP = 5 * 60_000;
+
+export interface Lifetime {
+  readonly issueTime: Instant;
+  readonly expirationTime: Instant;
+}
+
+/** A key's expiry, counted from the moment before it was asked for. */
+export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
+  return issueTime + expiresInDays * DAY;
+}
+
+/** In [0, 1) and always the same for the same object, so that renewals of one day are spread and never move. */
+function renewalJitter(uid: string): number {
+  return createHash("sha256").update(`${uid}/`).digest().readUInt32BE() / 2 ** 32;
+}
+
+/**
+ * When the key is to be renewed: before its expiry by the configured margin, earlier by a jitter that depends
+ * on the object alone, moved into a rotation window where there are any, but never past {@link safetyLimit}.
+ * A window that has passed unused by `now` gives way to the next one.
+ */
+export function renewalTime(
+  { issueTime, expirationTime }: Lifetime,
+  rotation: ApiKeySpec["rotation"],
+  uid: string,
+  now: Instant,
+): Instant {
+  const limit = safetyLimit({ issueTime, expirationTime });
+  const due = issueTime + periodOf(rotation, expirationTime - issueTime, uid);
+  const first = inWindow(due, rotation, limit);
+  const next = now <= first ? first : inWindow(now, rotation, limit);
+  return Math.round(next > now ? next : first);
+}
+
+/** From the issue of a key to the time its renewal is due, windows left aside. */
+function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
+  const longest = lifetime - renewBefore(rotation, lifetime);
+  return Math.max(longest - renewalJitter(uid) * JITTER_SHARE * lifetime, longest / 2);
+}
+
+/** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
+export function safetyLimit({ issueTime, expirationTime }: Lifetime): Instant {
+  return expirationTime - Math.max(JITTER_SHARE * (expirationTime - issueTime), HOUR);
+}
+
+/**
+ * Until when the superseded key stays in use. While it is not certain that no Pod is on an older content of the
+ * Secret, that is longer by the extension, where there is one.
+ */
+export function overlapEnd(
+  superseded: { readonly supersededTime: Instant; readonly expirationTime: Instant },
+  { overlap, maxOverlapExtension }: ApiKeySpec["rotation"],
+  isConverged: boolean,
+): Instant {
+  const least = Math.max(parseDuration(overlap) ?? DAY, MIN_OVERLAP);
+  const extension = isConverged ? 0 : (parseDuration(maxOverlapExtension ?? "0s") ?? 0);
+  return Math.min(superseded.supersededTime + least + extension, superseded.expirationTime);
+}
+
+/**
+ * The most keys of one object that may be alive at once without a person asking: as many as an undisturbed
+ * rotation needs, and one more. Only expiry ends a key.
+ */
+export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
+  const lifetime = spec.expiresInDays * DAY;
+  return Math.ceil(lifetime / periodOf(spec.rotation, lifetime, uid)) + 1;
+}
+
+/** So many doublings of the first pause make up a lifetime. */
+const DOUBLINGS = 6;
+
+/**
+ * How long a consumer without a usable key waits for one more than the cap allows, counted from the last issue:
+ * a day, or less where keys live for less than two months, and twice as long with each key beyond the cap. So
+ * there is always another try, and no more than a handful of keys come of it in a lifetime.
+ */
+export function pauseBeyondCap({ expiresInDays }: ApiKeySpec, beyond: number): number {
+  return Math.min(DAY, (expiresInDays * DAY) / 2 ** DOUBLINGS) * 2 ** beyond;
+}
+
+function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {
+  const percentage = rotation.renewBeforePercentage ?? DEFAULT_PERCENTAGE;
+  const wanted =
+    rotation.renewBefore === undefined
+      ? (lifetime * percentage) / 100
+      : (parseDuration(rotation.renewBefore) ?? 0);
+  return Math.min(Math.max(wanted, HOUR), lifetime - HOUR);
+}
+
+function inWindow(due: Instant, rotation: ApiKeySpec["rotation"], limit: Instant): Instant {
+  const openings = rotation.windows
+    .map(({ schedule, timeZone, duration }) =>
+      nextOpen({ schedule, timeZone, durationMs: parseDuration(duration) ?? 0 }, due),
+    )
+    .filter((opening) => opening !== undefined);
+  if (openings.length === 0) return due;
+  return Math.min(Math.min(...openings), Math.max(limit, due));
+}

@@ -1,0 +1,177 @@
+/** What a run over an ApiKey works with, as data: facts, what the run has done, and what it may do next. */
+import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
+import type { IamClient } from "../../../iam/client/client.ts";
+import type { IamError } from "../../../iam/errors.ts";
+import type { Instant } from "../../../util/time.ts";
+import type { Consumers, ConsumersMode } from "../../consumers-board.ts";
+import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
+import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
+import type { SecretOwner } from "../secret/owner.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import type { AccountValues, SecretContents } from "../secret/render.ts";
+import type { SecretView } from "../secret/view.ts";
+import type { KeyStatus, OrphanedKey } from "./status.ts";
+
+export interface ApiKeyKind extends KindTypes {
+  readonly Object: ApiKey;
+  readonly Spec: ApiKeySpec;
+  readonly Snapshot: ApiKeySnapshot;
+  readonly Done: ApiKeyDone;
+  readonly Action: ApiKeyAction;
+  readonly State: ApiKeyMemory;
+}
+
+export type ApiKeyProgress = Progress<ApiKeyKind>;
+
+export interface ApiKeySnapshot extends ApiKeyMemory {
+  /** The object as last read or written; the base of the next write. */
+  readonly object: ApiKey;
+  readonly self: ApiKeyIdentity;
+  readonly spec: ApiKeySpec;
+  readonly status: KeyStatus;
+  /** The service account that keys can be issued for right now, or what is waited for. */
+  readonly account: ReadyAccount | Waiting;
+  readonly target: SecretView;
+  readonly staging: SecretView;
+  readonly held: HeldPair | undefined;
+  /** Another ApiKey of the account whose attempt is open and unexplained. */
+  readonly unsettledPeer: string | undefined;
+  /** Key ids that other ApiKeys of the account answer for; empty without an attempt, which alone needs them. */
+  readonly peerKeyIds: ReadonlySet<string>;
+  /** Of these, the ones that are in use: accepted by the console, and not expired. */
+  readonly peerKeysInUse: readonly string[];
+  /** What is known about the Pods that use the Secret. */
+  readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
+}
+
+/** What this process remembers about one ApiKey. Losing it costs calls, never a key. */
+export interface ApiKeyMemory {
+  readonly recovery: KeyRecovery | undefined;
+  readonly rejection: KeyRejection | undefined;
+  /** When the key in use was last tried against the console by this process. */
+  readonly triedAt: Instant | undefined;
+  /** Keys that this process has seen listed before the API server was restored from an older backup. */
+  readonly keysBeforeRestore: readonly OrphanedKey[];
+}
+
+export interface ApiKeyIdentity extends SecretOwner {
+  readonly deletingSince: Instant | undefined;
+  /** The value of the rotate-requested-at annotation. */
+  readonly rotateToken: string | undefined;
+}
+
+export interface ReadyAccount {
+  readonly kind: "Ready";
+  readonly client: IamClient;
+  readonly saId: string;
+  readonly values: AccountValues;
+  /** As last listed by the console; `undefined` where it does not list keys. */
+  readonly liveKeyIds: readonly string[] | undefined;
+  /** When that list was made; a younger key cannot be in it. */
+  readonly lastKeyListTime: Instant | undefined;
+  /** How long a call to the console may take. */
+  readonly callTimeoutMs: number;
+  readonly maxExpiresInDays: number;
+  readonly canDisableKeys: boolean;
+  readonly canDeleteKeys: boolean;
+}
+
+/** A new pair that is not written anywhere yet. */
+export interface HeldPair {
+  readonly attemptId: string;
+  readonly pair: IssuedPair;
+}
+
+/** What has been found so far about an attempt that was left open. Times are of the monotonic clock. */
+export interface KeyRecovery {
+  readonly attemptId: string;
+  readonly since: number;
+  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
+}
+
+/** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
+export interface KeyRejection {
+  readonly keyId: string;
+  readonly since: number;
+}
+
+/** What this run has done, and found out by doing. */
+export interface ApiKeyDone {
+  /** Whether it is this object's turn to issue for the account. */
+  readonly hasAcquired?: boolean;
+  /** Whether the object is called when it may be its turn. */
+  readonly isQueued?: boolean;
+  /** What the account's key list said just before an issue. */
+  readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
+  /** The attempt that this run has just recorded and may now carry out. */
+  readonly intentRecorded?: string | undefined;
+  /** Whether the process knows that the staged pair is safe. */
+  readonly hasNotedStaged?: boolean;
+  /** The second reading of the account's keys in a recovery. */
+  readonly secondRead?: { readonly keyIds: readonly string[] | undefined } | undefined;
+  /** The key that the console has accepted. */
+  readonly provenKeyId?: string;
+  /** The key that the console has refused. */
+  readonly unprovenKeyId?: string;
+  /** Whether the key went into a Secret that was somebody else's before. */
+  readonly hasAdopted?: boolean;
+  /** Keys that the console would not end. */
+  readonly failedRevocations?: ReadonlyMap<string, IamError>;
+}
+
+/** Why a key is needed. */
+export interface KeyNeed {
+  readonly reason: string;
+  readonly message: string;
+}
+
+type WithPair<Kind extends string> = { readonly kind: Kind; readonly pair: IssuedPair };
+type WithKeyId<Kind extends string> = { readonly kind: Kind; readonly keyId: string };
+
+export type ApiKeyAction =
+  /** The only copy of a new pair goes into the staging Secret. */
+  | (WithPair<"StagePair"> & { readonly attemptId: string })
+  /** The staged pair need not be held any longer, also where the answer to its write was lost. */
+  | { readonly kind: "NoteStaged" }
+  /** The recovery of an attempt that was left open is under way from now on. */
+  | { readonly kind: "StartRecovery"; readonly attemptId: string }
+  /** Reads the account's keys to learn what became of an open attempt. */
+  | { readonly kind: "ReadUnexplainedKeys" }
+  | {
+      readonly kind: "CloseAttempt";
+      readonly orphans: readonly OrphanedKey[];
+      /** Whether it is certain that no key was issued, so that the budget gets it back. */
+      readonly refund: boolean;
+      readonly because: string;
+    }
+  | WithPair<"VerifyPair">
+  | ({ readonly kind: "SwitchSecret" } & SecretContents)
+  | WithPair<"CommitKey">
+  | { readonly kind: "DeleteStaging" }
+  | { readonly kind: "DeleteTarget" }
+  /** Lists a pair that no status accounts for among the superseded ones. */
+  | WithPair<"ListUnlistedKey">
+  | WithPair<"RebuildStatus">
+  /** Lists keys that a restored API server has forgotten, and no Secret holds. */
+  | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
+  /** Waits for an attempt of another ApiKey to be explained. */
+  | { readonly kind: "QueueForAccount" }
+  | { readonly kind: "AcquireAccount" }
+  | { readonly kind: "Precheck" }
+  | {
+      readonly kind: "RecordIntent";
+      readonly because: KeyNeed;
+      readonly knownKeyIds: readonly string[] | undefined;
+      readonly revision: number;
+    }
+  | { readonly kind: "IssueKey" }
+  | ({ readonly kind: "RenderSecret" } & SecretContents)
+  | WithKeyId<"DisableKey">
+  | WithKeyId<"DeleteKey">
+  /** A key that the console would not end fails the run, after everything else is done. */
+  | { readonly kind: "FailRun"; readonly error: IamError };
+
+export type ActionOf<Kind extends ApiKeyAction["kind"]> = Extract<ApiKeyAction, { kind: Kind }>;
+
+/** What a rule finds: the next effect, or why there is none. */
+export type ApiKeyStep = ApiKeyAction | Waiting | Settled;

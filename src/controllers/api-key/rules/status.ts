@@ -1,0 +1,41 @@
+/** The stored status of an ApiKey, decoded: what is known about its keys. */
+import { apiKeyKind } from "../../../api/api-key.ts";
+import { createStatusCodec } from "../../../api/status-codec.ts";
+
+/** The part of the status that decisions are made from; the rest is derived from it at each report. */
+export const keyStatusCodec = createStatusCodec(
+  apiKeyKind.status.pick({
+    lastHandledRotateAt: true,
+    rotationPending: true,
+    current: true,
+    attempt: true,
+    superseded: true,
+    orphaned: true,
+    issuances: true,
+  }),
+  { rotationPending: false, superseded: [], orphaned: [] },
+);
+
+export type KeyStatus = ReturnType<typeof keyStatusCodec.decode>;
+export type CurrentKey = NonNullable<KeyStatus["current"]>;
+export type IssueAttempt = NonNullable<KeyStatus["attempt"]>;
+export type SupersededKey = KeyStatus["superseded"][number];
+export type OrphanedKey = KeyStatus["orphaned"][number];
+
+/** What every status of an ApiKey says about its keys, decoded or not. */
+interface KeyLists {
+  readonly current?: { readonly keyId: string } | undefined;
+  readonly superseded?: readonly { readonly keyId: string }[] | undefined;
+  readonly orphaned?: readonly { readonly keyId?: string | undefined }[] | undefined;
+}
+
+/** The keys that the status answers for. */
+export function listedKeyIds({
+  current,
+  superseded = [],
+  orphaned = [],
+}: KeyLists = {}): readonly string[] {
+  return [current, ...superseded, ...orphaned]
+    .map((key) => key?.keyId)
+    .filter((keyId) => keyId !== undefined);
+}

@@ -1,0 +1,127 @@
+/** How the status changes with what happens to keys. Pure. */
+import { DAY, type Instant } from "../../../util/time.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import { isRequested } from "./needs.ts";
+import {
+  type IssueAttempt,
+  type KeyStatus,
+  listedKeyIds,
+  type OrphanedKey,
+  type SupersededKey,
+} from "./status.ts";
+
+/** An attempt is about to be made, for the request of that token where there is one. */
+export function withAttempt(
+  status: KeyStatus,
+  attempt: IssueAttempt,
+  rotateToken: string | undefined,
+): KeyStatus {
+  return {
+    ...status,
+    attempt,
+    issuances: spend(status.issuances, attempt.startTime),
+    lastHandledRotateAt: rotateToken ?? status.lastHandledRotateAt,
+  };
+}
+
+function spend(issuances: KeyStatus["issuances"], now: Instant): KeyStatus["issuances"] {
+  return issuances === undefined || now >= issuances.windowStartTime + DAY
+    ? { windowStartTime: now, count: 1 }
+    : { ...issuances, count: issuances.count + 1 };
+}
+
+/** The attempt has delivered nothing, but perhaps these keys; a refund gives the budget back what it has spent. */
+export function withoutAttempt(
+  status: KeyStatus,
+  refund: boolean,
+  orphans: readonly OrphanedKey[] = [],
+): KeyStatus {
+  const { issuances } = status;
+  return {
+    ...status,
+    attempt: undefined,
+    issuances:
+      refund && issuances !== undefined
+        ? { ...issuances, count: Math.max(issuances.count - 1, 0) }
+        : issuances,
+    rotationPending: status.rotationPending || isRequested(status.attempt?.reason),
+    orphaned: [...status.orphaned, ...orphans],
+  };
+}
+
+/** The Secret holds the pair, and the console has accepted it. */
+export function withDeliveredKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
+  return {
+    ...status,
+    current: { ...lifeOf(pair), revision: pair.revision, verificationTime: now },
+    attempt: undefined,
+    rotationPending: false,
+    superseded: supersededBy(pair, status, now),
+  };
+}
+
+/** The Secret was found to hold the pair; with the status, the record of handled requests was lost. */
+export function withFoundKey(
+  status: KeyStatus,
+  pair: IssuedPair,
+  rotateToken: string | undefined,
+  now: Instant,
+): KeyStatus {
+  return {
+    ...status,
+    current: { ...lifeOf(pair), revision: pair.revision, verificationTime: undefined },
+    superseded: supersededBy(pair, status, now),
+    orphaned: status.orphaned.filter(({ keyId }) => keyId !== pair.keyId),
+    // An old request must not issue again.
+    lastHandledRotateAt: status.current === undefined ? rotateToken : status.lastHandledRotateAt,
+  };
+}
+
+/** A pair that no consumer gets is listed, so that it is ended or waited for like the others. */
+export function withUnlistedKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
+  return listedKeyIds(status).includes(pair.keyId)
+    ? status
+    : { ...status, superseded: [...status.superseded, superseded(pair, "Live", now)] };
+}
+
+/** The console has ended the key: a superseded one, or the current one of an object that is being deleted. */
+export function withEndedKey(
+  status: KeyStatus,
+  keyId: string,
+  state: SupersededKey["state"],
+  now: Instant,
+): KeyStatus {
+  const { current } = status;
+  const isListed = status.superseded.some((key) => key.keyId === keyId);
+  if (!isListed && current?.keyId === keyId)
+    return { ...status, superseded: [...status.superseded, superseded(current, state, now)] };
+  return {
+    ...status,
+    superseded: status.superseded.map((key) => (key.keyId === keyId ? { ...key, state } : key)),
+  };
+}
+
+function supersededBy(
+  pair: IssuedPair,
+  { current, superseded: before }: KeyStatus,
+  now: Instant,
+): KeyStatus["superseded"] {
+  const others = before.filter(({ keyId }) => keyId !== pair.keyId);
+  return current === undefined || current.keyId === pair.keyId
+    ? others
+    : [...others, superseded(current, "Live", now)];
+}
+
+type KeyLife = Pick<SupersededKey, "keyId" | "issueTime" | "expirationTime">;
+
+function superseded(
+  key: KeyLife,
+  state: SupersededKey["state"],
+  supersededTime: Instant,
+): SupersededKey {
+  return { ...lifeOf(key), supersededTime, state };
+}
+
+function lifeOf({ keyId, issueTime, expirationTime }: KeyLife): KeyLife {
+  return { keyId, issueTime, expirationTime };
+}

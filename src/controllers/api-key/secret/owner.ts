@@ -1,0 +1,32 @@
+/** Whose a Secret is, by its name, its labels and its owner references. Pure. */
+import type { ApiKeySpec } from "../../../api/api-key.ts";
+import { labels, MANAGED_BY } from "../../../api/meta.ts";
+import type { Secret } from "../../resource-types.ts";
+
+/** The part of an ApiKey that its Secrets depend on. */
+export interface SecretOwner {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export function stagingName(secretName: string): string {
+  return `${secretName}-next`;
+}
+
+export function secretNameOf(apiKeyName: string, spec: ApiKeySpec): string {
+  return spec.secret.name ?? apiKeyName;
+}
+
+export function ownLabels({ name }: SecretOwner, role: string): Readonly<Record<string, string>> {
+  return { [labels.managedBy]: MANAGED_BY, [labels.apiKey]: labelValue(name), [labels.role]: role };
+}
+
+/** A label holds 63 characters; longer names are cut and told apart by the owner reference. */
+function labelValue(name: string): string {
+  return name.length <= 63 ? name : name.slice(0, 63).replace(/[^a-z0-9]+$/, "");
+}
+
+export function isOwned({ metadata }: Secret, { uid }: SecretOwner): boolean {
+  return metadata.ownerReferences?.some((reference) => reference.uid === uid) ?? false;
+}

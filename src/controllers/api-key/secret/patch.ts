@@ -1,0 +1,46 @@
+import { annotations } from "../../../api/meta.ts";
+import type { Secret } from "../../resource-types.ts";
+import { droppedNames } from "./names.ts";
+import type { SecretOwner } from "./owner.ts";
+import type { SecretView } from "./view.ts";
+
+/** Annotations that not every Secret of ours has. */
+const PASSING = [
+  annotations.previousKeyId,
+  annotations.previousPairHash,
+  annotations.templateNames,
+] as const;
+
+/**
+ * A merge patch that turns a stored Secret into `wanted`: every entry in one write; entries that are not declared,
+ * and labels and annotations that no longer are, removed; those of others, and other owners, kept. Carries uid and
+ * resourceVersion, so that it fits only the Secret that was looked at.
+ */
+export function targetPatch(
+  stored: Exclude<SecretView, { kind: "Absent" }>,
+  wanted: Secret,
+  owner: SecretOwner,
+): object {
+  const { data = {}, metadata } = stored.secret;
+  const removed = Object.keys(data).filter((key) => wanted.data?.[key] === undefined);
+  const stale = PASSING.filter((name) => wanted.metadata.annotations?.[name] === undefined);
+  const dropped = droppedNames(metadata, wanted.metadata);
+  const others = (metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.uid);
+  return {
+    metadata: {
+      uid: stored.uid,
+      resourceVersion: stored.resourceVersion,
+      labels: { ...toNull(dropped.labels), ...wanted.metadata.labels },
+      annotations: {
+        ...toNull([...stale, ...dropped.annotations]),
+        ...wanted.metadata.annotations,
+      },
+      ownerReferences: [...others, ...(wanted.metadata.ownerReferences ?? [])],
+    },
+    data: { ...toNull(removed), ...wanted.data },
+  };
+}
+
+function toNull(names: readonly string[]): Readonly<Record<string, null>> {
+  return Object.fromEntries(names.map((name) => [name, null]));
+}

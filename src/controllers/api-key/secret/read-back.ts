@@ -1,0 +1,116 @@
+/** How a pair is read back from the entries of a Secret, and proven to be whole. Pure. */
+import * as z from "zod";
+import { annotations } from "../../../api/meta.ts";
+import type { KeyPair } from "../../../iam/model.ts";
+import { Redacted } from "../../../util/redacted.ts";
+import { parseInstant } from "../../../util/time.ts";
+import type { Secret } from "../../resource-types.ts";
+import { type IssuedPair, pairHash } from "./pair.ts";
+import { fillTemplate, matchTemplate, type TemplateToken, usesVariable } from "./template.ts";
+
+/** By secret: the entry that shows it, with all values filled in but the two secrets. */
+const templatesSchema = z.object({
+  secret: entrySchema().optional(),
+  previousSecret: entrySchema().optional(),
+});
+
+function entrySchema() {
+  return z.object({
+    entry: z.string(),
+    tokens: z.array(
+      z.discriminatedUnion("kind", [
+        z.object({ kind: z.literal("text"), text: z.string() }),
+        z.object({
+          kind: z.literal("variable"),
+          name: z.enum(["secret", "previousSecret"]),
+          json: z.boolean(),
+        }),
+      ]),
+    ),
+  });
+}
+
+interface ReadBackTemplate {
+  readonly entry: string;
+  readonly tokens: readonly TemplateToken[];
+}
+type ReadBackTemplates = Readonly<
+  Partial<Record<"secret" | "previousSecret", ReadBackTemplate | undefined>>
+>;
+
+/** For each of the two secrets, the simplest entry that it can be read back from. */
+export function readBackTemplates(
+  template: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
+): ReadBackTemplates {
+  const find = (variable: string, other: string): ReadBackTemplate | undefined =>
+    Object.entries(template)
+      .filter(([, text]) => usesVariable(text, variable))
+      .map(([entry, text]) => ({ entry, text, mixed: usesVariable(text, other) }))
+      .toSorted((a, b) => Number(a.mixed) - Number(b.mixed) || a.text.length - b.text.length)
+      .map(({ entry, text }) => ({ entry, tokens: fillTemplate(text, values) }))[0];
+  const secret = find("secret", "previousSecret");
+  const previousSecret = find("previousSecret", "secret");
+  return { secret, previousSecret };
+}
+
+/** The pairs that decoded entries prove to hold; `undefined` where an edit has broken one. */
+export function readBackPairs(
+  { metadata }: Secret,
+  data: Readonly<Record<string, string>>,
+): { readonly pair: IssuedPair | undefined; readonly previous: KeyPair | undefined } {
+  const notes = metadata.annotations ?? {};
+  const templates = parseTemplates(notes[annotations.template]);
+  const secretOf = (
+    variable: "secret" | "previousSecret",
+    keyId = "",
+    hash = "",
+  ): Redacted | undefined => {
+    const { entry = "", tokens = [] } = templates[variable] ?? {};
+    if (!Object.hasOwn(data, entry)) return undefined;
+    const isProven = ({ [variable]: value = "" }: Readonly<Record<string, string>>) =>
+      value !== "" && pairHash({ keyId, secret: new Redacted(value) }) === hash;
+    const value = matchTemplate(tokens, data[entry] ?? "", isProven)?.[variable];
+    return value === undefined ? undefined : new Redacted(value);
+  };
+  const { keyId, pairHash: hash, previousKeyId, previousPairHash } = annotations;
+  return {
+    pair: pairOf(notes, secretOf("secret", notes[keyId], notes[hash])),
+    previous: previousOf(
+      notes,
+      secretOf("previousSecret", notes[previousKeyId], notes[previousPairHash]),
+    ),
+  };
+}
+
+/** The pair around a secret that is proven to belong to its keyId. */
+function pairOf(
+  notes: Readonly<Record<string, string>>,
+  secret: Redacted | undefined,
+): IssuedPair | undefined {
+  const keyId = notes[annotations.keyId];
+  const issueTime = parseInstant(notes[annotations.issueTime]);
+  const expirationTime = parseInstant(notes[annotations.expirationTime]);
+  const revision = Number(notes[annotations.revision]);
+  if (secret === undefined || keyId === undefined || issueTime === undefined) return undefined;
+  if (expirationTime === undefined || !Number.isSafeInteger(revision) || revision < 1)
+    return undefined;
+  return { keyId, secret, issueTime, expirationTime, revision };
+}
+
+function previousOf(
+  notes: Readonly<Record<string, string>>,
+  secret: Redacted | undefined,
+): KeyPair | undefined {
+  const keyId = notes[annotations.previousKeyId];
+  return secret === undefined || keyId === undefined ? undefined : { keyId, secret };
+}
+
+/** Annotations can be edited by anybody: what does not read as expected counts as absent. */
+function parseTemplates(text: string | undefined): ReadBackTemplates {
+  try {
+    return templatesSchema.parse(JSON.parse(text ?? "{}"));
+  } catch {
+    return {};
+  }
+}

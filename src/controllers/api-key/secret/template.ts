@@ -1,0 +1,173 @@
+/**
+ * The text of Secret entries: plain substitution, no functions, no code.
+ *
+ * `${name}` stands for a value, `${name:json}` for the value as a JSON string, `$${` for a literal `${`.
+ */
+
+export type TemplateToken =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "variable"; readonly name: string; readonly json: boolean };
+
+const PATTERN = /\$\$\{|\$\{([A-Za-z]+)(:json)?\}/g;
+
+export function parseTemplate(template: string): readonly TemplateToken[] {
+  const tokens: TemplateToken[] = [];
+  let from = 0;
+  for (const match of template.matchAll(PATTERN)) {
+    if (match.index > from) tokens.push({ kind: "text", text: template.slice(from, match.index) });
+    const [whole, name, json] = match;
+    tokens.push(
+      name === undefined
+        ? { kind: "text", text: "${" }
+        : { kind: "variable", name, json: json !== undefined },
+    );
+    from = match.index + whole.length;
+  }
+  if (from < template.length) tokens.push({ kind: "text", text: template.slice(from) });
+  return tokens;
+}
+
+/** Fills in every variable; one without a value becomes the empty text. */
+export function renderTemplate(
+  template: string,
+  values: Readonly<Record<string, string | undefined>>,
+): string {
+  return parseTemplate(template)
+    .map((token) => (token.kind === "text" ? token.text : rendered(token, values[token.name])))
+    .join("");
+}
+
+/** Fills in the variables that `values` has and leaves the others open. */
+export function fillTemplate(
+  template: string,
+  values: Readonly<Record<string, string | undefined>>,
+): readonly TemplateToken[] {
+  return parseTemplate(template).map((token) => {
+    const value = token.kind === "variable" ? values[token.name] : undefined;
+    return token.kind === "text" || value === undefined
+      ? token
+      : { kind: "text", text: rendered(token, value) };
+  });
+}
+
+/** Whether the template uses the variable, in either form. */
+export function usesVariable(template: string, name: string): boolean {
+  return parseTemplate(template).some((token) => token.kind === "variable" && token.name === name);
+}
+
+/**
+ * The values that turn the tokens into `text`; `undefined` where there are none. Where several would do
+ * (two variables side by side), the first that `accept` finds right, the shortest first.
+ */
+export function matchTemplate(
+  tokens: readonly TemplateToken[],
+  text: string,
+  accept: (values: Readonly<Record<string, string>>) => boolean = () => true,
+): Readonly<Record<string, string>> | undefined {
+  const matching = { tokens, text, accept, effortLeft: MAX_EFFORT };
+  return matchFrom(matching, { index: 0, at: 0, values: {} });
+}
+
+/** Characters to try until a match is given up: the text may have been edited to take for ever. */
+const MAX_EFFORT = 2_000_000;
+const EFFORT_OF_A_TRY = 16;
+
+interface Matching {
+  readonly tokens: readonly TemplateToken[];
+  readonly text: string;
+  readonly accept: (values: Readonly<Record<string, string>>) => boolean;
+  effortLeft: number;
+}
+
+/** How far a match has got: the next token, the place in the text, and the values found before. */
+interface MatchProgress {
+  readonly index: number;
+  readonly at: number;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+function matchFrom(matching: Matching, start: MatchProgress): MatchProgress["values"] | undefined {
+  const { tokens, text, accept } = matching;
+  const { values } = start;
+  let { at } = start;
+  for (const [offset, token] of tokens.slice(start.index).entries()) {
+    if (token.kind === "variable" && !Object.hasOwn(values, token.name))
+      return matchVariable(token, matching, { index: start.index + offset, at, values });
+    const expected = token.kind === "text" ? token.text : rendered(token, values[token.name]);
+    if (!text.startsWith(expected, at)) return undefined;
+    at += expected.length;
+  }
+  return at === text.length && accept(values) ? values : undefined;
+}
+
+function matchVariable(
+  token: Variable,
+  matching: Matching,
+  { index, at, values }: MatchProgress,
+): MatchProgress["values"] | undefined {
+  for (const { value, end } of candidates(token, matching, index, at)) {
+    matching.effortLeft -= EFFORT_OF_A_TRY + value.length;
+    if (matching.effortLeft < 0) return undefined;
+    const found = matchFrom(matching, {
+      index: index + 1,
+      at: end,
+      values: { ...values, [token.name]: value },
+    });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** What may stand for a variable at a place of the text. */
+function* candidates(
+  { json }: Variable,
+  matching: Matching,
+  index: number,
+  at: number,
+): Iterable<{ readonly value: string; readonly end: number }> {
+  const { tokens, text } = matching;
+  for (const end of json
+    ? endOfJsonString(matching, at)
+    : endsOfText(tokens[index + 1], text, at)) {
+    const stored = text.slice(at, end);
+    const value = json ? unquoted(stored) : stored;
+    if (value !== undefined) yield { value, end };
+  }
+}
+
+/** Where a raw value that begins at a place of the text may end: before what follows it. */
+function* endsOfText(next: TemplateToken | undefined, text: string, at: number): Iterable<number> {
+  const landmark = next?.kind === "text" ? next.text : "";
+  let end = next === undefined ? text.length : text.indexOf(landmark, at);
+  while (end >= 0) {
+    yield end;
+    end = end < text.length ? text.indexOf(landmark, end + 1) : -1;
+  }
+}
+
+/** Where the JSON string ends that begins at a place of the text. */
+function endOfJsonString(matching: Matching, at: number): readonly number[] {
+  const { text } = matching;
+  if (text[at] !== '"') return [];
+  const string = /"(?:[^"\\]|\\.)*"/y;
+  string.lastIndex = at;
+  const isFound = string.test(text);
+  // One that does not end has been searched for up to the end of the text.
+  matching.effortLeft -= (isFound ? string.lastIndex : text.length) - at;
+  return isFound ? [string.lastIndex] : [];
+}
+
+type Variable = Extract<TemplateToken, { kind: "variable" }>;
+
+function rendered({ json }: Variable, value = ""): string {
+  return json ? JSON.stringify(value) : value;
+}
+
+function unquoted(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+/** What a stored Secret turns out to be: ours or not, and which pair it holds. Pure. */
+import { annotations, labels } from "../../../api/meta.ts";
+import type { KeyPair } from "../../../iam/model.ts";
+import type { Secret } from "../../resource-types.ts";
+import { listsSameNames } from "./names.ts";
+import { isOwned, ownLabels, type SecretOwner } from "./owner.ts";
+import type { IssuedPair } from "./pair.ts";
+import { readBackPairs } from "./read-back.ts";
+
+/** What a stored Secret turned out to be. */
+export type SecretView =
+  | { readonly kind: "Absent" }
+  /** Not ours to touch. */
+  | {
+      readonly kind: "Foreign";
+      readonly why: string;
+      /** Whether its owner may hand it over: nobody else controls it, and it is Opaque. */
+      readonly adoptable: boolean;
+      readonly uid: string;
+      readonly resourceVersion: string;
+      readonly secret: Secret;
+    }
+  | OwnSecret;
+
+export interface OwnSecret {
+  readonly kind: "Ours";
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** The pair it holds; `undefined` where an edit has broken it. */
+  readonly pair: IssuedPair | undefined;
+  /** The pair before, where the entries show it. */
+  readonly previous: KeyPair | undefined;
+  readonly secret: Secret;
+}
+
+/** Judges a stored Secret: is it ours, and which pair does it hold? */
+export function viewSecret(
+  secret: Secret | undefined,
+  owner: SecretOwner,
+  role: "target" | "staging",
+): SecretView {
+  if (secret === undefined) return { kind: "Absent" };
+  const { uid = "", resourceVersion = "" } = secret.metadata;
+  const foreign = foreignBecause(secret, owner, role);
+  if (foreign !== undefined) return { kind: "Foreign", ...foreign, uid, resourceVersion, secret };
+  const pairs = readBackPairs(secret, decoded(secret));
+  return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
+}
+
+/** The pair a Secret of ours holds intact. */
+export function pairIn(view: SecretView): IssuedPair | undefined {
+  return view.kind === "Ours" ? view.pair : undefined;
+}
+
+/** The attempt a staging Secret belongs to. */
+export function attemptOf(view: SecretView): string | undefined {
+  return view.kind === "Ours" ? view.secret.metadata.annotations?.[annotations.attempt] : undefined;
+}
+
+/** Whether the stored Secret is as `wanted` in everything the operator declares. */
+export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner): boolean {
+  const { metadata } = view.secret;
+  return (
+    sameRecord(view.secret.data ?? {}, wanted.data ?? {}) &&
+    includes(metadata.labels, wanted.metadata.labels) &&
+    includes(metadata.annotations, wanted.metadata.annotations) &&
+    listsSameNames(metadata, wanted.metadata) &&
+    isOwned(view.secret, owner) === isOwned(wanted, owner)
+  );
+}
+
+function foreignBecause(
+  { type, metadata }: Secret,
+  owner: SecretOwner,
+  role: string,
+): { why: string; adoptable: boolean } | undefined {
+  if (type !== undefined && type !== "Opaque")
+    return { why: `its type is ${type}, not Opaque`, adoptable: false };
+  const other = metadata.ownerReferences?.find(
+    (reference) => reference.controller === true && reference.uid !== owner.uid,
+  );
+  if (other !== undefined)
+    return { why: `it belongs to ${other.kind} ${other.name}`, adoptable: false };
+  return isOwned({ metadata }, owner) || includes(metadata.labels, ownLabels(owner, role))
+    ? undefined
+    : { why: `it lacks the label ${labels.apiKey}: ${owner.name}`, adoptable: true };
+}
+
+function decoded({ data = {} }: Secret): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, text]) => [key, Buffer.from(text, "base64").toString("utf8")]),
+  );
+}
+
+function sameRecord(
+  a: Readonly<Record<string, string>>,
+  b: Readonly<Record<string, string>>,
+): boolean {
+  return Object.keys(a).length === Object.keys(b).length && includes(a, b);
+}
+
+function includes(
+  all: Readonly<Record<string, string>> | undefined,
+  part: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return Object.entries(part ?? {}).every(([key, value]) => all?.[key] === value);
+}
