@@ -6,12 +6,13 @@ import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
+import type { Addition } from "./addition.ts";
 import { countQueue } from "./count-queue.ts";
-import { ignoreStatusChanges } from "./predicates.ts";
+import { ignoreStatusChanges, isRequest } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
-import { type Addition, WorkQueue } from "./work-queue.ts";
+import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 
 /** Another kind whose changes wake objects of the controller's own. */
 export interface Watch {
@@ -47,8 +48,22 @@ export interface ControllerOptions<T extends KubeObject> {
   readonly needs?: readonly Pick<Store, "synced">[];
   /** Which changes of the own kind matter. All but those of the status alone by default. */
   readonly predicate?: (change: StoreChange<T>) => boolean;
-  /** Runner at once; 1 by default. */
+  /** Whether a change asks for a run even while a `Retry-After` holds the object. {@link isRequest} by default. */
+  readonly isRequest?: (change: StoreChange<T>) => boolean;
+  /** How many objects may be reconciled at once; 1 by default. */
   readonly concurrency?: number;
+  /** Groups take turns. The namespace by default, or the name of an object that has none. */
+  readonly groupOf?: (object: T) => string;
+  /**
+   * What a reconcile will wait for. No resource has more workers than it leaves free, so that one that hangs does not
+   * hold up the others. The group by default: resources of which a group can have any number must be one.
+   */
+  readonly resourceOf?: (object: T) => string | undefined;
+  /**
+   * Urgent objects go before all others, and have reserved workers: a quarter as many as the others, at least 2. False
+   * again once what is urgent is done. Nothing is urgent by default.
+   */
+  readonly isUrgent?: (object: T) => boolean;
   /** Every object is looked at at least this often (a tenth less at times). 10 h by default. */
   readonly resyncMs?: number;
   /** A pass is aborted after so long. 2 min by default. */
@@ -117,7 +132,11 @@ class RunningController<T extends KubeObject> implements Controller {
     const { name, clock, random, metrics } = options;
     this.name = name;
     this.#options = options;
-    this.#queue = new WorkQueue(clock, countQueue(name, metrics));
+    this.#queue = new WorkQueue(clock, {
+      hooks: countQueue(name, metrics),
+      traitsOf: (key) => this.#traitsOf(key),
+      ...workersOf(options),
+    });
     this.#retries = new Retries(clock, random);
     this.#runner = createRunner({
       tracer: noTracer,
@@ -130,8 +149,8 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   start(signal: AbortSignal): void {
-    const { store, watches = [], metrics, concurrency = 1 } = this.#options;
-    metrics.startController(this.name, concurrency);
+    const { store, watches = [], metrics } = this.#options;
+    metrics.startController(this.name, allWorkersOf(this.#options));
     this.#stops.push(
       store.subscribe((change) => this.#onChange(change)),
       ...watches.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
@@ -182,21 +201,33 @@ class RunningController<T extends KubeObject> implements Controller {
 
   #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
-    const { predicate = ignoreStatusChanges } = this.#options;
-    if (this.#stale.has(key) || predicate(change)) this.#wake(key);
+    const { predicate = ignoreStatusChanges, isRequest: asks = isRequest } = this.#options;
+    if (this.#stale.has(key) || predicate(change)) this.#wake(key, asks(change));
   }
 
-  #wake(key: string): void {
+  #wake(key: string, endsHold = false): void {
     // What the first listing brings is no change, and a new object need not wait behind it.
-    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync" });
+    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync", endsHold });
+  }
+
+  #traitsOf(key: string): KeyTraits {
+    const { store, groupOf, resourceOf, isUrgent } = this.#options;
+    const objectKey = parseKey(key);
+    const { namespace, name } = objectKey;
+    const object = store.get(objectKey);
+    if (object === undefined) return { group: namespace || name, resource: "", isUrgent: false };
+    const group = groupOf?.(object) ?? (namespace || name);
+    const resource = resourceOf?.(object) ?? group;
+    return { group, resource, isUrgent: isUrgent?.(object) ?? false };
   }
 
   async #runWorkers(signal: AbortSignal): Promise<void> {
-    const { clock, log, concurrency = 1 } = this.#options;
+    const { clock, log } = this.#options;
     while (!this.#allSynced()) await clock.sleep(SYNC_POLL_MS, signal);
     log.debug({ controller: this.name }, "started controller");
     this.#workingSince = clock.monotonic();
-    await Promise.all(Array.from({ length: concurrency }, () => this.#worker(signal)));
+    const length = allWorkersOf(this.#options);
+    await Promise.all(Array.from({ length }, () => this.#worker(signal)));
   }
 
   async #worker(signal: AbortSignal): Promise<void> {
@@ -242,6 +273,21 @@ class RunningController<T extends KubeObject> implements Controller {
     onGone?.(objectKey);
     return undefined;
   }
+}
+
+interface Workers {
+  readonly workers: number;
+  readonly reservedWorkers: number;
+}
+
+function workersOf<T extends KubeObject>(options: ControllerOptions<T>): Workers {
+  const { concurrency: workers = 1, isUrgent } = options;
+  return { workers, reservedWorkers: isUrgent ? Math.max(2, Math.ceil(workers / 4)) : 0 };
+}
+
+function allWorkersOf<T extends KubeObject>(options: ControllerOptions<T>): number {
+  const { workers, reservedWorkers } = workersOf(options);
+  return workers + reservedWorkers;
 }
 
 function observeQueue(name: string, queue: WorkQueue, metrics: Metrics): () => void {

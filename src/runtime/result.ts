@@ -28,7 +28,7 @@ export interface Run {
 export type ErrorOutcome =
   /** The plan was made from an outdated view: again at once, without back-off. */
   | { readonly kind: "Conflict" }
-  /** Exponential back-off with jitter; never before `notBefore` (an Instant). */
+  /** Exponential back-off with jitter; not before `notBefore` (an Instant), for 5 min at most, unless somebody asks. */
   | { readonly kind: "Retry"; readonly notBefore?: number }
   /** A person or another system must act first: again after minutes. */
   | { readonly kind: "SlowRetry"; readonly notBefore?: number }

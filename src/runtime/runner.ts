@@ -6,9 +6,9 @@ import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
+import type { Addition } from "./addition.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
-import type { Addition } from "./work-queue.ts";
 
 export interface RunnerOptions<T> {
   readonly name: string;
