@@ -47,7 +47,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     const limit = new AbortController();
     const cancel = clock.setTimer(options.timeoutMs, () => {
       log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
-      limit.abort(new Error("the reconcile timed out"));
+      limit.abort(new Aborted("the reconcile timed out"));
     });
     const signal = AbortSignal.any([limit.signal, shutdown.signal]);
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
@@ -73,8 +73,13 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const fields = runFields(name, object, id);
       return tracer.span(`reconcile ${name}`, fields, (span) => runOnce(key, object, fields, span));
     },
-    abort: () => shutdown.abort(new Error("the operator is shutting down")),
+    abort: () => shutdown.abort(new Aborted("the operator is shutting down")),
   };
+}
+
+/** Why a run was cut off. */
+class Aborted extends Error {
+  override readonly name = "Aborted";
 }
 
 /** What waits for a change is looked at so often all the same: the change may be one at the console. */
