@@ -12,7 +12,7 @@ test("a console that refuses connections makes a line of less than half a kiloby
     () => undefined,
     (error: unknown) => error,
   );
-  const err = new IamError("Unavailable", "login: no answer", { cause });
+  const err = new IamError("Unavailable", "login: no answer", { operation: "login", cause });
   const fields = { controller: "ApiKey", namespace: "team-a", name: "ci", reconcileId: "abcdefgh" };
   log.child(fields).warn({ err, durationMs: 12 }, "reconcile failed, will retry");
   expect(lines.join("")).toContain("Unavailable");
