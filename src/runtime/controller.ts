@@ -14,23 +14,23 @@ import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 
-/** Another kind whose changes wake objects of the controller's own. */
+/** Another kind whose changes enqueue objects of the controller's own. */
 export interface Watch {
   readonly store: Pick<Store, "synced">;
-  /** Calls back with the keys a change wakes; returns the way to stop. */
-  subscribe(wake: (key: ObjectKey) => void): () => void;
+  /** Calls back with the keys a change enqueues; returns the way to stop. */
+  subscribe(enqueue: (key: ObjectKey) => void): () => void;
 }
 
-/** A watch by a function from a change to the keys it wakes. */
+/** A watch by a function from a change to the keys it enqueues. */
 export function watch<T extends KubeObject>(
   store: Store<T>,
   toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
 ): Watch {
   return {
     store,
-    subscribe: (wake) =>
+    subscribe: (enqueue) =>
       store.subscribe((change) => {
-        for (const key of toKeys(change)) wake(key);
+        for (const key of toKeys(change)) enqueue(key);
       }),
   };
 }
@@ -64,9 +64,9 @@ export interface ControllerOptions<T extends KubeObject> {
    * again once what is urgent is done. Nothing is urgent by default.
    */
   readonly isUrgent?: (object: T) => boolean;
-  /** Every object is looked at at least this often (a tenth less at times). 10 h by default. */
+  /** Every object is reconciled at least this often (a tenth less at times). 10 h by default. */
   readonly resyncMs?: number;
-  /** A pass is aborted after so long. 2 min by default. */
+  /** A run is aborted after so long. 2 min by default. */
   readonly reconcileTimeoutMs?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -84,15 +84,15 @@ export interface Controller {
    */
   start(signal: AbortSignal): void;
   /**
-   * Starts nothing more and waits for running passes; aborts their signals after `graceMs`, and gives up on
+   * Starts nothing more and waits for what runs; aborts their signals after `graceMs`, and gives up on
    * them a second later. Resolves to whether all have ended.
    */
   drain(graceMs: number): Promise<boolean>;
-  /** Wants a pass of this object now. */
+  /** Reconciles this object as soon as possible. */
   enqueue(key: ObjectKey): void;
-  /** When the last pass ended, well or not; monotonic. */
+  /** When the last run ended, well or not; monotonic. */
   readonly lastProgressAt: number;
-  /** For how long there has been work and no pass has ended; 0 where there is nothing to do. */
+  /** For how long there has been work and no run has ended; 0 where there is nothing to do. */
   readonly silentMs: number;
   /** Resolves when nothing is due and nothing runs. */
   whenIdle(): Promise<void>;
@@ -100,16 +100,16 @@ export interface Controller {
 
 /** How often the caches are asked at the start whether they are synced. */
 const SYNC_POLL_MS = 50;
-/** A stale key is looked at again after so long if no change of the store wakes it. */
+/** A stale key is checked again after so long if no change of the store enqueues it. */
 const STALE_RECHECK_MS = 5 * SECOND;
-/** What aborted passes get to clean up. */
+/** What aborted runs get to clean up. */
 const CLEAN_UP_MS = SECOND;
 
 /**
  * Runs a reconciler over one kind of object.
  *
- * Guarantees: no pass before every store is synced; one pass of an object at a time; no pass on a view that
- * lacks our own last write of the object; every object is looked at again after every change that matters,
+ * Guarantees: no run before every store is synced; one run per object at a time; no run on a view that
+ * lacks our own last write of the object; every object is reconciled again after every change that matters,
  * after every failure as the error policy says, and with the resync.
  */
 export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
@@ -153,7 +153,7 @@ class RunningController<T extends KubeObject> implements Controller {
     metrics.startController(this.name, allWorkersOf(this.#options));
     this.#stops.push(
       store.subscribe((change) => this.#onChange(change)),
-      ...watches.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
+      ...watches.map((each) => each.subscribe((key) => this.#enqueue(keyText(key)))),
       observeQueue(this.name, this.#queue, metrics),
     );
     for (const object of store.list()) {
@@ -202,10 +202,10 @@ class RunningController<T extends KubeObject> implements Controller {
   #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
     const { predicate = ignoreStatusChanges, isRequest: asks = isRequest } = this.#options;
-    if (this.#stale.has(key) || predicate(change)) this.#wake(key, asks(change));
+    if (this.#stale.has(key) || predicate(change)) this.#enqueue(key, asks(change));
   }
 
-  #wake(key: string, endsHold = false): void {
+  #enqueue(key: string, endsHold = false): void {
     // What the first listing brings is no change, and a new object need not wait behind it.
     this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync", endsHold });
   }
@@ -243,7 +243,7 @@ class RunningController<T extends KubeObject> implements Controller {
   async #workOn(key: string): Promise<void> {
     const { clock, log } = this.#options;
     try {
-      const again = await this.#look(key);
+      const again = await this.#reconcile(key);
       if (again !== undefined) this.#queue.add(key, again);
     } catch (error) {
       log.error(
@@ -257,8 +257,8 @@ class RunningController<T extends KubeObject> implements Controller {
     }
   }
 
-  /** Says when the key is to be looked at again; `undefined` where its object is gone. */
-  async #look(key: string): Promise<Addition | undefined> {
+  /** Says when the key is due again; `undefined` where its object is gone. */
+  async #reconcile(key: string): Promise<Addition | undefined> {
     const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);
     this.#stale.delete(key);

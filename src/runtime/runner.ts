@@ -25,13 +25,13 @@ export interface RunnerOptions<T> {
 }
 
 export interface Runner<T> {
-  /** One pass; resolves to when the object is looked at again. Never rejects because of the reconciler. */
+  /** One run; resolves to when the object is reconciled again. Never rejects because of the reconciler. */
   run(key: string, object: T): Promise<Addition>;
-  /** Aborts the signals of all running passes. */
+  /** Aborts the signals of all runs. */
   abort(): void;
 }
 
-/** Runs single passes: time limit, log, metrics, trace, and what becomes of an error. */
+/** Runs a reconciler once: time limit, log, metrics, trace, and what becomes of an error. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
   const shutdown = new AbortController();
@@ -82,7 +82,7 @@ class Aborted extends Error {
   override readonly name = "Aborted";
 }
 
-/** What waits for a change is looked at so often all the same: the change may be one at the console. */
+/** What waits for a change is reconciled this often all the same: the change may be one at the console. */
 const TERMINAL_RESYNC_MS = 30 * MINUTE;
 
 type RunFields = ReturnType<typeof runFields>;
