@@ -20,7 +20,10 @@ const { metafile } = await build({
   // @kubernetes/client-node and OpenTelemetry are imported on demand, and so come in files of their own.
   splitting: true,
   chunkNames: "[name]-[hash]",
-  minify: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  // Names stay, for the stacks of bugs.
+  minifyIdentifiers: false,
   sourcemap: "external",
   legalComments: "linked",
   metafile: true,

@@ -11,7 +11,7 @@ import { systemClock } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { createOperator, userAgent } from "./operator.ts";
+import { createOperator } from "./operator.ts";
 import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
 
@@ -47,8 +47,7 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     log,
     kube: { baseURL: endpoint.server, ...transport },
   });
-  const api = { baseURL: endpoint.server, send: transport.send, clock, userAgent };
-  const servers = await startServers({ config, metrics, operator, api, clock, log });
+  const servers = await startServers({ config, metrics, operator, endpoint, clock, log });
   try {
     const end = await operator.run(stopping);
     log.info({ end }, "stopped");

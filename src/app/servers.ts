@@ -1,7 +1,8 @@
 /** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
 
 import { reviewAccess } from "../kube/client/access-review.ts";
-import type { KubeApi } from "../kube/client/api-call.ts";
+import type { KubeEndpoint } from "../kube/config/credentials.ts";
+import { createKubeTransport } from "../kube/transport/transport.ts";
 import { followCertificate, readCertificate } from "../observability/certificate-files.ts";
 import { type HttpServer, metricsPages, probePages, serve } from "../observability/http-server.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -10,17 +11,19 @@ import { selfSigned } from "../observability/self-signed.ts";
 import type { Log } from "../util/log.ts";
 import type { Clock } from "../util/time.ts";
 import type { Config } from "./config.ts";
-import type { Operator } from "./operator.ts";
+import { type Operator, userAgent } from "./operator.ts";
 
 export interface ServersOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly operator: Operator;
   /** Says who may read the metrics. */
-  readonly api: KubeApi;
+  readonly endpoint: KubeEndpoint;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+const REVIEW_CONNECTIONS = 2;
 
 type Closing = Pick<HttpServer, "close">;
 
@@ -48,21 +51,31 @@ function metricsServer(options: ServersOptions): readonly Promise<Closing>[] {
 }
 
 async function serveSecurely(
-  { config, api, clock, log }: ServersOptions,
+  { config, endpoint, metrics, clock, log }: ServersOptions,
   served: Parameters<typeof serve>[0],
 ): Promise<Closing> {
   const folder = config.metricsCertificate;
   const certificate = folder === "" ? selfSigned(clock.now()) : await readCertificate(folder);
+  // Whoever floods the port with tokens must not hold up the reconcilers' calls.
+  const transport = createKubeTransport({
+    endpoint,
+    clock,
+    connections: REVIEW_CONNECTIONS,
+    onRequest: (method, code) => metrics.restClientRequests.inc({ method, code }),
+  });
+  const api = { baseURL: endpoint.server, send: transport.send, clock, userAgent };
   const review = (token: string) => reviewAccess(api, token, "/metrics");
   const guard = createScrapeGuard({ review, clock });
   const server = await serve({ ...served, certificate, guard });
-  if (folder === "") return server;
   const onChange = server.setCertificate;
-  const stop = followCertificate({ folder, known: certificate, onChange, clock, log });
+  const stop =
+    folder === ""
+      ? () => undefined
+      : followCertificate({ folder, known: certificate, onChange, clock, log });
   return {
-    close: () => {
+    close: async () => {
       stop();
-      return server.close();
+      await Promise.all([server.close(), transport.close()]);
     },
   };
 }

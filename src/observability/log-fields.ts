@@ -44,20 +44,33 @@ function plainItem(item: unknown): string {
   return typeof item === "number" ? String(item) : `<${typeof item}>`;
 }
 
-/** The allow-listed part of an error. */
-export function plainError(error: Error, depth = 0): PlainError {
+/** The allow-listed part of an error. Only what nobody has foreseen shows where it happened. */
+export function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
   const message = messageOf(error);
-  const stack = framesOf(error);
+  const stack = isForeseen || !isBug(error) ? "" : framesOf(error);
   const { cause } = error;
+  const isTranslated = isForeseen || hasCode(error);
   return {
     type: bounded(error.name, MAX_TEXT),
     ...(message === undefined ? {} : { message }),
     ...allowed(error),
     ...(stack === "" ? {} : { stack }),
     ...(cause instanceof Error && depth < MAX_CAUSES
-      ? { cause: plainError(cause, depth + 1) }
+      ? { cause: plainError(cause, depth + 1, isTranslated) }
       : {}),
   };
+}
+
+/** What the language throws by itself, or a plain Error: classes of their own stand for failures that are expected. */
+const unexpected = new Set(["Error", "TypeError", "RangeError", "ReferenceError", "SyntaxError"]);
+
+function isBug(error: Error): boolean {
+  return unexpected.has(error.name) && !hasCode(error);
+}
+
+/** Whether somebody has said what failed, such as ECONNREFUSED. Node's ERR_ codes are of wrong calls. */
+function hasCode(error: Error): boolean {
+  return "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_");
 }
 
 /** A SyntaxError quotes the text that could not be parsed, which may be a body with a secret. */

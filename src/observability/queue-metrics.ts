@@ -6,44 +6,44 @@ export function controllerMetrics(registry: Registry) {
   return {
     reconciles: new Counter({
       name: "controller_runtime_reconcile_total",
-      help: "Passes by their result.",
+      help: "Reconciles by their result.",
       labelNames: ["controller", "result"],
       registers,
     }),
     reconcileErrors: new Counter({
       name: "controller_runtime_reconcile_errors_total",
-      help: "Passes that failed.",
+      help: "Reconciles that failed.",
       labelNames: ["controller"],
       registers,
     }),
     terminalErrors: new Counter({
       name: "controller_runtime_terminal_reconcile_errors_total",
-      help: "Passes that failed in a way that only a change of the object mends.",
+      help: "Reconciles that failed in a way that only a change of the object can resolve.",
       labelNames: ["controller"],
       registers,
     }),
     reconcileTime: new Histogram({
       name: "controller_runtime_reconcile_time_seconds",
-      help: "How long passes took.",
+      help: "How long reconciles took.",
       labelNames: ["controller"],
       buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
       registers,
     }),
     maxConcurrentReconciles: new Gauge({
       name: "controller_runtime_max_concurrent_reconciles",
-      help: "How many passes may run at once.",
+      help: "How many reconciles may run at once.",
       labelNames: ["controller"],
       registers,
     }),
     activeWorkers: new Gauge({
       name: "controller_runtime_active_workers",
-      help: "How many passes run now.",
+      help: "How many reconciles run now.",
       labelNames: ["controller"],
       registers,
     }),
     staleSyncSkips: new Counter({
       name: "iam_operator_stale_sync_skips_total",
-      help: "Passes put off because the cache had not seen our own last write.",
+      help: "Reconciles that were put off because the cache had not seen our own last write.",
       labelNames: ["kind"],
       registers,
     }),
@@ -68,7 +68,7 @@ export function queueMetrics(registry: Registry) {
   return {
     queueDepth: gauge("workqueue_depth", "Keys that are due and wait for a worker."),
     queueAdds: counter("workqueue_adds_total", "Keys that became due."),
-    queueRetries: counter("workqueue_retries_total", "Keys added again after a failed pass."),
+    queueRetries: counter("workqueue_retries_total", "Keys added again after a failed reconcile."),
     queueDuration: histogram(
       "workqueue_queue_duration_seconds",
       "How long keys waited for a worker once they were due.",
@@ -79,11 +79,11 @@ export function queueMetrics(registry: Registry) {
     ),
     queueUnfinishedWork: gauge(
       "workqueue_unfinished_work_seconds",
-      "Sum of the time the running passes have taken so far.",
+      "Sum of the time the running reconciles have taken so far.",
     ),
     queueLongestRunning: gauge(
       "workqueue_longest_running_processor_seconds",
-      "How long the longest running pass has taken so far.",
+      "How long the longest running reconcile has taken so far.",
     ),
     queueOldestAge: gauge(
       "iam_operator_workqueue_oldest_age_seconds",

@@ -13,49 +13,60 @@ const KEEP_ALLOWED_MS = MINUTE;
 /** A right that was just given should count soon. */
 const KEEP_REFUSED_MS = 10 * SECOND;
 const MAX_KEPT = 1_000;
+/** Questions that are open at once. */
+const MAX_OPEN = 8;
 
 const refusals = {
   Unauthenticated: plain(401, "a valid token is needed"),
   Forbidden: plain(403, "the right to get this path is needed"),
 } as const;
 const untold = plain(503, "the API server cannot say now whether this is allowed");
+const busy = plain(503, "too many tokens are being asked about");
 
-interface Answer {
-  readonly page: Promise<Page | undefined>;
-  until: number;
-}
+type Answer = Promise<Page | undefined>;
 
 export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard {
-  /** By the token's hash: the tokens themselves are not kept. */
-  const known = new Map<string, Answer>();
+  // By the tokens' hashes: the tokens themselves are not kept. Those that were refused, of which anybody can make any
+  // number, displace none that was let in.
+  const open = new Map<string, Answer>();
+  const allowed = new Map<string, number>();
+  const refused = new Map<string, { readonly page: Page; readonly until: number }>();
 
-  const ask = (id: string, token: string): Answer => {
-    const answer: Answer = { page: decide(token), until: Number.POSITIVE_INFINITY };
-    known.set(id, answer);
-    const [oldest] = known.keys();
-    if (known.size > MAX_KEPT && oldest !== undefined) known.delete(oldest);
-    return answer;
-
-    async function decide(secret: string): Promise<Page | undefined> {
-      try {
-        const access = await review(secret);
-        const isAllowed = access === "Allowed";
-        answer.until = clock.monotonic() + (isAllowed ? KEEP_ALLOWED_MS : KEEP_REFUSED_MS);
-        return isAllowed ? undefined : refusals[access];
-      } catch {
-        answer.until = 0;
-        return untold;
-      }
+  const decide = async (id: string, token: string): Answer => {
+    try {
+      const access = await review(token);
+      const now = clock.monotonic();
+      if (access === "Allowed") keep(allowed, id, now + KEEP_ALLOWED_MS);
+      else keep(refused, id, { page: refusals[access], until: now + KEEP_REFUSED_MS });
+      return access === "Allowed" ? undefined : refusals[access];
+    } catch {
+      return untold;
+    } finally {
+      open.delete(id);
     }
   };
 
-  return (authorization = "") => {
+  return async (authorization = "") => {
     const token = /^bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
-    if (token === undefined) return Promise.resolve(refusals.Unauthenticated);
+    if (token === undefined) return refusals.Unauthenticated;
     const id = createHash("sha256").update(token).digest("base64");
-    const answer = known.get(id);
-    if (answer !== undefined && clock.monotonic() < answer.until) return answer.page;
-    known.delete(id);
-    return ask(id, token).page;
+    const now = clock.monotonic();
+    if (now < (allowed.get(id) ?? 0)) return undefined;
+    const refusal = refused.get(id);
+    if (refusal !== undefined && now < refusal.until) return refusal.page;
+    const asked = open.get(id);
+    if (asked !== undefined) return asked;
+    if (open.size >= MAX_OPEN) return busy;
+    const answer = decide(id, token);
+    open.set(id, answer);
+    return answer;
   };
+}
+
+/** The oldest gives way. */
+function keep<T>(answers: Map<string, T>, id: string, answer: T): void {
+  answers.delete(id);
+  answers.set(id, answer);
+  const [oldest] = answers.keys();
+  if (answers.size > MAX_KEPT && oldest !== undefined) answers.delete(oldest);
 }

@@ -6,30 +6,31 @@ import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
+import type { Addition } from "./addition.ts";
 import { countQueue } from "./count-queue.ts";
-import { ignoreStatusChanges } from "./predicates.ts";
+import { ignoreStatusChanges, isRequest } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
-import { type Addition, WorkQueue } from "./work-queue.ts";
+import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 
-/** Another kind whose changes wake objects of the controller's own. */
+/** Another kind whose changes enqueue objects of the controller's own. */
 export interface Watch {
   readonly store: Pick<Store, "synced">;
-  /** Calls back with the keys a change wakes; returns the way to stop. */
-  subscribe(wake: (key: ObjectKey) => void): () => void;
+  /** Calls back with the keys a change enqueues; returns the way to stop. */
+  subscribe(enqueue: (key: ObjectKey) => void): () => void;
 }
 
-/** A watch by a function from a change to the keys it wakes. */
+/** A watch by a function from a change to the keys it enqueues. */
 export function watch<T extends KubeObject>(
   store: Store<T>,
   toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
 ): Watch {
   return {
     store,
-    subscribe: (wake) =>
+    subscribe: (enqueue) =>
       store.subscribe((change) => {
-        for (const key of toKeys(change)) wake(key);
+        for (const key of toKeys(change)) enqueue(key);
       }),
   };
 }
@@ -47,11 +48,25 @@ export interface ControllerOptions<T extends KubeObject> {
   readonly needs?: readonly Pick<Store, "synced">[];
   /** Which changes of the own kind matter. All but those of the status alone by default. */
   readonly predicate?: (change: StoreChange<T>) => boolean;
-  /** Runner at once; 1 by default. */
+  /** Whether a change asks for a run even while a `Retry-After` holds the object. {@link isRequest} by default. */
+  readonly isRequest?: (change: StoreChange<T>) => boolean;
+  /** How many objects may be reconciled at once; 1 by default. */
   readonly concurrency?: number;
-  /** Every object is looked at at least this often (a tenth less at times). 10 h by default. */
+  /** Groups take turns. The namespace by default, or the name of an object that has none. */
+  readonly groupOf?: (object: T) => string;
+  /**
+   * What a reconcile will wait for. No resource has more workers than it leaves free, so that one that hangs does not
+   * hold up the others. The group by default: resources of which a group can have any number must be one.
+   */
+  readonly resourceOf?: (object: T) => string | undefined;
+  /**
+   * Urgent objects go before all others, and have reserved workers: a quarter as many as the others, at least 2. False
+   * again once what is urgent is done. Nothing is urgent by default.
+   */
+  readonly isUrgent?: (object: T) => boolean;
+  /** Every object is reconciled at least this often (a tenth less at times). 10 h by default. */
   readonly resyncMs?: number;
-  /** A pass is aborted after so long. 2 min by default. */
+  /** A run is aborted after so long. 2 min by default. */
   readonly reconcileTimeoutMs?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -69,15 +84,15 @@ export interface Controller {
    */
   start(signal: AbortSignal): void;
   /**
-   * Starts nothing more and waits for running passes; aborts their signals after `graceMs`, and gives up on
+   * Starts nothing more and waits for what runs; aborts their signals after `graceMs`, and gives up on
    * them a second later. Resolves to whether all have ended.
    */
   drain(graceMs: number): Promise<boolean>;
-  /** Wants a pass of this object now. */
+  /** Reconciles this object as soon as possible. */
   enqueue(key: ObjectKey): void;
-  /** When the last pass ended, well or not; monotonic. */
+  /** When the last run ended, well or not; monotonic. */
   readonly lastProgressAt: number;
-  /** For how long there has been work and no pass has ended; 0 where there is nothing to do. */
+  /** For how long there has been work and no run has ended; 0 where there is nothing to do. */
   readonly silentMs: number;
   /** Resolves when nothing is due and nothing runs. */
   whenIdle(): Promise<void>;
@@ -85,16 +100,16 @@ export interface Controller {
 
 /** How often the caches are asked at the start whether they are synced. */
 const SYNC_POLL_MS = 50;
-/** A stale key is looked at again after so long if no change of the store wakes it. */
+/** A stale key is checked again after so long if no change of the store enqueues it. */
 const STALE_RECHECK_MS = 5 * SECOND;
-/** What aborted passes get to clean up. */
+/** What aborted runs get to clean up. */
 const CLEAN_UP_MS = SECOND;
 
 /**
  * Runs a reconciler over one kind of object.
  *
- * Guarantees: no pass before every store is synced; one pass of an object at a time; no pass on a view that
- * lacks our own last write of the object; every object is looked at again after every change that matters,
+ * Guarantees: no run before every store is synced; one run per object at a time; no run on a view that
+ * lacks our own last write of the object; every object is reconciled again after every change that matters,
  * after every failure as the error policy says, and with the resync.
  */
 export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
@@ -117,7 +132,11 @@ class RunningController<T extends KubeObject> implements Controller {
     const { name, clock, random, metrics } = options;
     this.name = name;
     this.#options = options;
-    this.#queue = new WorkQueue(clock, countQueue(name, metrics));
+    this.#queue = new WorkQueue(clock, {
+      hooks: countQueue(name, metrics),
+      traitsOf: (key) => this.#traitsOf(key),
+      ...workersOf(options),
+    });
     this.#retries = new Retries(clock, random);
     this.#runner = createRunner({
       tracer: noTracer,
@@ -130,11 +149,11 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   start(signal: AbortSignal): void {
-    const { store, watches = [], metrics, concurrency = 1 } = this.#options;
-    metrics.startController(this.name, concurrency);
+    const { store, watches = [], metrics } = this.#options;
+    metrics.startController(this.name, allWorkersOf(this.#options));
     this.#stops.push(
       store.subscribe((change) => this.#onChange(change)),
-      ...watches.map((each) => each.subscribe((key) => this.#wake(keyText(key)))),
+      ...watches.map((each) => each.subscribe((key) => this.#enqueue(keyText(key)))),
       observeQueue(this.name, this.#queue, metrics),
     );
     for (const object of store.list()) {
@@ -182,21 +201,33 @@ class RunningController<T extends KubeObject> implements Controller {
 
   #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
-    const { predicate = ignoreStatusChanges } = this.#options;
-    if (this.#stale.has(key) || predicate(change)) this.#wake(key);
+    const { predicate = ignoreStatusChanges, isRequest: asks = isRequest } = this.#options;
+    if (this.#stale.has(key) || predicate(change)) this.#enqueue(key, asks(change));
   }
 
-  #wake(key: string): void {
+  #enqueue(key: string, endsHold = false): void {
     // What the first listing brings is no change, and a new object need not wait behind it.
-    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync" });
+    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync", endsHold });
+  }
+
+  #traitsOf(key: string): KeyTraits {
+    const { store, groupOf, resourceOf, isUrgent } = this.#options;
+    const objectKey = parseKey(key);
+    const { namespace, name } = objectKey;
+    const object = store.get(objectKey);
+    if (object === undefined) return { group: namespace || name, resource: "", isUrgent: false };
+    const group = groupOf?.(object) ?? (namespace || name);
+    const resource = resourceOf?.(object) ?? group;
+    return { group, resource, isUrgent: isUrgent?.(object) ?? false };
   }
 
   async #runWorkers(signal: AbortSignal): Promise<void> {
-    const { clock, log, concurrency = 1 } = this.#options;
+    const { clock, log } = this.#options;
     while (!this.#allSynced()) await clock.sleep(SYNC_POLL_MS, signal);
     log.debug({ controller: this.name }, "started controller");
     this.#workingSince = clock.monotonic();
-    await Promise.all(Array.from({ length: concurrency }, () => this.#worker(signal)));
+    const length = allWorkersOf(this.#options);
+    await Promise.all(Array.from({ length }, () => this.#worker(signal)));
   }
 
   async #worker(signal: AbortSignal): Promise<void> {
@@ -212,7 +243,7 @@ class RunningController<T extends KubeObject> implements Controller {
   async #workOn(key: string): Promise<void> {
     const { clock, log } = this.#options;
     try {
-      const again = await this.#look(key);
+      const again = await this.#reconcile(key);
       if (again !== undefined) this.#queue.add(key, again);
     } catch (error) {
       log.error(
@@ -226,8 +257,8 @@ class RunningController<T extends KubeObject> implements Controller {
     }
   }
 
-  /** Says when the key is to be looked at again; `undefined` where its object is gone. */
-  async #look(key: string): Promise<Addition | undefined> {
+  /** Says when the key is due again; `undefined` where its object is gone. */
+  async #reconcile(key: string): Promise<Addition | undefined> {
     const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);
     this.#stale.delete(key);
@@ -242,6 +273,21 @@ class RunningController<T extends KubeObject> implements Controller {
     onGone?.(objectKey);
     return undefined;
   }
+}
+
+interface Workers {
+  readonly workers: number;
+  readonly reservedWorkers: number;
+}
+
+function workersOf<T extends KubeObject>(options: ControllerOptions<T>): Workers {
+  const { concurrency: workers = 1, isUrgent } = options;
+  return { workers, reservedWorkers: isUrgent ? Math.max(2, Math.ceil(workers / 4)) : 0 };
+}
+
+function allWorkersOf<T extends KubeObject>(options: ControllerOptions<T>): number {
+  const { workers, reservedWorkers } = workersOf(options);
+  return workers + reservedWorkers;
 }
 
 function observeQueue(name: string, queue: WorkQueue, metrics: Metrics): () => void {

@@ -17,6 +17,19 @@ export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject
   );
 }
 
+/** Whether somebody asks for something: by a new spec or annotation, or by deleting the object. */
+export function isRequest({ old, new: object }: StoreChange<KubeObject>): boolean {
+  return (
+    old !== undefined &&
+    object !== undefined &&
+    !isDeepStrictEqual(whatIsAsked(old), whatIsAsked(object))
+  );
+}
+
+function whatIsAsked({ metadata }: KubeObject): readonly unknown[] {
+  return [metadata.generation, metadata.deletionTimestamp, metadata.annotations ?? {}];
+}
+
 function whatMatters({ metadata }: KubeObject): readonly unknown[] {
   return [
     metadata.uid,

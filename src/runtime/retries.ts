@@ -1,5 +1,5 @@
 import type { Random } from "../util/random.ts";
-import type { Clock } from "../util/time.ts";
+import { type Clock, MINUTE } from "../util/time.ts";
 import { TokenBucket } from "../util/token-bucket.ts";
 import { backOffMs, retryBackOff, slowBackOff } from "./back-off.ts";
 import type { ErrorOutcome } from "./result.ts";
@@ -7,12 +7,15 @@ import type { ErrorOutcome } from "./result.ts";
 /** Conflicts in a row after which a conflict counts as any other failure. */
 const QUICK_CONFLICTS = 4;
 
+/** A `Retry-After` is believed so far. */
+const MAX_HOLD_MS = 5 * MINUTE;
+
 export type RetriedOutcome = Exclude<ErrorOutcome, { kind: "Terminal" }>;
 
 /** When a failed key is tried again. */
 export interface Delay {
   readonly afterMs: number;
-  /** Nothing may try earlier. */
+  /** Nothing but a request may try earlier; 5 min at most. */
   readonly holdMs: number;
 }
 
@@ -63,7 +66,8 @@ export class Retries {
   #slower(outcome: RetriedOutcome, failures: number): Delay {
     const backOff = outcome.kind === "SlowRetry" ? slowBackOff : retryBackOff;
     const notBefore = outcome.kind === "Conflict" ? undefined : outcome.notBefore;
-    const holdMs = notBefore === undefined ? 0 : Math.max(0, notBefore - this.#clock.now());
+    const asked = notBefore === undefined ? 0 : notBefore - this.#clock.now();
+    const holdMs = Math.min(Math.max(0, asked), MAX_HOLD_MS);
     const waitMs = backOffMs(backOff, failures, this.#random.fraction());
     return { afterMs: Math.max(waitMs, this.#bucket.reserve(), holdMs), holdMs };
   }

@@ -6,9 +6,9 @@ import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
+import type { Addition } from "./addition.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
-import type { Addition } from "./work-queue.ts";
 
 export interface RunnerOptions<T> {
   readonly name: string;
@@ -25,13 +25,13 @@ export interface RunnerOptions<T> {
 }
 
 export interface Runner<T> {
-  /** One pass; resolves to when the object is looked at again. Never rejects because of the reconciler. */
+  /** One run; resolves to when the object is reconciled again. Never rejects because of the reconciler. */
   run(key: string, object: T): Promise<Addition>;
-  /** Aborts the signals of all running passes. */
+  /** Aborts the signals of all runs. */
   abort(): void;
 }
 
-/** Runs single passes: time limit, log, metrics, trace, and what becomes of an error. */
+/** Runs a reconciler once: time limit, log, metrics, trace, and what becomes of an error. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
   const shutdown = new AbortController();
@@ -47,7 +47,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     const limit = new AbortController();
     const cancel = clock.setTimer(options.timeoutMs, () => {
       log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
-      limit.abort(new Error("the reconcile timed out"));
+      limit.abort(new Aborted("the reconcile timed out"));
     });
     const signal = AbortSignal.any([limit.signal, shutdown.signal]);
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
@@ -73,11 +73,16 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const fields = runFields(name, object, id);
       return tracer.span(`reconcile ${name}`, fields, (span) => runOnce(key, object, fields, span));
     },
-    abort: () => shutdown.abort(new Error("the operator is shutting down")),
+    abort: () => shutdown.abort(new Aborted("the operator is shutting down")),
   };
 }
 
-/** What waits for a change is looked at so often all the same: the change may be one at the console. */
+/** Why a run was cut off. */
+class Aborted extends Error {
+  override readonly name = "Aborted";
+}
+
+/** What waits for a change is reconciled this often all the same: the change may be one at the console. */
 const TERMINAL_RESYNC_MS = 30 * MINUTE;
 
 type RunFields = ReturnType<typeof runFields>;

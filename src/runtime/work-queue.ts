@@ -1,17 +1,27 @@
 import type { Clock } from "../util/time.ts";
+import { type Addition, higher } from "./addition.ts";
 import { Heap } from "./heap.ts";
+import { isEarlier, type Plan, ReadyKeys } from "./ready-keys.ts";
+import { RunningKeys } from "./running-keys.ts";
 
-/** Who goes first among the keys that are due: what somebody waits for before what merely comes round again. */
-export const priorities = ["resync", "retry", "requeue", "change"] as const;
-export type Priority = (typeof priorities)[number];
+/** What decides about a key beside its priority. */
+export interface KeyTraits {
+  /** Groups take turns. */
+  readonly group: string;
+  /** What the work will wait for. No resource has more workers than it leaves free for the others. */
+  readonly resource: string;
+  /** Goes before all others, and may take the reserved workers. */
+  readonly isUrgent: boolean;
+}
 
-export interface Addition {
-  /** When the key is due, from now. At once by default. */
-  readonly afterMs?: number;
-  /** `change` by default. */
-  readonly priority?: Priority;
-  /** Keeps the key from being due any earlier, whatever else adds it (a `Retry-After`). */
-  readonly holdMs?: number;
+export interface QueueOptions {
+  readonly hooks?: QueueHooks;
+  /** Asked whenever a key is added. All keys are of one group and urgent by priority only by default. */
+  readonly traitsOf?: (key: string) => KeyTraits;
+  /** How many keys may be out at once. Any number by default. */
+  readonly workers?: number;
+  /** How many more, for urgent keys only. None by default. */
+  readonly reservedWorkers?: number;
 }
 
 export interface QueueHooks {
@@ -22,70 +32,50 @@ export interface QueueHooks {
   readonly onDone?: (workedMs: number) => void;
 }
 
-interface Plan {
-  readonly key: string;
-  /** Monotonic. */
-  readonly due: number;
-  readonly priority: Priority;
-  readonly sequence: number;
-}
-
-/** One hand-out in so many goes to the key that waits longest, so that no priority starves another. */
-const FAIR_TURN = 16;
+const plainTraits: KeyTraits = { group: "", resource: "", isUrgent: false };
 
 /**
  * Keys to work on, each once.
  *
  * Guarantees: a key is never handed out twice at once; a key added while it is worked on is handed out again
  * afterwards; of several additions the earliest due time and the highest priority win; nothing added is lost
- * until it is handed out; a hold is never undercut.
+ * until it is handed out; only what ends a hold undercuts it. Urgent keys go first; in each other priority groups take
+ * turns. While one resource hangs, at least half of the workers go on with the others: no resource gets a worker
+ * unless more are free than it has.
  *
  * Assumptions: whoever takes a key calls {@link WorkQueue.done} for it, always.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #hooks: QueueHooks;
+  readonly #traitsOf: (key: string) => KeyTraits;
   /** What is wanted next of a key, one plan each. Those of running keys are in here alone. */
   readonly #plans = new Map<string, Plan>();
   readonly #later = new Heap<Plan>(isEarlier);
-  readonly #ready: Readonly<Record<Priority, Set<Plan>>> = {
-    change: new Set(),
-    requeue: new Set(),
-    retry: new Set(),
-    resync: new Set(),
-  };
-  /** Running keys and when they started. */
-  readonly #running = new Map<string, number>();
+  readonly #ready: ReadyKeys;
+  readonly #running = new RunningKeys();
   readonly #holds = new Map<string, number>();
   readonly #takers = new Set<(key: string | undefined) => void>();
   readonly #idlers = new Set<() => void>();
   #timer: { readonly due: number; readonly cancel: () => void } | undefined;
   #sequence = 0;
-  #turn = 0;
   #closed = false;
 
-  constructor(clock: Clock, hooks: QueueHooks = {}) {
+  constructor(clock: Clock, options: QueueOptions = {}) {
     this.#clock = clock;
-    this.#hooks = hooks;
+    this.#hooks = options.hooks ?? {};
+    this.#traitsOf = options.traitsOf ?? (() => plainTraits);
+    const { workers = Number.POSITIVE_INFINITY, reservedWorkers = 0 } = options;
+    this.#ready = new ReadyKeys({ workers, reservedWorkers, running: this.#running });
   }
 
   /** Wants the key to be worked on. Ignored once the queue is closed. */
-  add(key: string, { afterMs = 0, priority = "change", holdMs = 0 }: Addition = {}): void {
+  add(key: string, addition: Addition = {}): void {
     if (this.#closed) return;
-    const now = this.#clock.monotonic();
-    const hold = this.#hold(key, now, holdMs);
     const old = this.#plans.get(key);
-    const plan: Plan = {
-      key,
-      due: Math.max(
-        hold,
-        Math.min(now + Math.max(0, afterMs), old?.due ?? Number.POSITIVE_INFINITY),
-      ),
-      priority: higher(priority, old?.priority),
-      sequence: old?.sequence ?? this.#sequence++,
-    };
+    const plan = this.#planOf(key, addition, old);
     // One that is due already keeps its place.
-    if (old !== undefined && old.due === plan.due && old.priority === plan.priority) return;
+    if (old !== undefined && isSame(old, plan)) return;
     const wasDue = old !== undefined && this.#unplace(old);
     this.#plans.set(key, plan);
     if (!this.#running.has(key)) this.#place(plan, wasDue);
@@ -112,9 +102,8 @@ export class WorkQueue {
 
   /** Says that the work on a key has ended, well or not. */
   done(key: string): void {
-    const startedAt = this.#running.get(key);
+    const startedAt = this.#running.end(key);
     if (startedAt === undefined) return;
-    this.#running.delete(key);
     this.#hooks.onDone?.(this.#clock.monotonic() - startedAt);
     const plan = this.#plans.get(key);
     if (plan !== undefined) this.#place(plan, false);
@@ -141,7 +130,7 @@ export class WorkQueue {
 
   /** Keys that are due and wait to be taken. */
   get depth(): number {
-    return priorities.reduce((sum, priority) => sum + this.#ready[priority].size, 0);
+    return this.#ready.size;
   }
 
   get running(): number {
@@ -155,22 +144,38 @@ export class WorkQueue {
 
   /** For how long the first key has been due. */
   get oldestAgeMs(): number {
-    const oldest = this.#longestWaiting();
-    return oldest === undefined ? 0 : this.#clock.monotonic() - oldest.due;
+    const now = this.#clock.monotonic();
+    return now - Math.min(now, this.#ready.earliestDue);
   }
 
   /** Sum of the time the running keys have taken so far. */
   get unfinishedMs(): number {
-    const now = this.#clock.monotonic();
-    return [...this.#running.values()].reduce((sum, startedAt) => sum + now - startedAt, 0);
+    return this.#durationsMs().reduce((sum, ms) => sum + ms, 0);
   }
 
   get longestRunningMs(): number {
+    return this.#durationsMs().reduce((longest, ms) => Math.max(longest, ms), 0);
+  }
+
+  #durationsMs(): readonly number[] {
+    return this.#running.durationsMs(this.#clock.monotonic());
+  }
+
+  #planOf(key: string, addition: Addition, old: Plan | undefined): Plan {
+    const { afterMs = 0, priority = "change", holdMs = 0, endsHold = false } = addition;
+    const { group, resource, isUrgent } = this.#traitsOf(key);
     const now = this.#clock.monotonic();
-    return [...this.#running.values()].reduce(
-      (longest, startedAt) => Math.max(longest, now - startedAt),
-      0,
-    );
+    const free = endsHold || (old?.endsHold ?? false);
+    const wanted = Math.min(now + Math.max(0, afterMs), old?.due ?? Number.POSITIVE_INFINITY);
+    return {
+      key,
+      group,
+      resource,
+      due: free ? wanted : Math.max(this.#hold(key, now, holdMs), wanted),
+      priority: higher(isUrgent ? "urgent" : priority, old?.priority),
+      endsHold: free,
+      sequence: old?.sequence ?? this.#sequence++,
+    };
   }
 
   #hold(key: string, now: number, holdMs: number): number {
@@ -184,14 +189,14 @@ export class WorkQueue {
       this.#later.push(plan);
       return;
     }
-    this.#ready[plan.priority].add(plan);
+    this.#ready.add(plan);
     if (!wasDue) this.#hooks.onDue?.();
   }
 
   /** Says whether the plan was due. */
   #unplace(plan: Plan): boolean {
     this.#later.remove(plan);
-    return this.#ready[plan.priority].delete(plan);
+    return this.#ready.delete(plan);
   }
 
   /** Moves what has fallen due, hands out what it can, and sets the one timer. */
@@ -206,7 +211,7 @@ export class WorkQueue {
       this.#place(plan, false);
     }
     for (const take of this.#takers) {
-      const plan = this.#pick();
+      const plan = this.#ready.next();
       if (plan === undefined) break;
       this.#takers.delete(take);
       this.#start(plan, now);
@@ -217,32 +222,12 @@ export class WorkQueue {
   }
 
   #start(plan: Plan, now: number): void {
-    this.#unplace(plan);
-    this.#plans.delete(plan.key);
-    this.#holds.delete(plan.key);
-    this.#running.set(plan.key, now);
-    this.#hooks.onStart?.(now - plan.due);
-  }
-
-  #pick(): Plan | undefined {
-    this.#turn = (this.#turn + 1) % FAIR_TURN;
-    return this.#turn === 0 ? this.#longestWaiting() : this.#firstByPriority();
-  }
-
-  #firstByPriority(): Plan | undefined {
-    return priorities.reduceRight<Plan | undefined>(
-      (first, priority) => first ?? firstOf(this.#ready[priority]),
-      undefined,
-    );
-  }
-
-  #longestWaiting(): Plan | undefined {
-    return priorities
-      .map((priority) => firstOf(this.#ready[priority]))
-      .reduce(
-        (first, plan) => (first && (!plan || isEarlier(first, plan)) ? first : plan),
-        undefined,
-      );
+    const { key, resource, due } = plan;
+    this.#ready.take(plan);
+    this.#plans.delete(key);
+    this.#holds.delete(key);
+    this.#running.start(key, { startedAt: now, resource });
+    this.#hooks.onStart?.(now - due);
   }
 
   #setTimer(): void {
@@ -259,21 +244,19 @@ export class WorkQueue {
   }
 
   #wakeIdlers(): void {
+    if (this.#idlers.size === 0) return;
     if (this.#running.size > 0 || (!this.#closed && this.depth > 0)) return;
     for (const resolve of this.#idlers) resolve();
     this.#idlers.clear();
   }
 }
 
-function isEarlier(a: Plan, b: Plan): boolean {
-  return a.due === b.due ? a.sequence < b.sequence : a.due < b.due;
-}
-
-function higher(a: Priority, b: Priority | undefined): Priority {
-  return b !== undefined && priorities.indexOf(b) > priorities.indexOf(a) ? b : a;
-}
-
-function firstOf(plans: ReadonlySet<Plan>): Plan | undefined {
-  for (const plan of plans) return plan;
-  return undefined;
+function isSame(a: Plan, b: Plan): boolean {
+  return (
+    a.due === b.due &&
+    a.priority === b.priority &&
+    a.endsHold === b.endsHold &&
+    a.group === b.group &&
+    a.resource === b.resource
+  );
 }

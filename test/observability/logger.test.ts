@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SpecError } from "../../src/controllers/frame/spec-error.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { createLogger, type LogFormat, type LogLevel } from "../../src/observability/logger.ts";
 import type { LogFields } from "../../src/util/log.ts";
@@ -50,17 +51,45 @@ describe("a log line", () => {
     const err = Object.assign(new KubeError("Conflict", "apply apikeys ns/ci: changed", details), {
       response: { body: "canary" },
     });
-    log.warn({ err }, "pass failed");
+    log.warn({ err }, "reconcile failed");
     expect(last().err).toEqual({
       type: "KubeError",
       message: "apply apikeys ns/ci: changed",
       code: "Conflict",
       reason: "Conflict",
       status: 409,
-      stack: expect.stringMatching(/^at .*logger\.test\.ts/),
-      cause: { type: "TypeError", message: "fetch failed", stack: expect.any(String) },
+      cause: { type: "TypeError", message: "fetch failed" },
     });
     expect(JSON.stringify(last())).not.toContain("canary");
+  });
+
+  test.each<[string, Error, boolean]>([
+    ["an error of the language", new TypeError("x is undefined"), true],
+    ["a plain error", new Error("impossible"), true],
+    ["a wrong call", Object.assign(new TypeError("x"), { code: "ERR_INVALID_ARG_TYPE" }), true],
+    ["an error with a code", new KubeError("Timeout", "no answer"), false],
+    ["a refused connection", Object.assign(new Error("x"), { code: "ECONNREFUSED" }), false],
+    ["an error with a class of its own", new SpecError("InvalidSpec", "name"), false],
+  ])("shows where it happened for what nobody has foreseen: %s", (_, err, hasStack) => {
+    const { log, last } = setUp();
+    log.error({ err }, "failed");
+    const { stack } = last().err as { stack?: string };
+    expect(stack).toEqual(hasStack ? expect.stringMatching(/^at .*logger\.test\.ts/) : undefined);
+  });
+
+  test("shows where a bug happened that another error reports", () => {
+    const { log, last } = setUp();
+    const bug = new TypeError("x is undefined");
+    log.error(
+      { err: Object.assign(new SpecError("InvalidSpec", "about"), { cause: bug }) },
+      "failed",
+    );
+    expect(last().err).toEqual({
+      type: "SpecError",
+      message: "about",
+      reason: "InvalidSpec",
+      cause: { type: "TypeError", message: "x is undefined", stack: expect.any(String) },
+    });
   });
 
   test("does not quote what could not be parsed", () => {
@@ -105,10 +134,10 @@ describe("a log line", () => {
 test("a line for people says the same", () => {
   const { log, lines } = setUp("pretty");
   const err = new KubeError("Conflict", "changed", { cause: new Error("inner") });
-  log.warn({ name: "ci", reason: "two words", ids: ["a"], err }, "pass failed");
+  log.warn({ name: "ci", reason: "two words", ids: ["a"], err }, "reconcile failed");
   log.info({}, "idle");
   const text = lines.join("").replace(/\n {4}at .*/g, "");
-  expect(text).toBe(`00:00:00.000 WARN  pass failed  name=ci reason="two words" ids=["a"]
+  expect(text).toBe(`00:00:00.000 WARN  reconcile failed  name=ci reason="two words" ids=["a"]
   KubeError: changed code=Conflict
   Error: inner
 00:00:00.000 INFO  idle

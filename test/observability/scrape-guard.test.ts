@@ -72,13 +72,31 @@ test("nobody is let in while the API server does not answer, and it is asked aga
   expect(await statusOf("Bearer a")).toBe(200);
 });
 
-test("a flood of tokens displaces the oldest ones only", async () => {
+test("no flood of refused tokens displaces one that was let in", async () => {
   const { statusOf, asked } = setUp((token) => (token === "good" ? "Allowed" : "Unauthenticated"));
-  for (let turn = 0; turn < 999; turn += 1) await statusOf(`Bearer t${turn}`);
   await statusOf("Bearer good");
-  await statusOf("Bearer t999");
+  for (let turn = 0; turn < 2_000; turn += 1) await statusOf(`Bearer t${turn}`);
   await statusOf("Bearer good");
+  await statusOf("Bearer t1999");
   await statusOf("Bearer t0");
-  expect(asked.filter((token) => token === "good")).toHaveLength(1);
-  expect(asked.filter((token) => token === "t0")).toHaveLength(2);
+  const times = (token: string) => asked.filter((each) => each === token).length;
+  expect([times("good"), times("t1999"), times("t0")]).toEqual([1, 1, 2]);
+});
+
+test("a few tokens are asked about at once, and who is known is answered meanwhile", async () => {
+  const clock = createFakeClock();
+  const asked: string[] = [];
+  const hangs = new Promise<Access>(() => undefined);
+  const guard = createScrapeGuard({
+    clock,
+    review: (token) => {
+      asked.push(token);
+      return token === "good" ? Promise.resolve("Allowed") : hangs;
+    },
+  });
+  expect(await guard("Bearer good")).toBeUndefined();
+  for (let turn = 0; turn < 100; turn += 1) void guard(`Bearer t${turn}`);
+  expect((await guard("Bearer other"))?.status).toBe(503);
+  expect(await guard("Bearer good")).toBeUndefined();
+  expect(asked).toHaveLength(9);
 });

@@ -229,7 +229,7 @@ describe("a controller", () => {
     const running: string[] = [];
     let most = 0;
     const world = setUp({
-      concurrency: 4,
+      concurrency: 5,
       reconcile: async ({ metadata: { name } }) => {
         expect(running).not.toContain(name);
         running.push(name);
@@ -304,12 +304,34 @@ describe("a failed pass", () => {
   });
 
   test("is not retried before the server allows it, whatever wakes the object", async () => {
-    const until = createFakeClock().now() + MINUTE;
-    const { clock, writer, thing, passes } = await failWith({ kind: "Retry", notBefore: until }, 0);
-    writer.put(thing("a", { generation: 2 }));
+    const notBefore = createFakeClock().now() + MINUTE;
+    const { clock, writer, thing, passes } = await failWith({ kind: "Retry", notBefore }, 0);
+    writer.put(thing("a", { labels: { team: "a" } }));
     await clock.advance(MINUTE - 1);
     expect(passes).toHaveLength(1);
     await clock.advance(1);
+    expect(passes).toHaveLength(2);
+  });
+
+  test.each([
+    ["a new spec", { generation: 2 }],
+    ["an annotation", { annotations: { rotate: "now" } }],
+    ["the deletion", { deletionTimestamp: "2026-01-01T00:00:00Z" }],
+  ])("is retried at once when somebody asks for it by %s", async (_, metadata) => {
+    const notBefore = createFakeClock().now() + MINUTE;
+    const { clock, writer, thing, passes } = await failWith({ kind: "Retry", notBefore }, 0);
+    writer.put(thing("a", metadata));
+    await clock.settle();
+    expect(passes).toHaveLength(2);
+    writer.put(thing("a", { ...metadata, labels: { team: "a" } }));
+    await clock.settle();
+    expect(passes).toHaveLength(2);
+  });
+
+  test("is retried after five minutes however long the server wants to be left alone", async () => {
+    const notBefore = createFakeClock().now() + 24 * HOUR;
+    const { clock, passes } = await failWith({ kind: "Retry", notBefore }, 0);
+    await clock.advance(5 * MINUTE);
     expect(passes).toHaveLength(2);
   });
 

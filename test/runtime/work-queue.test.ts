@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { priorities, WorkQueue } from "../../src/runtime/work-queue.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
+import { priorities } from "../../src/runtime/addition.ts";
+import { type KeyTraits, WorkQueue } from "../../src/runtime/work-queue.ts";
+import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 
 function setUp() {
   const clock = createFakeClock();
@@ -68,7 +69,14 @@ describe("a work queue", () => {
     for (const priority of priorities) world.queue.add(priority, { priority });
     world.queue.add("raised", { priority: "resync" });
     world.queue.add("raised", { priority: "change" });
-    expect(await takeAll(world)).toEqual(["change", "raised", "requeue", "retry", "resync"]);
+    expect(await takeAll(world)).toEqual([
+      "urgent",
+      "change",
+      "raised",
+      "requeue",
+      "retry",
+      "resync",
+    ]);
   });
 
   test("starves nothing of low priority", async () => {
@@ -90,6 +98,20 @@ describe("a work queue", () => {
     world.queue.add("a");
     expect(await takeAll(world)).toEqual(["a"]);
   });
+
+  test.each(["before", "while it runs"])(
+    "what ends a hold undercuts it, added %s",
+    async (when) => {
+      const { clock, queue } = setUp();
+      queue.add("a");
+      await queue.next();
+      if (when === "while it runs") queue.add("a", { endsHold: true });
+      queue.add("a", { afterMs: 1_000, holdMs: 1_000, priority: "retry" });
+      queue.done("a");
+      if (when === "before") queue.add("a", { endsHold: true });
+      expect(await takeAll({ clock, queue })).toEqual(["a"]);
+    },
+  );
 
   test("keeps a single timer, and none where nothing waits", async () => {
     const { clock, queue } = setUp();
@@ -116,9 +138,11 @@ describe("a work queue", () => {
     const clock = createFakeClock();
     const seen: string[] = [];
     const queue = new WorkQueue(clock, {
-      onDue: () => seen.push("due"),
-      onStart: (ms) => seen.push(`started after ${ms}`),
-      onDone: (ms) => seen.push(`done after ${ms}`),
+      hooks: {
+        onDue: () => seen.push("due"),
+        onStart: (ms) => seen.push(`started after ${ms}`),
+        onDone: (ms) => seen.push(`done after ${ms}`),
+      },
     });
     queue.add("a", { afterMs: 10, priority: "resync" });
     await clock.advance(15);
@@ -160,18 +184,87 @@ describe("a work queue", () => {
   });
 });
 
+/** Keys like `team-a/console/urgent`. */
+function traitsOf(key: string): KeyTraits {
+  const [group = "", resource = "", lane] = key.split("/");
+  return { group, resource, isUrgent: lane === "urgent" };
+}
+
+/** What is handed out while none of it is done. */
+async function takeFrom(queue: WorkQueue, clock: FakeClock, takers = 100) {
+  const taken: string[] = [];
+  for (let n = 0; n < takers; n += 1) void queue.next().then((key) => key && taken.push(key));
+  await clock.settle();
+  return taken;
+}
+
+describe("a work queue that is shared", () => {
+  test("lets groups take turns, however many keys they have", async () => {
+    const clock = createFakeClock();
+    const queue = new WorkQueue(clock, { traitsOf });
+    for (let n = 0; n < 1_000; n += 1) queue.add(`a/x/${n}`);
+    for (let n = 0; n < 2; n += 1) queue.add(`b/y/${n}`);
+    queue.add("c/x/0");
+    expect(await takeFrom(queue, clock, 6)).toEqual([
+      "a/x/0",
+      "b/y/0",
+      "c/x/0",
+      "a/x/1",
+      "b/y/1",
+      "a/x/2",
+    ]);
+  });
+
+  test("gives no resource more workers than it leaves free, and what it leaves to others", async () => {
+    const clock = createFakeClock();
+    const queue = new WorkQueue(clock, { traitsOf, workers: 16 });
+    const load = (resource: string) => {
+      for (let n = 0; n < 100; n += 1) queue.add(`${n}/${resource}/${n}`);
+    };
+    load("x");
+    const first = await takeFrom(queue, clock);
+    expect(first).toHaveLength(8);
+    load("y");
+    load("z");
+    await clock.settle();
+    const at = (resource: string) => first.filter((key) => key.includes(`/${resource}/`)).length;
+    expect([at("x"), at("y"), at("z")]).toEqual([8, 4, 2]);
+    for (const key of first.slice(0, 8)) queue.done(key);
+    await clock.settle();
+    expect(first.length - 8).toBeGreaterThan(7);
+  });
+
+  test("hands out urgent keys first, and to reserved workers", async () => {
+    const clock = createFakeClock();
+    const queue = new WorkQueue(clock, { traitsOf, workers: 4, reservedWorkers: 2 });
+    for (const resource of ["x", "y", "z", "v", "w"]) queue.add(`a/${resource}/plain`);
+    const taken = await takeFrom(queue, clock);
+    expect(taken).toHaveLength(4);
+    for (const group of ["b", "c", "d"]) queue.add(`${group}/${group}/urgent`);
+    await clock.settle();
+    expect(taken.slice(4)).toEqual(["b/b/urgent", "c/c/urgent"]);
+    queue.done("b/b/urgent");
+    await clock.settle();
+    expect(taken.slice(6)).toEqual(["d/d/urgent"]);
+  });
+});
+
 type Step =
   | {
       readonly kind: "add";
       readonly key: string;
       readonly afterMs: number;
       readonly priority: number;
+      readonly holdMs: number;
+      readonly endsHold: boolean;
     }
   | { readonly kind: "take" }
   | { readonly kind: "done"; readonly which: number }
   | { readonly kind: "advance"; readonly ms: number };
 
-const keys = ["a", "b", "c", "d", "e"];
+const keys = ["a/x/1", "a/x/2", "a/y/1", "b/x/1", "b/x/urgent", "c/z/urgent", "c/z/1"];
+const WORKERS = 3;
+const RESERVED = 2;
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
     fc.record({
@@ -179,6 +272,8 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
       key: fc.constantFrom(...keys),
       afterMs: fc.nat(50),
       priority: fc.nat(3),
+      holdMs: fc.oneof(fc.constant(0), fc.nat(40)),
+      endsHold: fc.boolean(),
     }),
     fc.record({ kind: fc.constant("take" as const) }),
     fc.record({ kind: fc.constant("done" as const), which: fc.nat(4) }),
@@ -187,11 +282,21 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { maxLength: 80 },
 );
 
-/** Drives a queue and checks every answer against a model: the earliest due time wanted of each key. */
+interface Wanted {
+  readonly due: number;
+  readonly hold: number;
+  readonly endsHold: boolean;
+}
+
+/** Drives a queue and checks every answer against a model: when each key is due, and what may be out at once. */
 class Checked {
   readonly #clock = createFakeClock();
-  readonly #queue = new WorkQueue(this.#clock);
-  readonly #wanted = new Map<string, number>();
+  readonly #queue = new WorkQueue(this.#clock, {
+    traitsOf,
+    workers: WORKERS,
+    reservedWorkers: RESERVED,
+  });
+  readonly #wanted = new Map<string, Wanted>();
   readonly #running = new Set<string>();
 
   async run(step: Step): Promise<void> {
@@ -202,16 +307,27 @@ class Checked {
   }
 
   async end(): Promise<void> {
-    for (const key of this.#running) this.#done(key);
-    await this.#clock.advance(100);
-    while (this.#wanted.size > 0) await this.#take();
-    expect([this.#queue.depth, this.#queue.waiting]).toEqual([0, 0]);
+    await this.#clock.advance(200);
+    for (let left = this.#wanted.size; left >= 0; left -= 1) {
+      for (const key of this.#running) this.#done(key);
+      await this.#take();
+    }
+    expect([this.#wanted.size, this.#queue.depth, this.#queue.waiting]).toEqual([0, 0, 0]);
   }
 
-  #add({ key, afterMs, priority }: Step & { kind: "add" }): void {
-    const due = this.#clock.monotonic() + afterMs;
-    this.#wanted.set(key, Math.min(due, this.#wanted.get(key) ?? Infinity));
-    this.#queue.add(key, { afterMs, priority: priorities[priority] ?? "change" });
+  #add({ key, afterMs, priority, holdMs, endsHold }: Step & { kind: "add" }): void {
+    const now = this.#clock.monotonic();
+    const old = this.#wanted.get(key) ?? { due: Infinity, hold: 0, endsHold: false };
+    const free = endsHold || old.endsHold;
+    const hold = free ? 0 : Math.max(old.hold, now + holdMs);
+    const wanted = Math.min(now + afterMs, old.due);
+    this.#wanted.set(key, { due: Math.max(wanted, hold), hold, endsHold: free });
+    this.#queue.add(key, {
+      afterMs,
+      holdMs,
+      endsHold,
+      priority: priorities[priority] ?? "change",
+    });
   }
 
   async #take(): Promise<void> {
@@ -220,9 +336,11 @@ class Checked {
     await this.#clock.settle();
     stop.abort();
     const key = await next;
-    const due = this.#due();
-    if (key === undefined) return expect(due).toEqual([]);
-    expect(due).toContain(key);
+    const allowed = keys.filter((each) => this.#isDue(each) && this.#mayRun(each));
+    if (key === undefined) return expect(allowed).toEqual([]);
+    expect(allowed).toContain(key);
+    const urgent = allowed.filter((each) => traitsOf(each).isUrgent);
+    if (urgent.length > 0) expect(urgent).toContain(key);
     this.#wanted.delete(key);
     this.#running.add(key);
   }
@@ -233,15 +351,20 @@ class Checked {
     this.#queue.done(key);
   }
 
-  #due(): readonly string[] {
-    const now = this.#clock.monotonic();
-    return keys.filter(
-      (key) => !this.#running.has(key) && (this.#wanted.get(key) ?? Infinity) <= now,
-    );
+  #isDue(key: string): boolean {
+    const due = this.#wanted.get(key)?.due ?? Infinity;
+    return !this.#running.has(key) && due <= this.#clock.monotonic();
+  }
+
+  #mayRun(key: string): boolean {
+    const { resource, isUrgent } = traitsOf(key);
+    const free = WORKERS + (isUrgent ? RESERVED : 0) - this.#running.size;
+    const same = [...this.#running].filter((each) => traitsOf(each).resource === resource);
+    return same.length < free;
   }
 }
 
-test("whatever happens: no key runs twice at once, none early, none late, none is lost", async () => {
+test("whatever happens: no key runs twice at once, none early, none late, none is lost, no share is passed", async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (list) => {
       const queue = new Checked();

@@ -1,13 +1,14 @@
 /** Any Pod that reaches the probe port opens as many connections as it likes, and says little or nothing on them. */
-import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { type HttpServer, probePages, serve } from "../../src/observability/http-server.ts";
 import { systemClock } from "../../src/util/time.ts";
 
 const CONNECTIONS = 10_000;
-const PROBES = 10;
-/** What the kubelet is told to wait, in the chart. */
+/** As in the chart: so long the kubelet waits, and so many failures in a row restart the Pod. */
 const PROBE_TIMEOUT_MS = 5_000;
+const FAILURE_THRESHOLD = 3;
 
 async function start(): Promise<HttpServer> {
   const pages = probePages({ live: { queues: () => undefined }, ready: {} });
@@ -16,48 +17,40 @@ async function start(): Promise<HttpServer> {
   return server;
 }
 
-/** Every other one begins a request and never ends it. */
-async function crowd(port: number): Promise<void> {
-  const sockets: Socket[] = [];
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-  });
-  const connected = Array.from({ length: CONNECTIONS }, (_, n) => {
-    const socket = connect(port, "127.0.0.1").resume();
-    sockets.push(socket.on("error", () => undefined));
-    return new Promise<void>((resolve) => {
-      socket.once("close", resolve).once("connect", () => {
-        if (n % 2 === 0) socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ");
-        resolve();
-      });
-    });
-  });
-  await Promise.all(connected);
+function crowd(port: number): Worker {
+  const workerData = { port, connections: CONNECTIONS };
+  const worker = new Worker(new URL("support/crowd.ts", import.meta.url), { workerData });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  return worker;
 }
 
-async function probe(port: number): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${port}/healthz`, {
-    headers: { connection: "close" },
-    signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
-  });
-  return response.status;
+async function probe(port: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const headers = { connection: "close" };
+  return fetch(`http://127.0.0.1:${port}/healthz`, { headers, signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
-test("probes are answered while somebody holds 10,000 connections to their port", {
-  timeout: 60_000,
-}, async () => {
-  const { port } = await start();
-  await crowd(port);
-  const answers: number[] = [];
-  for (let n = 0; n < PROBES; n += 1) answers.push(await probe(port));
-  expect(answers).toEqual(Array(PROBES).fill(200));
-});
+/** How many probes failed in a row at most, while `isOver` is false, and ten more. */
+async function mostFailures(port: number, isOver: () => boolean): Promise<number> {
+  let inRow = 0;
+  let most = 0;
+  for (let left = 10; left > 0; left -= isOver() ? 1 : 0) {
+    inRow = (await probe(port)) ? 0 : inRow + 1;
+    most = Math.max(most, inRow);
+  }
+  return most;
+}
 
-test("probes are answered while the 10,000 connections are being opened", {
-  timeout: 60_000,
+test("the kubelet gets its answers while somebody opens and holds 10,000 connections", {
+  timeout: 120_000,
 }, async () => {
   const { port } = await start();
-  const crowded = crowd(port);
-  expect(await Promise.all([probe(port), probe(port), probe(port)])).toEqual([200, 200, 200]);
-  await crowded;
+  let isOpen = false;
+  void once(crowd(port), "message").then(() => {
+    isOpen = true;
+  });
+  expect(await mostFailures(port, () => isOpen)).toBeLessThan(FAILURE_THRESHOLD);
 });

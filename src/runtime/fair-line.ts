@@ -1,0 +1,124 @@
+import { Heap } from "./heap.ts";
+
+/** Something that waits on behalf of a group, for a resource. */
+export interface Waiting {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** What waits for one resource, by group. The group whose turn is next comes first. */
+interface ResourceLine<T> {
+  readonly resource: string;
+  readonly groups: Map<string, GroupLine<T>>;
+}
+
+interface GroupLine<T> {
+  readonly turn: number;
+  /** First come, first served. */
+  readonly items: Set<T>;
+}
+
+/**
+ * A line in which groups take turns, however many items each of them has.
+ *
+ * A group has its own turns for each resource that it waits for. Items of one group and resource keep the order in
+ * which they came. Each operation takes logarithmic time, {@link FairLine.first} with a factor for those resources
+ * that are passed over.
+ */
+export class FairLine<T extends Waiting> {
+  readonly #lines = new Map<string, ResourceLine<T>>();
+  /** By whose turn is next. */
+  readonly #order = new Heap<ResourceLine<T>>((a, b) => turnOf(a) < turnOf(b));
+  #turns = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(item: T): void {
+    this.#size += 1;
+    const line = this.#lines.get(item.resource) ?? { resource: item.resource, groups: new Map() };
+    const group = line.groups.get(item.group);
+    if (group !== undefined) {
+      group.items.add(item);
+      return;
+    }
+    line.groups.set(item.group, this.#lastTurn(new Set([item])));
+    if (line.groups.size > 1) return;
+    this.#lines.set(item.resource, line);
+    this.#order.push(line);
+  }
+
+  /** Says whether the item was in the line. */
+  delete(item: T): boolean {
+    const line = this.#lines.get(item.resource);
+    const group = line?.groups.get(item.group);
+    if (line === undefined || !group?.items.delete(item)) return false;
+    this.#size -= 1;
+    if (group.items.size === 0) this.#reorder(line, () => line.groups.delete(item.group));
+    return true;
+  }
+
+  /** Deletes an item because it was its group's turn. */
+  take(item: T): void {
+    if (!this.delete(item)) return;
+    const line = this.#lines.get(item.resource);
+    const group = line?.groups.get(item.group);
+    if (line === undefined || group === undefined) return;
+    // Alone, it is next again.
+    if (this.#order.size === 1 && line.groups.size === 1) return;
+    this.#reorder(line, () => {
+      line.groups.delete(item.group);
+      line.groups.set(item.group, this.#lastTurn(group.items));
+    });
+  }
+
+  /** Whose turn is next, of those that wait for a resource which `isFree`. */
+  first(isFree: (resource: string) => boolean): T | undefined {
+    const line = this.#order.first();
+    if (line === undefined) return undefined;
+    if (isFree(line.resource)) return headOf(line);
+    this.#order.remove(line);
+    const next = this.first(isFree);
+    this.#order.push(line);
+    return next;
+  }
+
+  /** The first item of each group. */
+  *heads(): Generator<T> {
+    for (const { groups } of this.#lines.values()) {
+      for (const { items } of groups.values()) {
+        const head = firstOf(items);
+        if (head !== undefined) yield head;
+      }
+    }
+  }
+
+  #lastTurn(items: Set<T>): GroupLine<T> {
+    this.#turns += 1;
+    return { turn: this.#turns, items };
+  }
+
+  /** The heap must not see an order change. */
+  #reorder(line: ResourceLine<T>, change: () => void): void {
+    this.#order.remove(line);
+    change();
+    if (line.groups.size > 0) this.#order.push(line);
+    else this.#lines.delete(line.resource);
+  }
+}
+
+function headOf<T>({ groups }: ResourceLine<T>): T | undefined {
+  const group = firstOf(groups.values());
+  return group && firstOf(group.items);
+}
+
+function turnOf<T>({ groups }: ResourceLine<T>): number {
+  return firstOf(groups.values())?.turn ?? Number.POSITIVE_INFINITY;
+}
+
+function firstOf<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
+}

@@ -1,0 +1,45 @@
+interface Running {
+  readonly startedAt: number;
+  readonly resource: string;
+}
+
+/** The keys that are being worked on, since when (monotonic), and how many of them are at the same resource. */
+export class RunningKeys {
+  readonly #running = new Map<string, Running>();
+  readonly #byResource = new Map<string, number>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  has(key: string): boolean {
+    return this.#running.has(key);
+  }
+
+  /** How many are at this resource. */
+  at(resource: string): number {
+    return this.#byResource.get(resource) ?? 0;
+  }
+
+  start(key: string, running: Running): void {
+    this.#running.set(key, running);
+    this.#byResource.set(running.resource, this.at(running.resource) + 1);
+  }
+
+  /** Since when it ran; `undefined` where it did not. */
+  end(key: string): number | undefined {
+    const running = this.#running.get(key);
+    if (running === undefined) return undefined;
+    const { resource, startedAt } = running;
+    this.#running.delete(key);
+    const left = this.at(resource) - 1;
+    if (left === 0) this.#byResource.delete(resource);
+    else this.#byResource.set(resource, left);
+    return startedAt;
+  }
+
+  /** How long each has run so far. */
+  durationsMs(now: number): readonly number[] {
+    return [...this.#running.values()].map(({ startedAt }) => now - startedAt);
+  }
+}
