@@ -4,7 +4,13 @@ import type { Redacted } from "../../util/redacted.ts";
 import type { Clock } from "../../util/time.ts";
 import { noTracer, type Tracer } from "../../util/trace.ts";
 import { IamError, isIamError } from "../errors.ts";
-import { Exchange, type Limits, readAnswer, requireSuccess } from "../exchange/exchange.ts";
+import {
+  Exchange,
+  type Limits,
+  MAX_LIST_BYTES,
+  readAnswer,
+  requireSuccess,
+} from "../exchange/exchange.ts";
 import type { Exchanged } from "../exchange/failures.ts";
 import { createTransport } from "../exchange/transport.ts";
 import type { extraOperations, Json, Operation, Quota, QuotaQuery } from "../model.ts";
@@ -148,9 +154,8 @@ function managementCalls(caller: Caller) {
       readAnswer(await caller.call(calls.listServiceAccounts(), signal), readServiceAccounts),
     getServiceAccount: async (saId, signal) =>
       unlessNotFound(async () =>
-        readAnswer(
-          await caller.call(calls.getServiceAccount(saId), signal),
-          readServiceAccountDetail,
+        readAnswer(await caller.call(calls.getServiceAccount(saId), signal), (json) =>
+          readServiceAccountDetail(json, saId),
         ),
       ),
     issueKey: async (saId, key, signal) =>
@@ -208,8 +213,14 @@ async function allQuotas(
   query: QuotaQuery,
   readPage: (page: number) => Promise<Exchanged>,
 ): Promise<readonly Quota[]> {
+  let bytes = 0;
   try {
-    return await readAllPages(async (page) => readAnswer(await readPage(page), readQuotaPage));
+    return await readAllPages(async (page) => {
+      const exchanged = await readPage(page);
+      bytes += exchanged.response.body.length;
+      if (bytes > MAX_LIST_BYTES) throw new ShapeError(`it has more than ${MAX_LIST_BYTES} bytes`);
+      return readAnswer(exchanged, readQuotaPage);
+    });
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const message = `the quotas of cluster ${query.clusterId} cannot be listed whole: ${error.message}`;

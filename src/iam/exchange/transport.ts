@@ -1,7 +1,9 @@
 import { getCACertificates } from "node:tls";
 import { Agent } from "undici";
+import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
+import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 
@@ -23,6 +25,8 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
+/** Of all connections together: what tenants' consoles send must not fill the process. */
+const largeAnswers = new AnswerBudget(32 * 2 ** 20);
 
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
@@ -31,10 +35,12 @@ const MAX_HEADER_BYTES = 32 * 1_024;
  * would leave it open whether a service account or key was created.
  */
 export function createTransport(options: TransportOptions): Transport {
+  const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
   const pooled = createAgent(options, 1);
   const single = createAgent(options, 0);
   return {
-    send: (request) => send(request.method === "POST" ? single : pooled, request, options),
+    send: (request) =>
+      send(request.method === "POST" ? single : pooled, request, options, claimRoom),
     close: async () => {
       await Promise.all([pooled.destroy(), single.destroy()]);
     },
@@ -65,10 +71,11 @@ async function send(
   agent: Agent,
   request: HttpRequest,
   { origin, clock }: TransportOptions,
+  claimRoom: ClaimRoom,
 ): Promise<HttpResponse> {
   if (new URL(request.url).origin !== origin) {
     throw new HttpError("refused", "the URL is of another origin");
   }
   const deadline = startDeadline(clock, request.timeoutMs, request.signal);
-  return sendOnce(agent, request, deadline.signal).finally(deadline.stop);
+  return sendOnce(agent, request, deadline.signal, claimRoom).finally(deadline.stop);
 }
