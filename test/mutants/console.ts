@@ -140,6 +140,13 @@ export const consoleMutants: readonly Mutant[] = [
     tests: ["test/tenants/hostile-console-retry-after.test.ts"],
   },
   {
+    name: "a name may resolve to any address",
+    file: "src/http/address-policy.ts",
+    find: "found.filter(({ address }) => !policy.refuses(address))",
+    replace: "found.filter(({ address }) => address !== policy.toString())",
+    tests: ["test/tenants/hostile-connection-address.test.ts"],
+  },
+  {
     name: "a call beyond the documented ones",
     file: "src/iam/client/calls.ts",
     find: `    operation: "listServiceAccounts",

@@ -7,8 +7,11 @@ import { Redacted } from "../../src/util/redacted.ts";
 import { clientOf } from "../iam/clients.ts";
 
 /** The URL of a server that ends with the test. */
-export async function startHostileConsole(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+export async function startHostileConsole(
+  listener: RequestListener,
+  onConnection: () => void = () => undefined,
+): Promise<string> {
+  const server = createServer(listener).on("connection", onConnection);
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", resolve);
   await promise;

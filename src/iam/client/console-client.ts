@@ -1,3 +1,4 @@
+import type { AddressPolicy } from "../../http/address-policy.ts";
 import type { SendHttp } from "../../http/http.ts";
 import type { Random } from "../../util/random.ts";
 import type { Redacted } from "../../util/redacted.ts";
@@ -56,6 +57,8 @@ export interface IamClientOptions extends Organization {
   readonly mutationTimeoutMs?: number;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
+  /** Which addresses the console may have, asked after name resolution; absent: any. */
+  readonly addresses?: AddressPolicy;
   readonly extraCalls?: ExtraCalls;
   /** `iam-operator/<version>` */
   readonly userAgent: string;
@@ -106,6 +109,7 @@ function createWire(options: IamClientOptions) {
     connections: options.limits.concurrency,
     clock: options.clock,
     ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
+    ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });
 }
 

@@ -1,5 +1,6 @@
 import { getCACertificates } from "node:tls";
 import { Agent } from "undici";
+import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
@@ -12,6 +13,8 @@ export interface TransportOptions {
   readonly origin: string;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
+  /** Which addresses the console may have; absent: any. */
+  readonly addresses?: AddressPolicy;
   readonly connections: number;
   readonly clock: Clock;
 }
@@ -47,7 +50,15 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function createAgent({ connections, caBundle }: TransportOptions, pipelining: 0 | 1): Agent {
+function createAgent(options: TransportOptions, pipelining: 0 | 1): Agent {
+  const { connections, caBundle, addresses } = options;
+  const connect = {
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAliveInitialDelay: 30_000,
+    autoSelectFamily: true,
+    // An explicit `ca` replaces the root store, so it has to hold that too.
+    ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
+  };
   return new Agent({
     allowH2: false,
     connections,
@@ -57,13 +68,10 @@ function createAgent({ connections, caBundle }: TransportOptions, pipelining: 0 
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
-    autoSelectFamily: true,
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      keepAliveInitialDelay: 30_000,
-      // An explicit `ca` replaces the root store, so it has to hold that too.
-      ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
-    },
+    connect:
+      addresses === undefined
+        ? connect
+        : guardedConnector({ ...connect, allowH2: false }, addresses),
   });
 }
 
