@@ -2,16 +2,31 @@ import type { Dispatcher } from "undici";
 import { HttpError, type HttpResponse } from "./http.ts";
 import { connectionFailure, joinHeaders } from "./undici-terms.ts";
 
+export interface AnswerOptions {
+  /** Bound of the answer's body in bytes. */
+  readonly maxBytes: number;
+  /** May forbid the request by throwing. */
+  readonly beforeSending?: (() => void) | undefined;
+  /** What a large answer needs before it is read on; without it, large ones need nothing. */
+  readonly claimRoom?: ClaimRoom | undefined;
+}
+
+/** Calls back when there is room for so many bytes; the returned function gives it back, or gives up waiting. */
+export type ClaimRoom = (bytes: number, onGranted: () => void) => () => void;
+
+/** An answer is large from here on. */
+const LARGE_BYTES = 64 * 1_024;
+
 /**
  * One request on its way, from undici's point of view.
  *
  * *Guarantees*: settles once, at the latest when {@link abandon} is called; a failure is `refused` exactly
  * where undici had not begun to write the request, and a request abandoned before that is never written;
- * never keeps more than `maxBytes` of the answer; no failure quotes the peer.
+ * never keeps more than `maxBytes` of the answer, nor reads a large one on without room for it; no failure
+ * quotes the peer.
  */
 export class PendingAnswer implements Dispatcher.DispatchHandler {
-  readonly #maxBytes: number;
-  readonly #beforeSending: () => void;
+  readonly #options: AnswerOptions;
   readonly #outcome = Promise.withResolvers<HttpResponse>();
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
@@ -19,11 +34,10 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {};
   #chunks: Buffer[] = [];
   #size = 0;
+  #releaseRoom: (() => void) | undefined;
 
-  /** `beforeSending` may forbid the request by throwing. */
-  constructor(maxBytes: number, beforeSending: () => void = () => undefined) {
-    this.#maxBytes = maxBytes;
-    this.#beforeSending = beforeSending;
+  constructor(options: AnswerOptions) {
+    this.#options = options;
   }
 
   get answer(): Promise<HttpResponse> {
@@ -38,7 +52,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     try {
-      if (!this.#settled) this.#beforeSending();
+      if (!this.#settled) this.#options.beforeSending?.();
     } catch (cause) {
       this.#fail(new HttpError("refused", "it may not be sent any more", { cause }));
     }
@@ -56,21 +70,23 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     this.#headers = joinHeaders(headers);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
+    const { maxBytes } = this.#options;
     this.#size += chunk.length;
-    if (this.#size <= this.#maxBytes) this.#chunks.push(chunk);
-    else {
-      const message = `the answer is larger than ${this.#maxBytes} bytes`;
+    if (this.#size > maxBytes) {
+      const message = `the answer is larger than ${maxBytes} bytes`;
       this.abandon(new HttpError("tooLarge", message));
+      return;
     }
+    this.#chunks.push(chunk);
+    if (this.#size > LARGE_BYTES) this.#claimRoom(controller);
   }
 
   onResponseEnd(): void {
     if (this.#settled) return;
-    this.#settled = true;
     const body = Buffer.concat(this.#chunks);
-    this.#chunks = [];
+    this.#settle();
     this.#outcome.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
@@ -80,10 +96,23 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
 
   #fail({ failure, message, cause }: HttpError): void {
     if (this.#settled) return;
-    this.#settled = true;
-    this.#chunks = [];
+    this.#settle();
     const unsent = this.#controller === undefined;
     this.#outcome.reject(new HttpError(unsent ? "refused" : failure, message, { cause }));
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#chunks = [];
+    this.#releaseRoom?.();
+  }
+
+  #claimRoom(controller: Dispatcher.DispatchController): void {
+    const { claimRoom, maxBytes } = this.#options;
+    if (this.#releaseRoom !== undefined || claimRoom === undefined) return;
+    controller.pause();
+    // Later: room may be given back within the parser of another connection.
+    this.#releaseRoom = claimRoom(maxBytes, () => queueMicrotask(() => controller.resume()));
   }
 
   #stop(): void {

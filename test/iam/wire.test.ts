@@ -109,12 +109,12 @@ describe("keys of an account (call 4)", () => {
     ["a number", 3, undefined],
   ])("%s", (_name, keys, expected) => {
     for (const json of [{ saId: "sa-1", keys }, envelope({ saId: "sa-1", keys })]) {
-      expect(readServiceAccountDetail(json)).toEqual({ saId: "sa-1", keyIds: expected });
+      expect(readServiceAccountDetail(json, "sa-1")).toEqual({ saId: "sa-1", keyIds: expected });
     }
   });
 
   test("absent", () => {
-    expect(readServiceAccountDetail({ saId: "sa-1" }).keyIds).toBeUndefined();
+    expect(readServiceAccountDetail({ saId: "sa-1" }, "sa-1").keyIds).toBeUndefined();
   });
 });
 
@@ -286,6 +286,9 @@ describe("JSON", () => {
       `"${"{".repeat(100)}`,
     ],
     ["a byte order mark", "\uFEFF3", 3],
+    ["as many values as are read", `[${"0,".repeat(199_998)}0]`, "an array"],
+    ["more values than are read", `[${"0,".repeat(199_999)}0]`, undefined],
+    ["commas in a text", JSON.stringify(",".repeat(300_000)), ",".repeat(300_000)],
     ["nothing", "", undefined],
     ["a part", '{"a":', undefined],
   ])("%s", (_name, text, expected) => {
@@ -298,7 +301,7 @@ test("no JSON whatever makes a parser throw anything but ShapeError", () => {
   const parsers: readonly ((json: Json) => unknown)[] = [
     readServiceAccount,
     readServiceAccounts,
-    readServiceAccountDetail,
+    (json) => readServiceAccountDetail(json, "a"),
     readKeyPair,
     readPolicies,
     (json) => readBindings(json, TPN),

@@ -89,13 +89,16 @@ const initial = [event("ADDED", "b", "7"), event("ADDED", "a", "3"), bookmark("9
 
 describe("the first listing", () => {
   test("comes over the stream and is invisible until its last bookmark", async () => {
+    const streaming = Promise.withResolvers<{ end: () => void }>();
     server.onWatch((response, request) => {
       stream(...initial.slice(0, 2))(response, request);
-      setTimeout(() => response.write(bookmark("9", true)), 80);
+      streaming.resolve({ end: () => response.write(bookmark("9", true)) });
     });
     start();
+    const { end } = await streaming.promise;
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect([store.synced, content()]).toEqual([false, []]);
+    end();
     await settled(["b 7", "a 3"]);
     expect(reflector.state()).toMatchObject({ phase: "Synced", version: "9" });
   });

@@ -1,5 +1,6 @@
 import type { Quota } from "../model.ts";
 import type { QuotaPage } from "../wire/catalogue.ts";
+import { MAX_RECORDS } from "../wire/listing.ts";
 import { ShapeError } from "../wire/shape-error.ts";
 
 /** More than any listing has; a console that always says "next" ends here. */
@@ -39,6 +40,7 @@ function addAll(found: Map<string, Quota>, quotas: readonly Quota[]): void {
     if (found.has(key)) throw new ShapeError("a quota is listed twice");
     found.set(key, quota);
   }
+  if (found.size > MAX_RECORDS) throw new ShapeError(`there are more than ${MAX_RECORDS} quotas`);
 }
 
 function whole(found: ReadonlyMap<string, Quota>, total: number | undefined): readonly Quota[] {

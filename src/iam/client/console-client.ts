@@ -1,10 +1,17 @@
+import type { AddressPolicy } from "../../http/address-policy.ts";
 import type { SendHttp } from "../../http/http.ts";
 import type { Random } from "../../util/random.ts";
 import type { Redacted } from "../../util/redacted.ts";
 import type { Clock } from "../../util/time.ts";
 import { noTracer, type Tracer } from "../../util/trace.ts";
 import { IamError, isIamError } from "../errors.ts";
-import { Exchange, type Limits, readAnswer, requireSuccess } from "../exchange/exchange.ts";
+import {
+  Exchange,
+  type Limits,
+  MAX_LIST_BYTES,
+  readAnswer,
+  requireSuccess,
+} from "../exchange/exchange.ts";
 import type { Exchanged } from "../exchange/failures.ts";
 import { createTransport } from "../exchange/transport.ts";
 import type { extraOperations, Json, Operation, Quota, QuotaQuery } from "../model.ts";
@@ -50,6 +57,8 @@ export interface IamClientOptions extends Organization {
   readonly mutationTimeoutMs?: number;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
+  /** Which addresses the console may have, asked after name resolution; absent: any. */
+  readonly addresses?: AddressPolicy;
   readonly extraCalls?: ExtraCalls;
   /** `iam-operator/<version>` */
   readonly userAgent: string;
@@ -100,6 +109,7 @@ function createWire(options: IamClientOptions) {
     connections: options.limits.concurrency,
     clock: options.clock,
     ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
+    ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });
 }
 
@@ -148,9 +158,8 @@ function managementCalls(caller: Caller) {
       readAnswer(await caller.call(calls.listServiceAccounts(), signal), readServiceAccounts),
     getServiceAccount: async (saId, signal) =>
       unlessNotFound(async () =>
-        readAnswer(
-          await caller.call(calls.getServiceAccount(saId), signal),
-          readServiceAccountDetail,
+        readAnswer(await caller.call(calls.getServiceAccount(saId), signal), (json) =>
+          readServiceAccountDetail(json, saId),
         ),
       ),
     issueKey: async (saId, key, signal) =>
@@ -208,8 +217,14 @@ async function allQuotas(
   query: QuotaQuery,
   readPage: (page: number) => Promise<Exchanged>,
 ): Promise<readonly Quota[]> {
+  let bytes = 0;
   try {
-    return await readAllPages(async (page) => readAnswer(await readPage(page), readQuotaPage));
+    return await readAllPages(async (page) => {
+      const exchanged = await readPage(page);
+      bytes += exchanged.response.body.length;
+      if (bytes > MAX_LIST_BYTES) throw new ShapeError(`it has more than ${MAX_LIST_BYTES} bytes`);
+      return readAnswer(exchanged, readQuotaPage);
+    });
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const message = `the quotas of cluster ${query.clusterId} cannot be listed whole: ${error.message}`;

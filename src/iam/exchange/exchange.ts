@@ -44,7 +44,8 @@ export interface ExchangeOptions {
 
 const ONE_MIB = 1_024 * 1_024;
 const MAX_RECORD_BYTES = ONE_MIB;
-const MAX_LIST_BYTES = 8 * ONE_MIB;
+/** Of one answer, and of a listing in all. */
+export const MAX_LIST_BYTES = 8 * ONE_MIB;
 
 /**
  * Sends calls, each once, within the connection's limits.
@@ -215,7 +216,8 @@ export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T 
   requireSuccess(exchanged);
   try {
     const json = parseJson(exchanged.response.body);
-    if (json === undefined) throw new ShapeError("the answer is not JSON, or nests too deep");
+    if (json === undefined)
+      throw new ShapeError("the answer is not JSON, or too deep, or too large");
     return read(json);
   } catch (error) {
     if (error instanceof ShapeError) throw shapeFailure(exchanged, error);

@@ -14,15 +14,21 @@ export interface ServerText {
 const MAX_TEXT = 16_384;
 const MAX_SECRETS = 32;
 
+/** Nobody explains an error at greater length; what is longer is not read at all. */
+const MAX_BODY_BYTES = 64 * 1_024;
+
+/** Nothing is quoted, not even a header, which might hold a secret of the body. */
+const UNREAD: ServerText = { message: undefined, requestId: "", secrets: [] };
+
 /** Reads a body of any kind. Never throws. Texts too long to be searched for secrets are left out. */
 export function readServerText(body: Buffer): ServerText {
+  if (body.length > MAX_BODY_BYTES) return UNREAD;
   const json = parseJson(body);
   if (json === undefined) {
     return { message: bounded(plainText(body)), requestId: undefined, secrets: [] };
   }
   const secrets = secretsIn(json);
-  // Nor is a header quoted then, which might hold one of them.
-  if (secrets.length > MAX_SECRETS) return { message: undefined, requestId: "", secrets: [] };
+  if (secrets.length > MAX_SECRETS) return UNREAD;
   const requestId = isJsonObject(json) ? textOf(json.requestId) : undefined;
   return { message: bounded(messageOf(json)), requestId: bounded(requestId), secrets };
 }

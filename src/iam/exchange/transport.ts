@@ -1,7 +1,10 @@
 import { getCACertificates } from "node:tls";
 import { Agent } from "undici";
+import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
+import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
+import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 
@@ -10,6 +13,8 @@ export interface TransportOptions {
   readonly origin: string;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
+  /** Which addresses the console may have; absent: any. */
+  readonly addresses?: AddressPolicy;
   readonly connections: number;
   readonly clock: Clock;
 }
@@ -23,6 +28,8 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
+/** Of all connections together: what tenants' consoles send must not fill the process. */
+const largeAnswers = new AnswerBudget(32 * 2 ** 20);
 
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
@@ -31,17 +38,27 @@ const MAX_HEADER_BYTES = 32 * 1_024;
  * would leave it open whether a service account or key was created.
  */
 export function createTransport(options: TransportOptions): Transport {
+  const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
   const pooled = createAgent(options, 1);
   const single = createAgent(options, 0);
   return {
-    send: (request) => send(request.method === "POST" ? single : pooled, request, options),
+    send: (request) =>
+      send(request.method === "POST" ? single : pooled, request, options, claimRoom),
     close: async () => {
       await Promise.all([pooled.destroy(), single.destroy()]);
     },
   };
 }
 
-function createAgent({ connections, caBundle }: TransportOptions, pipelining: 0 | 1): Agent {
+function createAgent(options: TransportOptions, pipelining: 0 | 1): Agent {
+  const { connections, caBundle, addresses } = options;
+  const connect = {
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAliveInitialDelay: 30_000,
+    autoSelectFamily: true,
+    // An explicit `ca` replaces the root store, so it has to hold that too.
+    ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
+  };
   return new Agent({
     allowH2: false,
     connections,
@@ -51,13 +68,10 @@ function createAgent({ connections, caBundle }: TransportOptions, pipelining: 0 
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
-    autoSelectFamily: true,
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      keepAliveInitialDelay: 30_000,
-      // An explicit `ca` replaces the root store, so it has to hold that too.
-      ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
-    },
+    connect:
+      addresses === undefined
+        ? connect
+        : guardedConnector({ ...connect, allowH2: false }, addresses),
   });
 }
 
@@ -65,10 +79,11 @@ async function send(
   agent: Agent,
   request: HttpRequest,
   { origin, clock }: TransportOptions,
+  claimRoom: ClaimRoom,
 ): Promise<HttpResponse> {
   if (new URL(request.url).origin !== origin) {
     throw new HttpError("refused", "the URL is of another origin");
   }
   const deadline = startDeadline(clock, request.timeoutMs, request.signal);
-  return sendOnce(agent, request, deadline.signal).finally(deadline.stop);
+  return sendOnce(agent, request, deadline.signal, claimRoom).finally(deadline.stop);
 }

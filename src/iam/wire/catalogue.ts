@@ -3,17 +3,17 @@ import * as z from "zod";
 import type { IamAction, Json, Quota } from "../model.ts";
 import { type Listing, readListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
+import { LONGEST_TEXT } from "./texts.ts";
+
+const text = z.string().max(LONGEST_TEXT);
 
 const QuotaRecord = z.object({
-  name: z.string(),
-  namespace: z.string(),
-  status: z
-    .string()
-    .nullish()
-    .transform((status) => status ?? undefined),
-  displayRequest: z.string(),
-  displayLimit: z.string(),
-  createdAt: z.string(),
+  name: text,
+  namespace: text,
+  status: text.nullish().transform((status) => status ?? undefined),
+  displayRequest: text,
+  displayLimit: text,
+  createdAt: text,
 });
 
 export interface QuotaPage extends Omit<Listing, "records"> {
@@ -28,14 +28,15 @@ export function readQuotaPage(json: Json): QuotaPage {
 
 function readQuota(record: Json): Quota {
   const parsed = QuotaRecord.safeParse(record);
-  if (!parsed.success) throw new ShapeError("there is a quota without its required fields");
+  if (!parsed.success)
+    throw new ShapeError("there is a quota without its required fields, or with too long ones");
   const { status, ...rest } = parsed.data;
   return { ...rest, status };
 }
 
 const ActionRecord = z.object({
-  actionId: z.string().min(1),
-  actionClass: z.string().optional().catch(undefined),
+  actionId: text.min(1),
+  actionClass: text.optional().catch(undefined),
 });
 
 /** One page of call 13. */

@@ -2,18 +2,24 @@ import type { Json } from "../model.ts";
 
 /** How deep an answer may nest before it is refused unparsed. */
 const MAX_DEPTH = 64;
+/** As many as 10,000 records of 20 fields have. Each costs memory whatever its size. */
+const MAX_VALUES = 200_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+/** What a byte outside of strings adds to the depth, and to the number of values. */
+const DEPTH = new Int8Array(256);
+const VALUES = new Int8Array(256);
+for (const byte of Buffer.from("[{")) DEPTH[byte] = 1;
+for (const byte of Buffer.from("]}")) DEPTH[byte] = -1;
+for (const byte of Buffer.from("[{,")) VALUES[byte] = 1;
 
 /**
- * The value of a JSON body; `undefined` where it is none, or nests deeper than 64 levels. Never throws:
- * the parser's own errors quote the text, which may be a secret.
+ * The value of a JSON body; `undefined` where it is none, nests deeper than 64 levels, or has more than 200,000
+ * values. Never throws: the parser's own errors quote the text, which may be a secret.
  */
 export function parseJson(body: Buffer): Json | undefined {
-  if (nestsTooDeep(body)) return undefined;
+  if (!isModest(body)) return undefined;
   try {
     return JSON.parse(body.toString("utf8").replace(/^\uFEFF/, "")) as Json;
   } catch {
@@ -21,16 +27,18 @@ export function parseJson(body: Buffer): Json | undefined {
   }
 }
 
-/** Counts brackets outside of strings; exact for everything that is JSON. */
-function nestsTooDeep(body: Buffer): boolean {
+/** Counts brackets and commas outside of strings; exact for everything that is JSON. */
+function isModest(body: Buffer): boolean {
   let depth = 0;
-  for (let at = 0; at < body.length && depth <= MAX_DEPTH; at += 1) {
+  let values = 1;
+  for (let at = 0; at < body.length; at += 1) {
     const byte = body[at] ?? 0;
     if (byte === QUOTE) at = endOfString(body, at + 1);
-    else if (OPENING.has(byte)) depth += 1;
-    else if (CLOSING.has(byte)) depth -= 1;
+    depth += DEPTH[byte] ?? 0;
+    values += VALUES[byte] ?? 0;
+    if (depth > MAX_DEPTH || values > MAX_VALUES) return false;
   }
-  return depth > MAX_DEPTH;
+  return true;
 }
 
 function endOfString(body: Buffer, start: number): number {

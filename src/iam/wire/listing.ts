@@ -12,6 +12,9 @@ export interface Listing {
   readonly totalCount: number | undefined;
 }
 
+/** More than any organization has: whatever a listing is kept as is bounded. */
+export const MAX_RECORDS = 10_000;
+
 const count = z.int().min(0).optional().catch(undefined);
 
 const Counts = z.object({
@@ -33,18 +36,23 @@ export function payloadOf(json: Json): Json {
 
 /**
  * The records of a list. `names` are the properties they may be under besides the documented `data`.
- * Throws ShapeError where there is no list, or fewer or more records than `dataCount` says.
+ * Throws ShapeError where there is no list, fewer or more records than `dataCount` says, or more than 10,000.
  */
 export function readListing(json: Json, names: readonly string[] = []): Listing {
   const payload = payloadOf(json);
-  if (Array.isArray(payload)) return { records: payload, ...readPosition({}) };
+  if (Array.isArray(payload)) return { records: bounded(payload), ...readPosition({}) };
   if (!isJsonObject(payload)) throw new ShapeError("there is no list in the answer");
   const counts = readCounts(payload);
-  const records = recordsOf(payload, counts, ["data", "items", ...names]);
+  const records = bounded(recordsOf(payload, counts, ["data", "items", ...names]));
   if (counts.dataCount !== undefined && counts.dataCount !== records.length) {
     throw new ShapeError("dataCount is not the number of records");
   }
   return { records, ...readPosition(counts) };
+}
+
+function bounded(records: readonly Json[]): readonly Json[] {
+  if (records.length <= MAX_RECORDS) return records;
+  throw new ShapeError(`the list has more than ${MAX_RECORDS} records`);
 }
 
 /** The records of a list that is known to be complete; throws ShapeError where it is not. */

@@ -1,10 +1,10 @@
 /** Policies and bindings as calls 7 and 9 may write them: the spec shows neither record. */
 
 import type { IamPolicy, Json, LiveBindings } from "../model.ts";
-import { isConsoleId } from "./console-id.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import { payloadOf, readListing, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
+import { firstText, isConsoleId } from "./texts.ts";
 
 /** Call 7. The spec shows no paging parameters, so the one answer must be the whole list. */
 export function readPolicies(json: Json): readonly IamPolicy[] {
@@ -97,12 +97,4 @@ function textsOf(values: readonly Json[]): readonly string[] | undefined {
   return values.every((value) => typeof value === "string" && value !== "")
     ? (values as readonly string[])
     : undefined;
-}
-
-function firstText(record: JsonObject, names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = record[name];
-    if (typeof value === "string" && value !== "") return value;
-  }
-  return undefined;
 }

@@ -2,21 +2,21 @@
 import * as z from "zod";
 import { Redacted } from "../../util/redacted.ts";
 import type { IamServiceAccount, IamServiceAccountDetail, Json, KeyPair } from "../model.ts";
-import { isConsoleId } from "./console-id.ts";
 import { isJsonObject } from "./json.ts";
 import { payloadOf, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
+import { isConsoleId, isOneLine, LONGEST_TEXT } from "./texts.ts";
 
 /** More keys than a status can name count as a list that cannot be read. */
 const MAX_KEYS = 10_000;
 
-const text = z.string().optional().catch(undefined);
+const text = z.string().max(LONGEST_TEXT).optional().catch(undefined);
 const id = z.string().refine(isConsoleId);
 const otherId = id.optional().catch(undefined);
 
 const AccountRecord = z.object({
   saId: id,
-  tpn: z.string().max(1_024).optional().catch(undefined),
+  tpn: z.string().max(1_024).refine(isOneLine).optional().catch(undefined),
   orgId: otherId,
   projectId: otherId,
   name: text,
@@ -34,18 +34,25 @@ export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
   return readWholeListing(json, ["serviceAccounts", "accounts"]).map(readAccountRecord);
 }
 
-/** Call 4. A key list that cannot be read is `undefined`; the account is still returned. */
-export function readServiceAccountDetail(json: Json): IamServiceAccountDetail {
+/**
+ * Call 4 for the account `saId`: an answer about another one is refused. A key list that cannot be read is
+ * `undefined`; the account is still returned.
+ */
+export function readServiceAccountDetail(json: Json, saId: string): IamServiceAccountDetail {
   const record = recordWith("saId", json);
-  return { ...readAccountRecord(record), keyIds: readKeyIds(record) };
+  const account = readAccountRecord(record);
+  if (account.saId !== saId) throw new ShapeError("this is another service account");
+  return { ...account, keyIds: readKeyIds(record) };
 }
 
-const some = z.string().min(1);
-const IssuedKey = z.object({ keyId: some, secret: some });
+const IssuedKey = z.object({
+  keyId: z.string().refine(isConsoleId),
+  secret: z.string().refine(isOneLine),
+});
 
 /**
- * Call 5. Any two non-empty strings are a pair: a prefix or length that the spec does not promise is no
- * reason to lose a key that exists.
+ * Call 5. Any two lines are a pair: a prefix or length that the spec does not promise is no reason to lose a
+ * key that exists.
  */
 export function readKeyPair(json: Json): KeyPair {
   const parsed = IssuedKey.safeParse(recordWith("secret", json));

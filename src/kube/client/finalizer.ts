@@ -12,7 +12,7 @@ export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boole
  * Gives the object back unchanged where it has the finalizer or is being deleted: then it is too late.
  *
  * Rejects with Conflict where the object has changed or was re-created since, and with NotFound where it is
- * gone: nothing was written, and the pass starts again from what is true.
+ * gone: nothing was written, and the reconcile starts again from what is there.
  */
 export async function addFinalizer<T extends KubeObject>(
   client: KubeClient,

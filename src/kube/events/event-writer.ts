@@ -82,7 +82,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         return;
       }
       queue.set(series.id, series);
-      // The caller's pass goes on first.
+      // The caller's reconcile goes on first.
       writing ??= Promise.resolve().then(drain);
     },
     async flush(timeoutMs) {
