@@ -4,7 +4,7 @@ import { keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import { type Clock, parseInstant, SECOND } from "../../util/time.ts";
 import { cut } from "./listing.ts";
-import { type Amount, parseQuotaText } from "./quota-text.ts";
+import { type Amount, parseQuotaText } from "../../api/quota-text.ts";
 
 export interface Snapshot {
   readonly clusterId: number;

@@ -1,0 +1,20 @@
+import type { Change } from "./change.ts";
+import { type AnyObject, type KindName, kindOf, typeOf } from "./kinds.ts";
+
+/** A change of an object of ours. */
+export function changeOf(
+  { kind, metadata }: AnyObject,
+  patch: object,
+  done: string,
+  subresource?: "status",
+): Change {
+  return {
+    type: typeOf(kind as KindName),
+    resource: kindOf(kind).singular,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    patch,
+    done,
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}

@@ -1,0 +1,55 @@
+/** What the troubleshooting page says about a reason. Pure. */
+
+export interface Explanation {
+  readonly reason: string;
+  /** Paragraphs and list entries, as text without markup. */
+  readonly lines: readonly string[];
+}
+
+/** Reads the page: a section of level 3 for each reason, and a table for those without anything to do. */
+export function readExplanations(page: string): readonly Explanation[] {
+  const sections = page.split(/^### /m).slice(1).map(readSection);
+  const rows = [...page.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(([, names = "", text = ""]) =>
+    [...names.matchAll(/`([A-Za-z]+)`/g)].map(([, reason = ""]) => ({
+      reason,
+      lines: [`${capitalized(plain(text))}.`, "- Do: nothing."],
+    })),
+  );
+  return [...sections, ...rows].sort((a, b) => a.reason.localeCompare(b.reason));
+}
+
+function readSection(text: string): Explanation {
+  const [reason = "", ...rest] = text.split("\n");
+  const end = rest.findIndex((line) => line.startsWith("## "));
+  const body = (end < 0 ? rest : rest.slice(0, end)).join("\n").trim();
+  return { reason: reason.trim(), lines: toLines(body) };
+}
+
+/** One line for each paragraph, list entry, and line of code. */
+function toLines(body: string): readonly string[] {
+  const lines: string[] = [];
+  let isCode = false;
+  let isOpen = false;
+  for (const line of body.split("\n")) {
+    const text = line.trim();
+    if (text.startsWith("```")) {
+      isCode = !isCode;
+      isOpen = false;
+    } else if (isCode) lines.push(`  ${text}`);
+    else if (text === "") isOpen = false;
+    else if (isOpen && !text.startsWith("- ")) lines.push(`${lines.pop()} ${plain(text)}`);
+    else {
+      lines.push(plain(text));
+      isOpen = true;
+    }
+  }
+  return lines;
+}
+
+function plain(markdown: string): string {
+  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replaceAll("**", "");
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
