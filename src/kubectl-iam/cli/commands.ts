@@ -140,7 +140,9 @@ export const commands: readonly CommandSpec[] = [
     usage: "forget-orphan <apikey> <key-id>",
     group: "Act",
     summary: "Take a lost key that has been dealt with off an ApiKey's list.",
-    details: ["The key itself is not ended by this: do that at the console first. Asks, unless --yes is given."],
+    details: [
+      "The key itself is not ended by this: do that at the console first. Asks, unless --yes is given.",
+    ],
     options: [...act, "yes"],
     completes: "apikey",
     examples: ["forget-orphan ci-bot-key sak_a7dceb6a8c7dfda3376b1d17"],
@@ -163,7 +165,10 @@ export const commands: readonly CommandSpec[] = [
     group: "Console",
     summary: "Log in and say whether the console takes the credentials (call 1).",
     options: [...consoleOptions, "reveal"],
-    examples: ["console login", "console login --base-url https://console.example.com --username ci"],
+    examples: [
+      "console login",
+      "console login --base-url https://console.example.com --username ci",
+    ],
     load: () => import("../commands/console/login.ts"),
   },
   {
@@ -279,7 +284,7 @@ export const commands: readonly CommandSpec[] = [
       "An ApiKey: the checks that the console's documentation names, in its order. --action names what was denied; --body asks the console for its decision.",
       "The output holds no secret. Ends with 1 if a check fails.",
     ],
-    options: [...clusterOptions, "operatorNamespace", "output", "action", "body"],
+    options: [...clusterOptions, "operatorNamespace", "operatorUser", "output", "action", "body"],
     completes: "apikey",
     examples: [
       "doctor",

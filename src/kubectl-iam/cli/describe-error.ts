@@ -30,7 +30,9 @@ function ofApiServer({ code, reason, message }: KubeError): string {
     case "Unauthenticated":
       return `the API server does not accept your credentials (${message})`;
     case "NotFound":
-      return reason === "NotFound" ? message : `the operator's CRDs are not installed in this cluster (${message})`;
+      return reason === "NotFound"
+        ? message
+        : `the operator's CRDs are not installed in this cluster (${message})`;
     case "Unavailable":
     case "Timeout":
       return `the API server cannot be reached (${message})`;

@@ -7,8 +7,14 @@ export async function main(process: NodeJS.Process): Promise<number> {
   // A reader such as `head` may have enough before everything is written.
   process.stdout.on("error", () => process.exit(exitCode.ok));
   const io = processIo(process);
+  const args = process.argv.slice(2);
   try {
-    return await runProgram(process.argv.slice(2), io);
+    if (args[0] === "__complete") {
+      const { complete } = await import("./complete.ts");
+      await complete(args.slice(1), io);
+      return exitCode.ok;
+    }
+    return await runProgram(args, io);
   } catch (error) {
     const { describeError } = await import("./describe-error.ts");
     const { message, code } = describeError(error);

@@ -38,7 +38,9 @@ const count = (flags: string, help: string): OptionSpec<number> => ({
   help,
   read: (value) => {
     if (/^[1-9][0-9]{0,8}$/.test(value)) return Number(value);
-    throw new UsageError(`${nameOf(flags)} must be a whole number from 1, such as 7; it is "${value}"`);
+    throw new UsageError(
+      `${nameOf(flags)} must be a whole number from 1, such as 7; it is "${value}"`,
+    );
   },
 });
 
@@ -46,7 +48,10 @@ const choice = <Value extends string>(spec: OptionSpec<Value>): OptionSpec<Value
 
 export const options = {
   context: text("--context <name>", "The kubeconfig's context to use."),
-  kubeconfig: text("--kubeconfig <file>", "The kubeconfig to use; default KUBECONFIG or ~/.kube/config."),
+  kubeconfig: text(
+    "--kubeconfig <file>",
+    "The kubeconfig to use; default KUBECONFIG or ~/.kube/config.",
+  ),
   namespace: {
     ...text("-n, --namespace <name>", "The namespace; default that of the context."),
     completes: "namespace",
@@ -54,7 +59,10 @@ export const options = {
   as: text("--as <user>", "Act as this user or serviceaccount, as kubectl does."),
   asGroup: list("--as-group <group>", "With --as: the groups to act with."),
   allNamespaces: flag("-A, --all-namespaces", "All namespaces."),
-  selector: text("-l, --selector <labels>", "Only objects with these labels, such as team=a,tier!=test."),
+  selector: text(
+    "-l, --selector <labels>",
+    "Only objects with these labels, such as team=a,tier!=test.",
+  ),
   output: choice({
     flags: "-o, --output <format>",
     help: "table, wide, json or yaml.",
@@ -68,6 +76,10 @@ export const options = {
     "--operator-namespace <name>",
     "The operator's own namespace; default iam-operator-system.",
   ),
+  operatorUser: text(
+    "--operator-user <user>",
+    "Whose rights are checked; default the ServiceAccount of the operator's Deployment.",
+  ),
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
   top: count("--top <count>", "Only the fullest, so many of them."),
   watch: flag("-w, --watch", "Go on and print events as they come."),
@@ -80,13 +92,23 @@ export const options = {
     "--connection <kind/name>",
     "The connection, such as clusterconnection/default or connection/own.",
   ),
-  fromSecret: text("--from-secret <name>", "Use the key in this Secret, which the operator has written."),
+  fromSecret: text(
+    "--from-secret <name>",
+    "Use the key in this Secret, which the operator has written.",
+  ),
   baseUrl: text("--base-url <url>", "The console's address; or IAM_CONSOLE_URL."),
   orgId: text("--org-id <id>", "The organization; or IAM_CONSOLE_ORG_ID."),
   projectId: text("--project-id <id>", "The project; or IAM_CONSOLE_PROJECT_ID."),
   domainName: text("--domain-name <name>", "The organization's name; or IAM_CONSOLE_DOMAIN_NAME."),
   partitionId: text("--partition-id <id>", "The partition; or IAM_CONSOLE_PARTITION_ID."),
-  caFile: text("--ca-file <file>", "PEM certificates to trust besides the system's; or IAM_CONSOLE_CA_FILE."),
+  insecureHttp: flag(
+    "--insecure-http",
+    "Allow a plain http:// address. Credentials then travel unencrypted.",
+  ),
+  caFile: text(
+    "--ca-file <file>",
+    "PEM certificates to trust besides the system's; or IAM_CONSOLE_CA_FILE.",
+  ),
   username: text("--username <name>", "Log in as this user; or IAM_CONSOLE_USERNAME."),
   loginDomain: text("--login-domain <name>", "The user's domain; or IAM_CONSOLE_LOGIN_DOMAIN."),
   passwordFile: text(
@@ -103,7 +125,10 @@ export const options = {
     "The file with the key's secret, - for standard input; or IAM_CONSOLE_KEY_SECRET, or a prompt.",
   ),
   reveal: flag("--reveal", "Show secrets and tokens."),
-  secretFile: text("--secret-file <file>", "Write the new key's secret to this new file, for its owner only."),
+  secretFile: text(
+    "--secret-file <file>",
+    "Write the new key's secret to this new file, for its owner only.",
+  ),
   body: text("--body <file>", "The request's JSON body: a file, or - for standard input."),
   description: text("--description <text>", "The description at the console."),
   expiresInDays: count("--expires-in-days <days>", "The key's lifetime; default 90."),
@@ -115,7 +140,10 @@ export const options = {
   clusterId: count("--cluster-id <number>", "The container cluster's number at the console."),
   quotaNamespace: list("--quota-namespace <name>", "Only quotas of these namespaces."),
   quotaName: list("--quota-name <text>", "Only quotas whose name contains this."),
-  action: text("--action <id>", "The action that was denied, such as svc:Compute.Instances.ListInstances."),
+  action: text(
+    "--action <id>",
+    "The action that was denied, such as svc:Compute.Instances.ListInstances.",
+  ),
 } as const satisfies Readonly<Record<string, object>>;
 
 export type OptionName = keyof typeof options;
@@ -131,7 +159,9 @@ const UNITS: Readonly<Record<string, number>> = { d: DAY, h: HOUR, m: MINUTE, s:
 
 function parseSpan(flags: string, value: string): number {
   if (!/^([0-9]{1,6}[dhms])+$/.test(value))
-    throw new UsageError(`${nameOf(flags)} must be a time such as 14d, 36h or 5m; it is "${value}"`);
+    throw new UsageError(
+      `${nameOf(flags)} must be a time such as 14d, 36h or 5m; it is "${value}"`,
+    );
   return [...value.matchAll(/([0-9]+)([dhms])/g)].reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ""] ?? 0),
     0,
@@ -153,6 +183,7 @@ export const consoleOptions = [
   "projectId",
   "domainName",
   "partitionId",
+  "insecureHttp",
   "caFile",
   "username",
   "loginDomain",

@@ -22,7 +22,8 @@ export function processIo(process: NodeJS.Process): Io {
     print: (line) => void stdout.write(`${line}\n`),
     note: (line) => void stderr.write(`${line}\n`),
     progress: (line) => {
-      if (hasProgress) stderr.write(`${ERASE_LINE}${line?.slice(0, (stderr.columns || 80) - 1) ?? ""}`);
+      if (hasProgress)
+        stderr.write(`${ERASE_LINE}${line?.slice(0, (stderr.columns || 80) - 1) ?? ""}`);
     },
     readInput: () => text(stdin),
     ask: (question, options) => ask(process, question, options?.hidden === true),

@@ -25,7 +25,9 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCode.ok;
-    throw new UsageError(error.message.replace(/^error: /, ""));
+    throw new UsageError(
+      `${error.message.replace(/^error: /, "")}; ${NAME} --help lists what there is`,
+    );
   }
   return code;
 }

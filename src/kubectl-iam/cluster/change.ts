@@ -1,8 +1,9 @@
 /** Changes of objects, as GitOps or kubectl could make them. */
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+
 import { objectPath } from "../../kube/api-path.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
-import { FIELD_MANAGER, type Cluster } from "./cluster.ts";
+import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
 
 export interface Change {
   readonly type: ResourceType;

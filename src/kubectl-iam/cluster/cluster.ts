@@ -1,5 +1,5 @@
 /** The cluster that a command works with: the only place that knows how the API server is reached. */
-import { callApi, type ApiCall, type KubeApi } from "../../kube/api-call.ts";
+import { type ApiCall, callApi, type KubeApi } from "../../kube/api-call.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { loadKubeEndpoint } from "../../kube/config.ts";
 import type { Credentials, KubeEndpoint } from "../../kube/credentials.ts";
@@ -83,7 +83,10 @@ function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): 
 }
 
 /** The namespace to look into; `undefined` for all of them. */
-export function scopeOf(cluster: Cluster, { allNamespaces, namespace }: Options): string | undefined {
+export function scopeOf(
+  cluster: Cluster,
+  { allNamespaces, namespace }: Options,
+): string | undefined {
   if (allNamespaces && namespace !== undefined)
     throw new UsageError("--all-namespaces and --namespace exclude each other: leave one out");
   return allNamespaces ? undefined : cluster.namespace;

@@ -1,7 +1,7 @@
 /** Events about objects of ours. */
 import { GROUP } from "../../api/meta.ts";
-import { type Instant, parseInstant } from "../../util/time.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { type Instant, parseInstant } from "../../util/time.ts";
 import type { Cluster } from "./cluster.ts";
 
 export interface EventObject extends KubeObject {

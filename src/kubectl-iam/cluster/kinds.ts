@@ -65,7 +65,8 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   if (rest.length > 0 || text === "" || second === "")
     throw new UsageError(`"${text}" names no object: ${EXAMPLE}`);
   if (second !== undefined) return { kind: parseKind(first), name: checked(second) };
-  if (fallback === undefined) throw new UsageError(`"${text}" does not say of which kind: ${EXAMPLE}`);
+  if (fallback === undefined)
+    throw new UsageError(`"${text}" does not say of which kind: ${EXAMPLE}`);
   return { kind: fallback, name: checked(first) };
 }
 

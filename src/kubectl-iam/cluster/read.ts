@@ -1,8 +1,8 @@
 /** Reads objects of ours. */
 import type { ListOptions } from "../../kube/client.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import type { Options } from "../cli/options.ts";
 import { UsageError } from "../cli/errors.ts";
+import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound, scopeOf } from "./cluster.ts";
 import {
   type AnyObject,
@@ -83,7 +83,9 @@ export async function selectObjects(
 ): Promise<readonly AnyObject[]> {
   const { selector, allNamespaces } = options;
   if (names.length > 0 && (selector !== undefined || allNamespaces))
-    throw new UsageError("give names, or --selector with or without --all-namespaces, but not both");
+    throw new UsageError(
+      "give names, or --selector with or without --all-namespaces, but not both",
+    );
   if (names.length === 0 && selector === undefined)
     throw new UsageError("name at least one object, or select some with -l, such as -l team=a");
   if (names.length > 0)

@@ -1,7 +1,7 @@
 /** Waits until the operator has done what was asked for, with a line of progress. */
 import { MINUTE, SECOND } from "../../util/time.ts";
-import { Failure } from "../cli/errors.ts";
 import type { Invocation } from "../cli/command.ts";
+import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, type KindName, toText, typeOf } from "./kinds.ts";
 

@@ -5,7 +5,7 @@ import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import { makeChanges } from "../cluster/change.ts";
-import { openCluster, notFound } from "../cluster/cluster.ts";
+import { notFound, openCluster } from "../cluster/cluster.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { readObject } from "../cluster/read.ts";
@@ -21,7 +21,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (secret === undefined) throw notFound(`secret/${secretName}`, namespace);
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller);
   if (owner !== undefined && owner.uid !== apiKey.metadata.uid)
-    throw new Failure(`secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`);
+    throw new Failure(
+      `secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`,
+    );
   const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";
   await confirm(
     invocation,

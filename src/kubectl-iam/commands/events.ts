@@ -35,7 +35,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   for await (const event of followEvents(cluster, namespace, io.interrupted)) {
     const where = options.allNamespaces ? `${event.namespace}  ` : "";
     const reason = paint(styleOf(event.type), event.reason);
-    io.print(`${event.time.slice(0, 19)}Z  ${where}${objectOf(event)}  ${reason}  ${clean(event.note)}`);
+    io.print(
+      `${event.time.slice(0, 19)}Z  ${where}${objectOf(event)}  ${reason}  ${clean(event.note)}`,
+    );
   }
   return exitCode.ok;
 }

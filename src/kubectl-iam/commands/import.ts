@@ -42,7 +42,10 @@ function connectionOf(text: string | undefined): object {
 
 /** An id of the console may hold what no name of an object does. */
 function nameFor(saId: string): string {
-  const name = saId.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-+|-+$/g, "");
+  const name = saId
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
   if (name !== "") return name;
   throw new UsageError(`no name can be made from "${saId}": give one by --name`);
 }

@@ -51,19 +51,24 @@ export function findOrphans(
   serviceAccounts: readonly ServiceAccount[],
 ): readonly Orphan[] {
   const lost = apiKeys.flatMap(({ metadata, status }) =>
-    (status?.orphaned ?? []).map((orphan): Orphan => ({
-      namespace: metadata.namespace,
-      object: `apikey/${metadata.name}`,
-      keyId: orphan.keyId ?? orphan.attemptId,
-      kind: "Lost",
-      observedTime: orphan.observedTime,
-      expirationTime: orphan.expirationTime,
-    })),
+    (status?.orphaned ?? []).map(
+      (orphan): Orphan => ({
+        namespace: metadata.namespace,
+        object: `apikey/${metadata.name}`,
+        keyId: orphan.keyId ?? orphan.attemptId,
+        kind: "Lost",
+        observedTime: orphan.observedTime,
+        expirationTime: orphan.expirationTime,
+      }),
+    ),
   );
   return [...lost, ...serviceAccounts.flatMap((account) => unaccounted(account, apiKeys))];
 }
 
-function unaccounted({ metadata, status }: ServiceAccount, apiKeys: readonly ApiKey[]): readonly Orphan[] {
+function unaccounted(
+  { metadata, status }: ServiceAccount,
+  apiKeys: readonly ApiKey[],
+): readonly Orphan[] {
   const own = apiKeys.filter(
     (key) =>
       key.metadata.namespace === metadata.namespace &&

@@ -42,7 +42,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       screenOf(io),
     ),
   );
-  await confirm(invocation, `Every call with these keys will be denied. Revoke the access of ${name}?`);
+  await confirm(
+    invocation,
+    `Every call with these keys will be denied. Revoke the access of ${name}?`,
+  );
   const change = changeOf(account, { spec: { suspendAccess: true } }, "access revoked");
   await makeChanges(invocation, cluster, [change]);
   if (options.dryRun || !options.wait) return exitCode.ok;

@@ -76,7 +76,10 @@ export function growTree(world: World, pods: Pods, now: number): readonly Node<L
     children: accounts.map((account) => accountNode(account, world, pods, now)),
   }));
   // A shared connection that nobody here uses is of no interest in one namespace.
-  return [...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0), ...rest];
+  return [
+    ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
+    ...rest,
+  ];
 }
 
 function refersTo(

@@ -9,11 +9,12 @@ export interface Explanation {
 /** Reads the page: a section of level 3 for each reason, and a table for those without anything to do. */
 export function readExplanations(page: string): readonly Explanation[] {
   const sections = page.split(/^### /m).slice(1).map(readSection);
-  const rows = [...page.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(([, names = "", text = ""]) =>
-    [...names.matchAll(/`([A-Za-z]+)`/g)].map(([, reason = ""]) => ({
-      reason,
-      lines: [`${capitalized(plain(text))}.`, "- Do: nothing."],
-    })),
+  const rows = [...page.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(
+    ([, names = "", text = ""]) =>
+      [...names.matchAll(/`([A-Za-z]+)`/g)].map(([, reason = ""]) => ({
+        reason,
+        lines: [`${capitalized(plain(text))}.`, "- Do: nothing."],
+      })),
   );
   return [...sections, ...rows].sort((a, b) => a.reason.localeCompare(b.reason));
 }
@@ -47,7 +48,10 @@ function toLines(body: string): readonly string[] {
 }
 
 function plain(markdown: string): string {
-  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replaceAll("**", "");
+  return markdown
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll("`", "")
+    .replaceAll("**", "");
 }
 
 function capitalized(text: string): string {

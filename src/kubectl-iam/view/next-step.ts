@@ -52,7 +52,9 @@ function helpFor({ kind, status }: AnyObject, reason: string): string {
 function nextOfKey({ metadata, status, spec }: ApiKey, now: Instant): NextStep {
   const { orphaned = [], consumers, renewalTime, current } = status ?? {};
   if (orphaned.length > 0)
-    return needed(`End the lost keys at the console: kubectl iam orphans -n ${metadata.namespace}.`);
+    return needed(
+      `End the lost keys at the console: kubectl iam orphans -n ${metadata.namespace}.`,
+    );
   if ((consumers?.stale ?? 0) > 0)
     return needed(
       spec.rollout === undefined

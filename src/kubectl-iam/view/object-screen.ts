@@ -93,7 +93,8 @@ function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
   return [
     field(
       "Key",
-      current && `${current.keyId}, revision ${current.revision}, issued ${relative(current.issueTime, now)}`,
+      current &&
+        `${current.keyId}, revision ${current.revision}, issued ${relative(current.issueTime, now)}`,
     ),
     field("Secret", status?.secretName && `secret/${status.secretName}`),
     field("Expires", current && both(current.expirationTime, now)),
@@ -104,7 +105,10 @@ function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
         ({ schedule, timeZone, duration }) => `${schedule} ${timeZone}, for ${duration}`,
       ),
     ),
-    field("Consumers", consumers && `${count(consumers.pods, "Pod")}, ${consumers.stale} on an older key`),
+    field(
+      "Consumers",
+      consumers && `${count(consumers.pods, "Pod")}, ${consumers.stale} on an older key`,
+    ),
     field(
       "Earlier keys",
       ...superseded.map(
@@ -141,13 +145,23 @@ function accountFields({ metadata, spec, status }: ServiceAccount, world: World)
     ),
     field("TPN", tpn),
     spec.suspendAccess
-      ? field("Policies", { text: "none: access is revoked (spec.suspendAccess)", style: "warning" })
-      : field("Policies", policies.length === 0 ? "none" : `${policies.join(", ")}${of && ` by ${of}`}`),
+      ? field("Policies", {
+          text: "none: access is revoked (spec.suspendAccess)",
+          style: "warning",
+        })
+      : field(
+          "Policies",
+          policies.length === 0 ? "none" : `${policies.join(", ")}${of && ` by ${of}`}`,
+        ),
     field("Foreign", foreign.length === 0 ? undefined : foreign.join(", ")),
   ];
 }
 
-function keysOfAccount({ metadata, status }: ServiceAccount, world: World, now: Instant): readonly Field[] {
+function keysOfAccount(
+  { metadata, status }: ServiceAccount,
+  world: World,
+  now: Instant,
+): readonly Field[] {
   const keys = world.apiKeys.filter(
     (key) =>
       key.metadata.namespace === metadata.namespace &&
@@ -194,7 +208,10 @@ function connectionFields({ spec, status }: Connection, now: Instant): readonly 
   return [
     field("Console", spec.baseURL),
     field("Organization", `${spec.orgId} (${spec.domainName})`),
-    field("Logged in", status?.lastAuthenticationTime && relative(status.lastAuthenticationTime, now)),
+    field(
+      "Logged in",
+      status?.lastAuthenticationTime && relative(status.lastAuthenticationTime, now),
+    ),
     field("Clock", skew === undefined ? undefined : `${skew} s ahead of the operator`),
     field("Users", status?.users === undefined ? undefined : count(status.users, "object")),
   ];
