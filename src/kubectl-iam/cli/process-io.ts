@@ -12,11 +12,11 @@ export function processIo(process: NodeJS.Process): Io {
   const { stdin, stdout, stderr, env } = process;
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
-  const hasProgress = stderr.isTTY && env["TERM"] !== "dumb";
+  const hasProgress = stderr.isTTY && env.TERM !== "dumb";
   return {
     clock: systemClock,
     environment: env,
-    width: widthOf(stdout, env["COLUMNS"]),
+    width: widthOf(stdout, env.COLUMNS),
     hasColor: stdout.isTTY && stdout.hasColors(),
     isInteractive: stdin.isTTY && stderr.isTTY,
     print: (line) => void stdout.write(`${line}\n`),

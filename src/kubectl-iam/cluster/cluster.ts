@@ -43,10 +43,10 @@ export async function openCluster(io: Io, options: Options): Promise<Cluster> {
 
 async function endpointOf({ clock, environment }: Io, options: Options): Promise<KubeEndpoint> {
   const { kubeconfig, context } = options;
-  const host = environment["KUBERNETES_SERVICE_HOST"];
-  const port = environment["KUBERNETES_SERVICE_PORT"];
+  const host = environment.KUBERNETES_SERVICE_HOST;
+  const port = environment.KUBERNETES_SERVICE_PORT;
   const isInPod =
-    host !== undefined && port !== undefined && !environment["KUBECONFIG"] && context === undefined;
+    host !== undefined && port !== undefined && !environment.KUBECONFIG && context === undefined;
   try {
     return await loadKubeEndpoint({
       kubeconfig,

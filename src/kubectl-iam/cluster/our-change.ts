@@ -1,3 +1,4 @@
+import { GROUP } from "../../api/meta.ts";
 import type { Change } from "./change.ts";
 import { type AnyObject, type KindName, kindOf, typeOf } from "./kinds.ts";
 
@@ -10,7 +11,7 @@ export function changeOf(
 ): Change {
   return {
     type: typeOf(kind as KindName),
-    resource: kindOf(kind).singular,
+    resource: `${kindOf(kind).plural}.${GROUP}`,
     namespace: metadata.namespace ?? "",
     name: metadata.name,
     patch,

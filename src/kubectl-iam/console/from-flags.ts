@@ -65,7 +65,7 @@ export async function userFromFlags(invocation: Invocation): Promise<IamCredenti
   const username = setting(invocation, "username");
   if (
     options.tokenFile !== undefined ||
-    (username === undefined && io.environment["IAM_CONSOLE_TOKEN"])
+    (username === undefined && io.environment.IAM_CONSOLE_TOKEN)
   ) {
     const variable = "IAM_CONSOLE_TOKEN";
     const question = "Token: ";

@@ -6,7 +6,7 @@ export interface Finding {
   /** `skipped`: it could not be looked at, and the text says why. */
   readonly verdict: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
-  /** What to do about it. */
+  /** What to do about it; further lines belong to the first one. */
   readonly remedy?: string;
 }
 
@@ -48,7 +48,10 @@ export function renderFindings(findings: readonly Finding[], { width, paint }: S
       const [first = "", ...rest] = wrap(clean(found), room);
       const head = `${paint(styles[verdict], verdict)}${" ".repeat(VERDICT_WIDTH - verdict.length)}`;
       const todo = (remedy ?? "").split("\n").filter((line) => line !== "");
-      const below = [...rest, ...todo.flatMap((line) => wrap(`→ ${line}`, room))];
+      const below = [
+        ...rest,
+        ...todo.flatMap((line, index) => wrap(`${index === 0 ? "→" : " "} ${line}`, room)),
+      ];
       return [`${head}${check.padEnd(checkWidth)}${first}`, ...below.map((line) => indent + line)];
     })
     .join("\n");

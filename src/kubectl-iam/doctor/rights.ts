@@ -89,11 +89,11 @@ export async function checkRights(
     const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, namespace)));
     const missing = rights.filter((_, index) => answers[index] === false);
     if (missing.length === 0) return ok(check, `all ${rights.length} rights are given`);
-    const text = missing.map(({ verb, resource }) => `${verb} ${resource}`).join(", ");
+    const where = namespace || "the cluster";
     return failed(
       check,
-      `missing in ${namespace || "the cluster"}: ${text}`,
-      missingRules(missing),
+      `${missing.length} of ${rights.length} rights are missing in ${where}`,
+      `Add these rules to its Role or ClusterRole:\n${missingRules(missing)}`,
     );
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return skipped(check, "you may not impersonate that user");

@@ -28,23 +28,22 @@ function readSection(text: string): Explanation {
 
 /** One line for each paragraph, list entry, and line of code. */
 function toLines(body: string): readonly string[] {
-  const lines: string[] = [];
-  let isCode = false;
-  let isOpen = false;
-  for (const line of body.split("\n")) {
-    const text = line.trim();
-    if (text.startsWith("```")) {
-      isCode = !isCode;
-      isOpen = false;
-    } else if (isCode) lines.push(`  ${text}`);
-    else if (text === "") isOpen = false;
-    else if (isOpen && !text.startsWith("- ")) lines.push(`${lines.pop()} ${plain(text)}`);
-    else {
-      lines.push(plain(text));
-      isOpen = true;
-    }
-  }
-  return lines;
+  // Text and code take turns between the fences.
+  return body
+    .split(/^ *```.*$/m)
+    .flatMap((part, index) => (index % 2 === 0 ? paragraphs(part) : codeLines(part)));
+}
+
+function paragraphs(text: string): readonly string[] {
+  return text
+    .split(/\n\s*\n|\n(?=- )/)
+    .map((paragraph) => plain(paragraph).replaceAll(/\s+/g, " ").trim())
+    .filter((paragraph) => paragraph !== "");
+}
+
+function codeLines(text: string): readonly string[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) => `  ${line.trim()}`);
 }
 
 function plain(markdown: string): string {

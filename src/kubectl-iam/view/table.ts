@@ -25,7 +25,7 @@ export function renderTable<Row>(
   const natural = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((line) => lengthOf(line[index]?.text ?? ""))),
   );
-  const widths = fit(natural, columns, screen.width);
+  const widths = fitted(natural, columns, screen.width);
   const header = columns.map(({ title }) => ({ text: title, style: undefined }));
   return [header, ...cells].map((line) => renderLine(line, widths, screen)).join("\n");
 }
@@ -37,7 +37,7 @@ function toCell(cell: Cell): Exclude<Cell, string> {
 }
 
 /** Takes what is too much from the flexible columns, the last one first. */
-function fit<Row>(
+function fitted<Row>(
   natural: readonly number[],
   columns: readonly Column<Row>[],
   width: number | undefined,
