@@ -1,5 +1,5 @@
 /** Follows events as they come. */
-import { isKubeError } from "../../kube/errors.ts";
+import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { splitLines } from "../../kube/lines.ts";
 import { openWatch } from "../../kube/watch-stream.ts";
 import { SECOND } from "../../util/time.ts";
@@ -17,28 +17,31 @@ export async function* followEvents(
   namespace: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<IamEvent> {
-  let version: string | undefined;
-  const seen = new Set<string>();
+  let version = await currentVersion(cluster, namespace);
   while (!signal.aborted) {
-    version ??= await currentVersion(cluster, namespace);
     try {
       for await (const { type, object } of watchOnce(cluster, namespace, version, signal)) {
         version = object.metadata.resourceVersion ?? version;
-        if (type !== "ADDED" && type !== "MODIFIED") continue;
-        const event = toIamEvent(object);
-        const identity = `${object.metadata.uid} ${version}`;
-        if (event === undefined || seen.has(identity)) continue;
-        seen.add(identity);
-        yield event;
+        const event = type === "DELETED" ? undefined : toIamEvent(object);
+        if (event !== undefined) yield event;
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (isKubeError(error, "Forbidden")) throw error;
-      // Too old, or the connection broke: what came in between shows in the plain list.
-      version = isKubeError(error, "Gone") ? undefined : version;
+      version = await resumeFrom(error, version, cluster, namespace);
       await cluster.api.clock.sleep(PAUSE_MS, signal).catch(() => undefined);
     }
   }
+}
+
+/** Where to go on after a failure; what came before a version that is too old shows in the plain list. */
+async function resumeFrom(
+  error: unknown,
+  version: string,
+  cluster: Cluster,
+  namespace: string | undefined,
+): Promise<string> {
+  if (isKubeError(error, "Forbidden")) throw error;
+  return isKubeError(error, "Gone") ? currentVersion(cluster, namespace) : version;
 }
 
 interface WatchLine {
@@ -61,7 +64,7 @@ async function* watchOnce(
   });
   for await (const line of splitLines(body, MAX_LINE_BYTES)) {
     const parsed = JSON.parse(line) as WatchLine;
-    if (parsed.type === "ERROR") return;
+    if (parsed.type === "ERROR") throw new KubeError("Gone", "the watch is too old");
     yield parsed;
   }
 }

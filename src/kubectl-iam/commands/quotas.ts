@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   );
   await printTable(invocation, {
     rows: options.top === undefined ? rows : rows.toSorted(byShare).slice(0, options.top),
-    columns: quotaColumns,
+    columns: quotaColumns(rows),
     empty: "No ResourceQuotaExport here has listed any quota.",
   });
   const cutShort = quotaExports.filter(({ status }) => status?.truncated);

@@ -11,7 +11,7 @@ import { Redacted } from "../../util/redacted.ts";
 import type { Clock } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
-import { openCluster } from "../cluster/cluster.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { userAgent } from "../user-agent.ts";
 import {
   connectionRefOf,
@@ -20,7 +20,7 @@ import {
   readKeyInSecret,
 } from "./from-cluster.ts";
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
-import type { Caller, ConsoleTarget } from "./target.ts";
+import { type Caller, type ConsoleTarget, targetOf } from "./target.ts";
 
 /** One call as it went over the wire, without what was secret in its request. */
 export interface Answer {
@@ -56,39 +56,50 @@ export async function openConsole(invocation: Invocation, needs: Needs): Promise
   return openSession(target, caller, invocation.io.clock);
 }
 
-async function locate(
-  invocation: Invocation,
-  needs: Needs,
-): Promise<{ readonly target: ConsoleTarget; readonly caller: Caller }> {
+interface Located {
+  readonly target: ConsoleTarget;
+  readonly caller: Caller;
+}
+
+async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
   const { io, options } = invocation;
-  const hasAddress = options.baseUrl !== undefined;
-  if (hasAddress && options.connection !== undefined)
+  const { baseUrl, connection, fromSecret } = options;
+  if (baseUrl !== undefined && connection !== undefined)
     throw new UsageError("--base-url and --connection name two consoles: leave one out");
-  const byFlags = options.connection === undefined && setting(invocation, "baseUrl") !== undefined;
-  if (byFlags && options.fromSecret === undefined) {
-    const target = await targetFromFlags(invocation);
-    const key = needs === "user" ? undefined : await keyFromFlags(invocation);
-    const user =
-      needs === "nobody" || needs === "key" ? undefined : await userFromFlags(invocation);
-    return { target, caller: { user, key } };
-  }
+  const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
+  if (hasAddress && fromSecret === undefined) return locateByFlags(invocation, needs);
   await using cluster = await openCluster(io, options);
-  const found =
-    options.fromSecret === undefined
-      ? undefined
-      : await readKeyInSecret(cluster, options.fromSecret);
-  if (byFlags) {
-    const target = await targetFromFlags(invocation);
-    return { target, caller: { user: undefined, key: found?.key } };
-  }
-  const ref = found?.connectionRef ?? connectionRefOf(options);
+  if (fromSecret === undefined) return locateByConnection(invocation, cluster, needs);
+  const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
+  const target = hasAddress
+    ? await targetFromFlags(invocation)
+    : targetOf(await readConnection(cluster, connectionRef));
+  return { target, caller: { user: undefined, key } };
+}
+
+async function locateByFlags(invocation: Invocation, needs: Needs): Promise<Located> {
+  const target = await targetFromFlags(invocation);
+  const key = needs === "user" ? undefined : await keyFromFlags(invocation);
+  const user = isForUser(needs, key) ? await userFromFlags(invocation) : undefined;
+  return { target, caller: { user, key } };
+}
+
+async function locateByConnection(
+  invocation: Invocation,
+  cluster: Cluster,
+  needs: Needs,
+): Promise<Located> {
+  const ref = connectionRefOf(invocation.options);
   const spec = await readConnection(cluster, ref);
-  const key = found?.key ?? (needs === "user" ? undefined : await keyFromFlags(invocation));
-  const isUser = needs === "user" || (needs === "either" && key === undefined);
-  const own = isUser ? await userFromFlags(invocation) : undefined;
-  const user = isUser ? (own ?? (await readCredentials(cluster, ref, spec, options))) : undefined;
-  const { targetOf } = await import("./target.ts");
+  const key = needs === "user" ? undefined : await keyFromFlags(invocation);
+  if (!isForUser(needs, key)) return { target: targetOf(spec), caller: { user: undefined, key } };
+  const own = await userFromFlags(invocation);
+  const user = own ?? (await readCredentials(cluster, ref, spec, invocation.options));
   return { target: targetOf(spec), caller: { user, key } };
+}
+
+function isForUser(needs: Needs, key: KeyPair | undefined): boolean {
+  return needs === "user" || (needs === "either" && key === undefined);
 }
 
 export function openSession(target: ConsoleTarget, caller: Caller, clock: Clock): ConsoleSession {

@@ -55,8 +55,14 @@ export function byShare(a: QuotaRow, b: QuotaRow): number {
 
 const FULL = 0.9;
 
-export const quotaColumns: readonly Column<QuotaRow>[] = [
-  { title: "CLUSTER", cell: ({ clusterId }) => String(clusterId) },
+/** The cluster is told where there are several, and with `-o wide`. */
+export function quotaColumns(rows: readonly QuotaRow[]): readonly Column<QuotaRow>[] {
+  const cluster = { title: "CLUSTER", cell: ({ clusterId }: QuotaRow) => String(clusterId) };
+  const isOne = new Set(rows.map(({ clusterId }) => clusterId)).size <= 1;
+  return [isOne ? { ...cluster, wide: true } : cluster, ...columns];
+}
+
+const columns: readonly Column<QuotaRow>[] = [
   { title: "NAMESPACE", cell: ({ namespace }) => namespace },
   { title: "QUOTA", cell: ({ quota }) => quota },
   { title: "RESOURCE", cell: ({ resource, of }) => `${resource} ${of}`, flexible: true },

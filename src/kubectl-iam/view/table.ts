@@ -8,12 +8,12 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
   /** Only with `-o wide`. */
   readonly wide?: true;
-  /** May be cut where the terminal is too narrow; never below 16 characters. */
+  /** May be cut where the terminal is too narrow; never below 12 characters. */
   readonly flexible?: true;
 }
 
 const GAP = 3;
-const NARROWEST = 16;
+const NARROWEST = 12;
 
 /** Lines without anything behind the last character; a row a line. */
 export function renderTable<Row>(

@@ -23,12 +23,12 @@ export interface RunOptions {
 
 export class Plugin {
   readonly folder: string;
-  readonly #kubeconfig: string;
+  readonly kubeconfig: string;
   readonly #bin: string;
 
   private constructor(folder: string, kubeconfig: string) {
     this.folder = folder;
-    this.#kubeconfig = kubeconfig;
+    this.kubeconfig = kubeconfig;
     this.#bin = join(folder, "bin");
   }
 
@@ -78,7 +78,7 @@ export class Plugin {
     const env = {
       HOME: this.folder,
       PATH: [this.#bin, "/usr/bin", "/bin", dirname(process.execPath)].join(delimiter),
-      KUBECONFIG: this.#kubeconfig,
+      KUBECONFIG: this.kubeconfig,
       ...(columns === undefined ? {} : { COLUMNS: String(columns) }),
       ...environment,
     };

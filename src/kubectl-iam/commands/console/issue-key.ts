@@ -1,5 +1,6 @@
 /** Call 5. */
 import { open, rm } from "node:fs/promises";
+import type { KeyPair } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { orDoubt } from "../../console/or-doubt.ts";
@@ -25,24 +26,33 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await printValue(invocation, key);
     return exitCode.ok;
   }
-  // Before the call: a secret that cannot be written would be lost.
-  const file = secretFile === undefined ? undefined : await createFile(secretFile);
-  try {
-    const pair = await orDoubt(
+  const issue = () =>
+    orDoubt(
       session.client.issueKey(saId, key),
       `kubectl iam console account ${saId} shows whether there is a new key`,
     );
-    const shown = { keyId: pair.keyId, secret: pair.secret.reveal() };
-    await file?.writeFile(`${JSON.stringify(shown)}\n`);
-    if (file === undefined) await printValue(invocation, shown);
-    else io.print(`key ${pair.keyId} issued; its secret is in ${secretFile}`);
+  if (secretFile === undefined) await printValue(invocation, shown(await issue()));
+  else io.print(await issueInto(secretFile, issue));
+  return exitCode.ok;
+}
+
+function shown({ keyId, secret }: KeyPair) {
+  return { keyId, secret: secret.reveal() };
+}
+
+/** The file is made before the call: a secret that cannot be written would be lost. */
+async function issueInto(path: string, issue: () => Promise<KeyPair>): Promise<string> {
+  const file = await createFile(path);
+  try {
+    const pair = await issue();
+    await file.writeFile(`${JSON.stringify(shown(pair))}\n`);
+    return `key ${pair.keyId} issued; its secret is in ${path}`;
   } catch (error) {
-    if (secretFile !== undefined) await rm(secretFile);
+    await rm(path);
     throw error;
   } finally {
-    await file?.close();
+    await file.close();
   }
-  return exitCode.ok;
 }
 
 async function createFile(path: string) {

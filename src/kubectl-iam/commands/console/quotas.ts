@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   );
   await printTable(invocation, {
     rows: top === undefined ? rows : rows.toSorted(byShare).slice(0, top),
-    columns: quotaColumns,
+    columns: quotaColumns(rows),
     empty: "The console lists no quotas.",
   });
   return exitCode.ok;
