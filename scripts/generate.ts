@@ -5,6 +5,7 @@ import { stringify } from "yaml";
 import { toCrd } from "../src/api/crd.ts";
 import { kinds } from "../src/api/kinds.ts";
 import { GROUP } from "../src/api/meta.ts";
+import { toKubectlIamPage } from "./kubectl-iam-page.ts";
 import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
 
@@ -14,6 +15,7 @@ const folders = ["crds", "docs/reference"];
 const wanted = new Map<string, string>([
   ...kinds.map((kind) => [`crds/${GROUP}_${kind.plural}.yaml`, crdFile(toCrd(kind))] as const),
   ["docs/reference/README.md", toReferenceIndex(kinds)],
+  ["docs/reference/kubectl-iam.md", toKubectlIamPage()],
   ["docs/reference/metrics.md", toMetricsPage()],
   ...kinds.map(
     (kind) =>

@@ -1,43 +1,23 @@
 /** kubectl-iam as a person uses it: by kubectl, against a real API server, the reference console and an operator. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runPod } from "../integration/support/consumers.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
-import { World } from "../integration/support/world.ts";
 import { runInProcess } from "./support/in-process.ts";
-import { type Ended, Plugin, type RunOptions } from "./support/plugin.ts";
+import type { Ended, RunOptions } from "./support/plugin.ts";
+import { openScene, type Scene } from "./support/scene.ts";
 
-let world: World;
-let plugin: Plugin;
+let scene: Scene;
+let world: Scene["world"];
+let plugin: Scene["plugin"];
 
 beforeAll(async () => {
-  world = await World.open();
-  plugin = await Plugin.install(inject("controlPlane").kubeconfig, world.namespace);
-  await world.serviceAccount("ci-bot", { description: "Deploys" }).catch(() => undefined);
-  await world.apply("PolicyBinding", "ci-bot", {
-    serviceAccountRef: { name: "ci-bot" },
-    policyIds: ["pol-read", "pol-deploy"],
-  });
-  await world.apiKey(
-    "ci-bot-key",
-    { serviceAccountRef: { name: "ci-bot" } },
-    { labels: { team: "a" } },
-  );
-  await world.apply("ResourceQuotaExport", "cluster-7", {
-    connectionRef: { kind: "Connection", name: "console" },
-    clusterId: 7,
-  });
-  await world.ready("ApiKey", "ci-bot-key");
-  await world.ready("PolicyBinding", "ci-bot");
-  await world.ready("ResourceQuotaExport", "cluster-7");
+  scene = await openScene();
+  ({ world, plugin } = scene);
 });
-
-afterAll(async () => {
-  plugin.remove();
-  // Also searches all that the plugin has said.
-  await world.close();
-});
+// Also searches all that the plugin has said.
+afterAll(() => scene.close());
 
 const wordsOf = (args: string) => (args === "" ? [] : args.split(" "));
 

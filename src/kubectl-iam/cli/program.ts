@@ -25,9 +25,8 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCode.ok;
-    throw new UsageError(
-      `${error.message.replace(/^error: /, "")}; ${NAME} --help lists what there is`,
-    );
+    const [what = ""] = error.message.replace(/^error: /, "").split(/\.?$/);
+    throw new UsageError(`${what.replaceAll("\n", " ")}; ${NAME} --help lists what there is`);
   }
   return code;
 }
@@ -69,8 +68,10 @@ function placeOf(program: Command, { usage, group }: CommandSpec, io: Io) {
     existing ??
     configured(program.commandsGroup(`${group}:`).command(first), io)
       .description("Make the console's calls, through a connection, a key, or flags.")
-      .action(() => {
-        throw new UsageError("say which call: kubectl iam console --help lists them");
+      .argument("[call]")
+      .action((call?: string) => {
+        const what = call === undefined ? "say which call" : `"${call}" is no call of the console`;
+        throw new UsageError(`${what}: ${NAME} console --help lists them`);
       });
   return { parent, name: rest.join(" ") };
 }

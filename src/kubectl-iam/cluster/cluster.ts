@@ -55,11 +55,18 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
       ...(isInPod ? { podServer: { host, port } } : {}),
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : "it cannot be read";
     throw new UsageError(
-      `there is no cluster to talk to (${why}): set KUBECONFIG, --kubeconfig or --context`,
+      `there is no cluster to talk to (${whyNone(error)}): set KUBECONFIG, --kubeconfig or --context`,
     );
   }
+}
+
+/** Without any kubeconfig client-node tries a server on this machine, and then refuses that. */
+function whyNone(error: unknown): string {
+  if (!(error instanceof Error)) return "the kubeconfig cannot be read";
+  return /^HTTP protocol is not allowed/.test(error.message)
+    ? "no kubeconfig, or one whose server is plain http"
+    : error.message;
 }
 
 function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): KubeEndpoint {

@@ -18,18 +18,28 @@ export async function* followEvents(
   signal: AbortSignal,
 ): AsyncGenerator<IamEvent> {
   let version = await currentVersion(cluster, namespace);
-  while (!signal.aborted) {
+  const notice = (seen: string) => {
+    version = seen;
+  };
+  while (!signal.aborted)
     try {
-      for await (const { type, object } of watchOnce(cluster, namespace, version, signal)) {
-        version = object.metadata.resourceVersion ?? version;
-        const event = type === "DELETED" ? undefined : toIamEvent(object);
-        if (event !== undefined) yield event;
-      }
+      yield* eventsFrom(watchOnce(cluster, namespace, version, signal), notice);
     } catch (error) {
       if (signal.aborted) return;
       version = await resumeFrom(error, version, cluster, namespace);
       await cluster.api.clock.sleep(PAUSE_MS, signal).catch(() => undefined);
     }
+}
+
+async function* eventsFrom(
+  lines: AsyncIterable<WatchLine>,
+  notice: (version: string) => void,
+): AsyncGenerator<IamEvent> {
+  for await (const { type, object } of lines) {
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion !== undefined) notice(resourceVersion);
+    const event = type === "DELETED" ? undefined : toIamEvent(object);
+    if (event !== undefined) yield event;
   }
 }
 

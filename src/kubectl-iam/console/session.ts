@@ -1,5 +1,6 @@
 /** The console as one command sees it. */
 
+import type { ConnectionRef } from "../../api/fields.ts";
 import type { IamClient } from "../../iam/client.ts";
 import { createIamClient } from "../../iam/console-client.ts";
 import { parseJson } from "../../iam/json.ts";
@@ -68,8 +69,9 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
     throw new UsageError("--base-url and --connection name two consoles: leave one out");
   const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
   if (hasAddress && fromSecret === undefined) return locateByFlags(invocation, needs);
+  const ref = connectionRefOf(options);
   await using cluster = await openCluster(io, options);
-  if (fromSecret === undefined) return locateByConnection(invocation, cluster, needs);
+  if (fromSecret === undefined) return locateByConnection(invocation, cluster, ref, needs);
   const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
   const target = hasAddress
     ? await targetFromFlags(invocation)
@@ -87,9 +89,9 @@ async function locateByFlags(invocation: Invocation, needs: Needs): Promise<Loca
 async function locateByConnection(
   invocation: Invocation,
   cluster: Cluster,
+  ref: ConnectionRef,
   needs: Needs,
 ): Promise<Located> {
-  const ref = connectionRefOf(invocation.options);
   const spec = await readConnection(cluster, ref);
   const key = needs === "user" ? undefined : await keyFromFlags(invocation);
   if (!isForUser(needs, key)) return { target: targetOf(spec), caller: { user: undefined, key } };
