@@ -30,9 +30,8 @@ export function toKrewManifest({ bytes, uri, homepage }: Archive): object {
       homepage,
       shortDescription: "Look after IAM service accounts and API keys",
       description:
-        "Shows what is ready and what to do next about the service accounts, API keys and policy bindings of\n" +
-        "iam-operator; rotates, suspends and revokes; makes every call of the console; finds out why a call is\n" +
-        "denied.\n",
+        "Shows what is ready and what to do next about the service accounts, API keys and policy bindings of " +
+        "iam-operator; rotates, suspends and revokes; makes every call of the console; finds out why a call is denied.",
       caveats: "Needs Node 24 or later on PATH.\n",
       platforms: systems.map((os) => ({
         selector: { matchLabels: { os } },

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../docs/kubectl-iam");
@@ -27,6 +27,13 @@ beforeAll(async () => {
   iam.world.replaceBindings(made.tpn, ["pol-read"]);
   iam.world.issueKey(made.saId, { description: "by hand", expiresInDays: 30 });
   legacyId = made.saId;
+});
+// Each page finds the same objects.
+afterEach(async () => {
+  const { world } = scene;
+  if ((await world.find("ServiceAccount", "legacy")) === undefined) return;
+  await world.delete("ServiceAccount", "legacy");
+  await world.isGone("ServiceAccount", "legacy");
 });
 afterAll(() => scene.close());
 

@@ -7,8 +7,10 @@ import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
 
 export interface Change {
   readonly type: ResourceType;
-  /** As kubectl names it: `apikey`. */
+  /** As kubectl finds it, whatever else is called so: `apikeys.iam-operator.io`. */
   readonly resource: string;
+  /** As a person names it: `apikey/ci-bot-key`. */
+  readonly label: string;
   readonly namespace: string;
   readonly name: string;
   /** JSON merge patch. */
@@ -28,7 +30,7 @@ export async function makeChanges(
     if (options.dryRun) io.print(toCommand(change));
     else {
       await send(cluster, change);
-      io.print(`${change.resource}/${change.name} ${change.done}`);
+      io.print(`${change.label} ${change.done}`);
     }
   }
 }

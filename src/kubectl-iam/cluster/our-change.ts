@@ -1,6 +1,6 @@
 import { GROUP } from "../../api/meta.ts";
 import type { Change } from "./change.ts";
-import { type AnyObject, type KindName, kindOf, typeOf } from "./kinds.ts";
+import { type AnyObject, type KindName, kindOf, toText, typeOf } from "./kinds.ts";
 
 /** A change of an object of ours. */
 export function changeOf(
@@ -11,6 +11,7 @@ export function changeOf(
 ): Change {
   return {
     type: typeOf(kind as KindName),
+    label: toText({ kind: kind as KindName, name: metadata.name }),
     resource: `${kindOf(kind).plural}.${GROUP}`,
     namespace: metadata.namespace ?? "",
     name: metadata.name,

@@ -33,6 +33,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     {
       type: secretType,
       resource: "secret",
+      label: `secret/${secretName}`,
       namespace,
       name: secretName,
       patch: { metadata: { labels: { [labels.apiKey]: name } } },
