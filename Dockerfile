@@ -10,7 +10,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY . .
-RUN node scripts/build.ts && node scripts/image/sbom.ts dist/sbom.cdx.json
+RUN node scripts/build.ts --operator-only && node scripts/image/sbom.ts dist/sbom.cdx.json
 RUN mkdir /app && cp LICENSE dist/*.mjs dist/*.txt dist/sbom.cdx.json /app/
 
 # V8's compile cache fits one version of Node on one architecture, so the Node that will read it writes it; and

@@ -1,8 +1,12 @@
-/** Bundles the operator into dist/. The same sources always give the same bytes. */
+/**
+ * Bundles the operator into dist/, and kubectl-iam into dist/kubectl-iam/ unless `--operator-only` is given. The same
+ * sources always give the same bytes.
+ */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { build } from "esbuild";
+import { buildPlugin } from "./build-plugin.ts";
 
 const root = join(import.meta.dirname, "..");
 const outdir = join(root, "dist");
@@ -62,3 +66,5 @@ for (const [file, { bytes }] of Object.entries(metafile.outputs).sort()) {
   const kilobytes = (bytes / 1000).toFixed(0).padStart(6);
   console.log(`${kilobytes} kB  ${basename(file).padEnd(32)} sha256:${hash.slice(0, 16)}`);
 }
+
+if (!process.argv.includes("--operator-only")) await buildPlugin(join(outdir, "kubectl-iam"));

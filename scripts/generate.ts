@@ -14,6 +14,7 @@ import { GROUP } from "../src/api/meta.ts";
 import { toChartMetadata } from "./chart/metadata.ts";
 import { toChartReadme } from "./chart/readme.ts";
 import { withConnectionSpec } from "./chart/values-schema.ts";
+import { toKubectlIamPage } from "./kubectl-iam-page.ts";
 import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
 
@@ -35,6 +36,7 @@ const wanted = new Map<string, string>([
   ],
   ["src/app/version.ts", versionFile(metadata.version)],
   ["docs/reference/README.md", toReferenceIndex(kinds)],
+  ["docs/reference/kubectl-iam.md", toKubectlIamPage()],
   ["docs/reference/metrics.md", toMetricsPage()],
   ...kinds.map(
     (kind) =>

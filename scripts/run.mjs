@@ -44,6 +44,7 @@ const tasks = {
   build: { command: ["scripts/build.ts"] },
   demo: { command: ["scripts/demo.ts"], cluster: true },
   start: { command: ["src/main.ts"] },
+  "kubectl-iam": { command: ["src/kubectl-iam/main.ts"] },
   "iam-server": { command: ["test/iam-server/main.ts"] },
   cluster: { command: ["test/cluster/cli.ts"], cluster: true },
   sim: { command: ["test/simulation/sim.ts"] },

@@ -21,7 +21,7 @@ export async function buildBundle(sources: string): Promise<string> {
   const copy = mkdtempSync(join(tmpdir(), "iam-operator-bundle-"));
   cpSync(sources, copy, { recursive: true });
   await copyModules(join(copy, "node_modules"));
-  await run(process.execPath, ["scripts/build.ts"], { cwd: copy });
+  await run(process.execPath, ["scripts/build.ts", "--operator-only"], { cwd: copy });
   await run(process.execPath, ["scripts/image/sbom.ts", "dist/sbom.cdx.json"], { cwd: copy });
   return copy;
 }

@@ -219,7 +219,7 @@ export const consoleMutants: readonly Mutant[] = [
   },
   {
     name: "the prefix of a display text that can be read is taken for the whole",
-    file: "src/controllers/quota-export/rules/quota-text.ts",
+    file: "src/api/quota-text.ts",
     find: "  return names.size === parts.length ? amounts : undefined;",
     replace: "  return names.size <= parts.length ? amounts : undefined;",
     tests: ["test/controllers/quota-export/quota-text.test.ts"],

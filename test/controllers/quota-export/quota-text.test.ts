@@ -1,9 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  parseQuantity,
-  parseQuotaText,
-} from "../../../src/controllers/quota-export/rules/quota-text.ts";
+import { parseQuantity, parseQuotaText } from "../../../src/api/quota-text.ts";
 
 describe("a quantity", () => {
   test.each([

@@ -1,10 +1,11 @@
 /** The last listing of every export as metrics. A scrape reads these, never the console. */
+
+import { type Amount, parseQuotaText } from "../../../api/quota-text.ts";
 import type { Quota } from "../../../iam/model.ts";
 import { keyText, type ObjectKey, parseKey } from "../../../kube/resource.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
 import { type Clock, parseInstant, SECOND } from "../../../util/time.ts";
 import { cut } from "../rules/listing.ts";
-import { type Amount, parseQuotaText } from "../rules/quota-text.ts";
 
 export interface QuotaListing {
   readonly clusterId: number;

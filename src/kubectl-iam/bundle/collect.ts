@@ -1,0 +1,107 @@
+/** What goes into a bundle, each part under the name of its file. */
+import { GROUP, labels, MANAGED_BY } from "../../api/meta.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { type Pod, podType, secretType } from "../../kube/resource-types.ts";
+import { MINUTE } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type Cluster, scopeOf } from "../cluster/cluster.ts";
+import { listEvents } from "../cluster/events.ts";
+import { readWorld } from "../cluster/read.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
+import { renderFindings } from "../doctor/finding.ts";
+import { examineInstallation } from "../doctor/installation.ts";
+import { toYaml } from "../view/output.ts";
+import { scrubObject, scrubSecret, scrubText } from "./scrub.ts";
+
+export interface File {
+  readonly name: string;
+  readonly text: string;
+}
+
+const LOG_LINES = 5_000;
+const MAX_BYTES = 16 * 2 ** 20;
+const METRICS_PORT = 8080;
+const plain = { width: undefined, paint: (_style: unknown, text: string) => text };
+
+/** A part that may not be read says so in its file. */
+export async function collect(invocation: Invocation, cluster: Cluster): Promise<readonly File[]> {
+  const scope = scopeOf(cluster, invocation.options);
+  const home = operatorNamespace(invocation.options);
+  const { findings, answers } = await examineInstallation(invocation, cluster);
+  const calls = answers.map(({ json: _, ...call }) => JSON.stringify(call));
+  const files = [
+    { name: "doctor.txt", text: renderFindings(findings, plain) },
+    { name: "console-calls.txt", text: calls.join("\n") },
+    await part("objects.yaml", () => objects(cluster, scope)),
+    await part("secrets.yaml", () => secrets(cluster, scope)),
+    await part("events.txt", () => events(cluster, scope)),
+    ...(await ofPods(cluster, home)),
+  ];
+  return files.map(({ name, text }) => ({ name, text: `${scrubText(text)}\n` }));
+}
+
+async function part(name: string, read: () => Promise<string>): Promise<File> {
+  try {
+    return { name, text: await read() };
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return { name, text: `not here: ${error.message}` };
+  }
+}
+
+async function objects(cluster: Cluster, scope: string | undefined): Promise<string> {
+  const all = Object.values(await readWorld(cluster, scope)).flat();
+  const documents = await Promise.all(all.map((each) => toYaml(scrubObject(each))));
+  return documents.join("\n---\n");
+}
+
+async function secrets({ kube }: Cluster, scope: string | undefined): Promise<string> {
+  const labelSelector = `${labels.managedBy}=${MANAGED_BY}`;
+  const within = scope === undefined ? {} : { namespace: scope };
+  // Nothing of the entries is kept, not even in memory.
+  const found = await kube.collect(secretType, (secret) => scrubSecret(secret, `${GROUP}/`), {
+    labelSelector,
+    ...within,
+  });
+  const documents = await Promise.all(found.map(toYaml));
+  return documents.join("\n---\n");
+}
+
+async function events(cluster: Cluster, scope: string | undefined): Promise<string> {
+  const found = await listEvents(cluster, scope);
+  return found
+    .map(({ time, type, namespace, kind, name, reason, note, count }) =>
+      [time, type, namespace, `${kind}/${name}`, reason, `x${count}`, note].join("  "),
+    )
+    .join("\n");
+}
+
+async function ofPods(cluster: Cluster, namespace: string): Promise<readonly File[]> {
+  const labelSelector = "app.kubernetes.io/name=iam-operator";
+  const pods = await cluster.kube.list(podType, { namespace, labelSelector }).catch(() => []);
+  const files = pods.map(async ({ metadata: { name } }: Pod) => {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+    return [
+      await part(`${name}.log`, () => getText(cluster, `${path}/log?tailLines=${LOG_LINES}`)),
+      await part(`${name}.metrics.txt`, () =>
+        getText(cluster, `${path}:${METRICS_PORT}/proxy/metrics`),
+      ),
+    ];
+  });
+  return (await Promise.all(files)).flat();
+}
+
+/** Of an answer that is no JSON. A refusal is a part of the bundle like any other. */
+async function getText({ api, transport }: Cluster, path: string): Promise<string> {
+  const { status, body } = await transport
+    .send({
+      method: "GET",
+      url: `${api.baseURL}${path}`,
+      headers: { "user-agent": api.userAgent },
+      timeoutMs: MINUTE,
+      maxBytes: MAX_BYTES,
+    })
+    .catch((error: Error) => ({ status: 0, body: Buffer.from(error.message) }));
+  const text = body.toString("utf8");
+  return status === 200 ? text : `not here: status ${status}: ${text}`;
+}

@@ -1,0 +1,67 @@
+/** Takes out of a bundle what is secret, or may be. Pure. */
+import type { KubeObject } from "../../kube/resource.ts";
+
+const REMOVED = "<removed>";
+
+/** By their form: tokens of HTTP and JWT, and texts of exactly 43 characters, which a key's secret has. */
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/\b(Bearer|Basic)\s+[-\w.~+/=]+/gi, `$1 ${REMOVED}`],
+  [/\beyJ[-\w]+\.[-\w]+\.[-\w]*/g, REMOVED],
+  [/(?<![-\w+/=])[-\w+/]{43}=?(?![-\w+/=])/g, REMOVED],
+  [/((?:secret|password|token)"?\s*[:=]\s*"?)(?![{["<\s])[^\s",;&}]{8,}/gi, `$1${REMOVED}`],
+];
+
+export function scrubText(text: string): string {
+  return PATTERNS.reduce((left, [pattern, instead]) => left.replaceAll(pattern, instead), text);
+}
+
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+interface AnySpec {
+  readonly secret?: { readonly data?: Readonly<Record<string, string>> };
+}
+
+/** Without what managers have noted, and without the texts of templates, in which people may have written anything. */
+export function scrubObject(object: KubeObject & { readonly spec?: AnySpec }): object {
+  const { metadata, spec, ...rest } = object;
+  const {
+    managedFields: _,
+    annotations = {},
+    ...kept
+  } = metadata as typeof metadata & {
+    readonly managedFields?: unknown;
+  };
+  const { [LAST_APPLIED]: __, ...notes } = annotations;
+  return {
+    ...rest,
+    metadata: { ...kept, annotations: notes },
+    ...(spec === undefined ? {} : { spec: scrubSpec(spec) }),
+  };
+}
+
+function scrubSpec(spec: AnySpec): object {
+  if (spec.secret?.data === undefined) return spec;
+  const data = Object.entries(spec.secret.data).map(([name, template]) => [
+    name,
+    (template.match(/\$\{[a-zA-Z:]+\}/g) ?? []).join(" "),
+  ]);
+  return { ...spec, secret: { ...spec.secret, data: Object.fromEntries(data) } };
+}
+
+/** Of a Secret only its name and what the operator has noted on it: no entry and no other annotation. */
+export function scrubSecret({ metadata }: KubeObject, prefix: string): object {
+  const notes = Object.entries(metadata.annotations ?? {}).filter(
+    ([name]) => name.startsWith(prefix) && !/template|hash/.test(name),
+  );
+  const { name, namespace, creationTimestamp, labels } = metadata;
+  return {
+    kind: "Secret",
+    metadata: {
+      name,
+      namespace,
+      creationTimestamp,
+      labels,
+      annotations: Object.fromEntries(notes),
+    },
+  };
+}

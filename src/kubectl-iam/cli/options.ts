@@ -1,0 +1,195 @@
+/** Every option there is, once: the same word means the same for all commands. */
+import { DAY, HOUR, MINUTE, SECOND } from "../../util/time.ts";
+import { UsageError } from "./errors.ts";
+
+export type OutputFormat = "table" | "wide" | "json" | "yaml";
+
+const formats: readonly string[] = ["table", "wide", "json", "yaml"] satisfies OutputFormat[];
+
+interface OptionSpec<Value> {
+  readonly flags: string;
+  readonly help: string;
+  /** Reads the value; throws UsageError. Absent for flags without one. */
+  readonly read?: (text: string, before: Value | undefined) => Value;
+  /** What completion offers. */
+  readonly choices?: readonly string[];
+  /** Names of such objects are offered. */
+  readonly completes?: "namespace";
+}
+
+const flag = (flags: string, help: string): OptionSpec<boolean> => ({ flags, help });
+const text = (flags: string, help: string): OptionSpec<string> => ({
+  flags,
+  help,
+  read: (value) => value,
+});
+const list = (flags: string, help: string): OptionSpec<readonly string[]> => ({
+  flags,
+  help,
+  read: (value, before = []) => [...before, ...value.split(",").filter((part) => part !== "")],
+});
+const span = (flags: string, help: string): OptionSpec<number> => ({
+  flags,
+  help,
+  read: (value) => parseSpan(flags, value),
+});
+const count = (flags: string, help: string): OptionSpec<number> => ({
+  flags,
+  help,
+  read: (value) => {
+    if (/^[1-9][0-9]{0,8}$/.test(value)) return Number(value);
+    throw new UsageError(
+      `${nameOf(flags)} must be a whole number from 1, such as 7; it is "${value}"`,
+    );
+  },
+});
+
+const choice = <Value extends string>(spec: OptionSpec<Value>): OptionSpec<Value> => spec;
+
+export const options = {
+  context: text("--context <name>", "The kubeconfig's context to use."),
+  kubeconfig: text(
+    "--kubeconfig <file>",
+    "The kubeconfig to use; default KUBECONFIG or ~/.kube/config.",
+  ),
+  namespace: {
+    ...text("-n, --namespace <name>", "The namespace; default that of the context."),
+    completes: "namespace",
+  },
+  as: text("--as <user>", "Act as this user or serviceaccount, as kubectl does."),
+  asGroup: list("--as-group <group>", "With --as: the groups to act with."),
+  allNamespaces: flag("-A, --all-namespaces", "All namespaces."),
+  selector: text(
+    "-l, --selector <labels>",
+    "Only objects with these labels, such as team=a,tier!=test.",
+  ),
+  output: choice({
+    flags: "-o, --output <format>",
+    help: "table, wide, json or yaml.",
+    choices: formats,
+    read: (value: string): OutputFormat => {
+      if (formats.includes(value)) return value as OutputFormat;
+      throw new UsageError(`--output must be table, wide, json or yaml; it is "${value}"`);
+    },
+  }),
+  operatorNamespace: text(
+    "--operator-namespace <name>",
+    "The operator's own namespace; default iam-operator-system.",
+  ),
+  operatorUser: text(
+    "--operator-user <user>",
+    "Whose rights are checked; default the ServiceAccount of the operator's Deployment.",
+  ),
+  within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
+  top: count("--top <count>", "Only the fullest, so many of them."),
+  watch: flag("-w, --watch", "Go on and print events as they come."),
+  wait: flag("--wait", "Wait until it is done."),
+  timeout: span("--timeout <time>", "With --wait: how long at most, such as 5m; default 10m."),
+  dryRun: flag("--dry-run", "Print what would be sent, and change nothing."),
+  yes: flag("-y, --yes", "Do not ask."),
+  name: text("--name <name>", "The object's name; made from the account's if it is not given."),
+  connection: text(
+    "--connection <kind/name>",
+    "The connection, such as clusterconnection/default or connection/own.",
+  ),
+  fromSecret: text(
+    "--from-secret <name>",
+    "Use the key in this Secret, which the operator has written.",
+  ),
+  baseUrl: text("--base-url <url>", "The console's address; or IAM_CONSOLE_URL."),
+  orgId: text("--org-id <id>", "The organization; or IAM_CONSOLE_ORG_ID."),
+  projectId: text("--project-id <id>", "The project; or IAM_CONSOLE_PROJECT_ID."),
+  domainName: text("--domain-name <name>", "The organization's name; or IAM_CONSOLE_DOMAIN_NAME."),
+  partitionId: text("--partition-id <id>", "The partition; or IAM_CONSOLE_PARTITION_ID."),
+  insecureHttp: flag(
+    "--insecure-http",
+    "Allow a plain http:// address. Credentials then travel unencrypted.",
+  ),
+  caFile: text(
+    "--ca-file <file>",
+    "PEM certificates to trust besides the system's; or IAM_CONSOLE_CA_FILE.",
+  ),
+  username: text("--username <name>", "Log in as this user; or IAM_CONSOLE_USERNAME."),
+  loginDomain: text("--login-domain <name>", "The user's domain; or IAM_CONSOLE_LOGIN_DOMAIN."),
+  passwordFile: text(
+    "--password-file <file>",
+    "The file with the password, - for standard input; or IAM_CONSOLE_PASSWORD, or a prompt.",
+  ),
+  tokenFile: text(
+    "--token-file <file>",
+    "The file with a user token, - for standard input; or IAM_CONSOLE_TOKEN.",
+  ),
+  keyId: text("--key-id <id>", "Call with this API key; or IAM_CONSOLE_KEY_ID."),
+  keySecretFile: text(
+    "--key-secret-file <file>",
+    "The file with the key's secret, - for standard input; or IAM_CONSOLE_KEY_SECRET, or a prompt.",
+  ),
+  reveal: flag("--reveal", "Show secrets and tokens."),
+  secretFile: text(
+    "--secret-file <file>",
+    "Write the new key's secret to this new file, for its owner only.",
+  ),
+  body: text("--body <file>", "The request's JSON body: a file, or - for standard input."),
+  description: text("--description <text>", "The description at the console."),
+  expiresInDays: count("--expires-in-days <days>", "The key's lifetime; default 90."),
+  policy: list("--policy <id>", "A policy; may be given several times, or as a list with commas."),
+  none: flag("--none", "Bind no policy at all."),
+  search: text("--search <text>", "Only what the console finds for this."),
+  policyStatus: text("--status <status>", "Only policies of this status, such as active."),
+  actionClass: text("--action-class <class>", "Only List, Read, Write, Delete or Admin actions."),
+  clusterId: count("--cluster-id <number>", "The container cluster's number at the console."),
+  quotaNamespace: list("--quota-namespace <name>", "Only quotas of these namespaces."),
+  quotaName: list("--quota-name <text>", "Only quotas whose name contains this."),
+  action: text(
+    "--action <id>",
+    "The action that was denied, such as svc:Compute.Instances.ListInstances.",
+  ),
+} as const satisfies Readonly<Record<string, object>>;
+
+export type OptionName = keyof typeof options;
+type ValueOf<Spec> = Spec extends OptionSpec<infer Value> ? Value : never;
+export type Options = { readonly [Name in OptionName]?: ValueOf<(typeof options)[Name]> };
+
+/** `--namespace` of `-n, --namespace <name>`. */
+export function nameOf(flags: string): string {
+  return /--[-a-z]+/.exec(flags)?.[0] ?? flags;
+}
+
+const UNITS: Readonly<Record<string, number>> = { d: DAY, h: HOUR, m: MINUTE, s: SECOND };
+
+function parseSpan(flags: string, value: string): number {
+  if (!/^([0-9]{1,6}[dhms])+$/.test(value))
+    throw new UsageError(
+      `${nameOf(flags)} must be a time such as 14d, 36h or 5m; it is "${value}"`,
+    );
+  return [...value.matchAll(/([0-9]+)([dhms])/g)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ""] ?? 0),
+    0,
+  );
+}
+
+/** Where and as whom: commands that talk to a cluster. */
+export const clusterOptions = ["context", "kubeconfig", "namespace", "as", "asGroup"] as const;
+/** Commands that look at many objects. */
+export const scopeOptions = [...clusterOptions, "allNamespaces", "selector"] as const;
+/** Which console, and as whom. */
+export const consoleOptions = [
+  ...clusterOptions,
+  "operatorNamespace",
+  "connection",
+  "fromSecret",
+  "baseUrl",
+  "orgId",
+  "projectId",
+  "domainName",
+  "partitionId",
+  "insecureHttp",
+  "caFile",
+  "username",
+  "loginDomain",
+  "passwordFile",
+  "tokenFile",
+  "keyId",
+  "keySecretFile",
+  "output",
+] as const;

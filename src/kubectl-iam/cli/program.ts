@@ -1,0 +1,109 @@
+/** From the commands as data to a program that reads a command line. */
+import { Command, CommanderError, Option } from "commander";
+import type { CommandSpec } from "./command.ts";
+import { commands } from "./commands.ts";
+import { type ExitCode, exitCode, UsageError } from "./errors.ts";
+import type { Io } from "./io.ts";
+import { type OptionName, type Options, options } from "./options.ts";
+
+const NAME = "kubectl iam";
+const ENDINGS = `
+Exit codes: 0 done, 1 failed or found something to do, 2 the command line is wrong and nothing was changed.`;
+
+/** Runs one command line; answers the exit code. Throws what the command throws, and UsageError. */
+export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
+  let code: ExitCode = exitCode.ok;
+  const program = createProgram(io, (ended) => {
+    code = ended;
+  });
+  if (args.length === 0) {
+    io.print(program.helpInformation().trimEnd());
+    return exitCode.ok;
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCode.ok;
+    const [what = ""] = error.message.replace(/^error: /, "").split(/\.?$/);
+    throw new UsageError(`${what.replaceAll("\n", " ")}; ${NAME} --help lists what there is`);
+  }
+  return code;
+}
+
+/** The tree of commands; `onEnd` gets the exit code of the one that ran. */
+export function createProgram(io: Io, onEnd: (code: ExitCode) => void): Command {
+  const program = configured(new Command(NAME), io)
+    .description(
+      "Service accounts, API keys and policies of an IAM console, and the operator that keeps them.",
+    )
+    .addHelpText("after", ENDINGS);
+  for (const spec of commands) {
+    const { parent, name } = placeOf(program, spec, io);
+    addCommand(configured(parent.command(name), io), spec, io, onEnd);
+  }
+  return program;
+}
+
+function configured(command: Command, io: Io): Command {
+  return command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.print(text.trimEnd()),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => io.width ?? 80,
+    })
+    .helpOption("-h, --help", "Show this help.")
+    .helpCommand(false)
+    .configureHelp({ subcommandTerm: (each) => `${each.name()} ${argumentsOf(each)}`.trimEnd() })
+    .showSuggestionAfterError(true);
+}
+
+/** `console login` is `login` below `console`. */
+function placeOf(program: Command, { usage, group }: CommandSpec, io: Io) {
+  const [first = "", ...rest] = usage.split(" ");
+  if (first !== "console") return { parent: program.commandsGroup(`${group}:`), name: usage };
+  const existing = program.commands.find((command) => command.name() === first);
+  const parent =
+    existing ??
+    configured(program.commandsGroup(`${group}:`).command(first), io)
+      .description("Make the console's calls, through a connection, a key, or flags.")
+      .argument("[call]")
+      .action((call?: string) => {
+        const what = call === undefined ? "say which call" : `"${call}" is no call of the console`;
+        throw new UsageError(`${what}: ${NAME} console --help lists them`);
+      });
+  return { parent, name: rest.join(" ") };
+}
+
+function addCommand(
+  command: Command,
+  spec: CommandSpec,
+  io: Io,
+  onEnd: (code: ExitCode) => void,
+): void {
+  command.description([spec.summary, ...(spec.details ?? [])].join("\n\n")).summary(spec.summary);
+  for (const name of spec.options) command.addOption(toOption(name));
+  const examples = spec.examples.map((example) => `  ${NAME} ${example}`);
+  command.addHelpText("after", `\nExamples:\n${examples.join("\n")}`);
+  command.action(async () => {
+    const { run } = await spec.load();
+    onEnd(await run({ io, args: command.args, options: command.opts<Options>() }));
+  });
+}
+
+function toOption(name: OptionName): Option {
+  const { flags, help, ...spec } = options[name];
+  const option = new Option(flags, help);
+  if ("read" in spec) option.argParser(spec.read as (text: string, before: unknown) => unknown);
+  return option;
+}
+
+function argumentsOf({ registeredArguments }: Command): string {
+  return registeredArguments
+    .map((each) => {
+      const name = each.variadic ? `${each.name()}...` : each.name();
+      return each.required ? `<${name}>` : `[${name}]`;
+    })
+    .join(" ");
+}

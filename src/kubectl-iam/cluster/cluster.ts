@@ -1,0 +1,104 @@
+/** The cluster that a command works with: the only place that knows how the API server is reached. */
+import { type ApiCall, callApi, type KubeApi } from "../../kube/client/api-call.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import { createKubeClient } from "../../kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../kube/config/config.ts";
+import type { Credentials, KubeEndpoint } from "../../kube/config/credentials.ts";
+import { createKubeTransport, type KubeTransport } from "../../kube/transport/transport.ts";
+import { Failure, UsageError } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
+import type { Options } from "../cli/options.ts";
+import { userAgent } from "../user-agent.ts";
+
+export const FIELD_MANAGER = "kubectl-iam";
+const READ_MS = 30_000;
+
+export interface Cluster extends AsyncDisposable {
+  readonly kube: KubeClient;
+  readonly server: string;
+  /** Where objects without another namespace are. */
+  readonly namespace: string;
+  readonly transport: KubeTransport;
+  readonly api: KubeApi;
+  /** One call beyond what {@link KubeClient} has. */
+  call(call: Omit<ApiCall, "timeoutMs">): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** Throws UsageError where the kubeconfig names no cluster to talk to. */
+export async function openCluster(io: Io, options: Options): Promise<Cluster> {
+  const endpoint = actingAs(await endpointOf(io, options), options);
+  const transport = createKubeTransport({ endpoint, clock: io.clock });
+  const api = { baseURL: endpoint.server, send: transport.send, clock: io.clock, userAgent };
+  const timeouts = { readMs: READ_MS, writeMs: READ_MS };
+  return {
+    kube: createKubeClient({ ...api, fieldManager: FIELD_MANAGER, timeouts }),
+    server: endpoint.server,
+    namespace: options.namespace ?? (endpoint.namespace || "default"),
+    transport,
+    api,
+    call: (call) => callApi(api, { ...call, timeoutMs: READ_MS }),
+    [Symbol.asyncDispose]: () => transport.close(),
+  };
+}
+
+async function endpointOf({ clock, environment }: Io, options: Options): Promise<KubeEndpoint> {
+  const { kubeconfig, context } = options;
+  const host = environment.KUBERNETES_SERVICE_HOST;
+  const port = environment.KUBERNETES_SERVICE_PORT;
+  const isInPod =
+    host !== undefined && port !== undefined && !environment.KUBECONFIG && context === undefined;
+  try {
+    return await loadKubeEndpoint({
+      kubeconfig,
+      context,
+      clock,
+      ...(isInPod ? { podServer: { host, port } } : {}),
+    });
+  } catch (error) {
+    throw new UsageError(
+      `there is no cluster to talk to (${whyNone(error)}): set KUBECONFIG, --kubeconfig or --context`,
+    );
+  }
+}
+
+/** Without any kubeconfig client-node tries a server on this machine, and then refuses that. */
+function whyNone(error: unknown): string {
+  if (!(error instanceof Error)) return "the kubeconfig cannot be read";
+  return /^HTTP protocol is not allowed/.test(error.message)
+    ? "no kubeconfig, or one whose server is plain http"
+    : error.message;
+}
+
+function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): KubeEndpoint {
+  if (user === undefined && asGroup.length === 0) return endpoint;
+  if (user === undefined) throw new UsageError("--as-group needs --as as well");
+  if (asGroup.length > 1) throw new UsageError("--as-group can be given once only");
+  const groups = asGroup.map((group) => ["impersonate-group", group] as const);
+  const extra = Object.fromEntries([["impersonate-user", user] as const, ...groups]);
+  // The transport names what was refused: it has to be the one that the endpoint has given.
+  const originals = new WeakMap<Credentials, Credentials>();
+  return {
+    ...endpoint,
+    credentials: async (rejected) => {
+      const original = await endpoint.credentials(rejected && originals.get(rejected));
+      const headers = { ...original.headers, ...extra };
+      const credentials = { ...original, headers };
+      originals.set(credentials, original);
+      return credentials;
+    },
+  };
+}
+
+/** The namespace to look into; `undefined` for all of them. */
+export function scopeOf(
+  cluster: Cluster,
+  { allNamespaces, namespace }: Options,
+): string | undefined {
+  if (allNamespaces && namespace !== undefined)
+    throw new UsageError("--all-namespaces and --namespace exclude each other: leave one out");
+  return allNamespaces ? undefined : cluster.namespace;
+}
+
+export function notFound(what: string, namespace: string): Failure {
+  return new Failure(`There is no ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}.`);
+}

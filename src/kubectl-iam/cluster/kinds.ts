@@ -1,0 +1,89 @@
+/** Our kinds as the API server and as people name them. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { Condition } from "../../api/conditions.ts";
+import type { ClusterConnection, Connection } from "../../api/connection.ts";
+import type { Kind } from "../../api/kind.ts";
+import { kinds } from "../../api/kinds.ts";
+import { GROUP, VERSION } from "../../api/meta.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { UsageError } from "../cli/errors.ts";
+
+export interface Kinds {
+  readonly ClusterConnection: ClusterConnection;
+  readonly Connection: Connection;
+  readonly ServiceAccount: ServiceAccount;
+  readonly PolicyBinding: PolicyBinding;
+  readonly ApiKey: ApiKey;
+  readonly ResourceQuotaExport: ResourceQuotaExport;
+}
+export type KindName = keyof Kinds;
+
+/** What every object of ours has, whatever its kind. */
+export interface AnyObject extends KubeObject {
+  readonly kind: string;
+  readonly spec?: { readonly suspend?: boolean | undefined };
+  readonly status?:
+    | {
+        readonly conditions?: readonly Condition[] | undefined;
+        readonly lastHandledReconcileAt?: string | undefined;
+      }
+    | undefined;
+}
+
+export const kindNames = kinds.map(({ kind }) => kind) as readonly KindName[];
+
+export function typeOf<Name extends KindName>(name: Name): ResourceType<Kinds[Name]> {
+  const { plural, kind, scope } = kindOf(name);
+  return { group: GROUP, version: VERSION, plural, kind, namespaced: scope === "Namespaced" };
+}
+
+export function kindOf(name: string): Kind {
+  const found = kinds.find(({ kind }) => kind === name);
+  if (found === undefined) throw new Error(`there is no kind ${name}`);
+  return found;
+}
+
+/** One object as a person names it. */
+export interface ObjectName {
+  readonly kind: KindName;
+  readonly name: string;
+}
+
+/** `apikey/ci-bot-key`, as kubectl writes it. */
+export function toText({ kind, name }: ObjectName): string {
+  return `${kindOf(kind).singular}/${name}`;
+}
+
+const EXAMPLE = "write it as KIND/NAME, such as apikey/ci-bot-key";
+
+/** Reads `apikey/ci-bot-key`; the kind by any name that kubectl takes, in any case. Throws UsageError. */
+export function parseObjectName(text: string, fallback?: KindName): ObjectName {
+  const [first = "", second, ...rest] = text.split("/");
+  if (rest.length > 0 || text === "" || second === "")
+    throw new UsageError(`"${text}" names no object: ${EXAMPLE}`);
+  if (second !== undefined) return { kind: parseKind(first), name: checked(second) };
+  if (fallback === undefined)
+    throw new UsageError(`"${text}" does not say of which kind: ${EXAMPLE}`);
+  return { kind: fallback, name: checked(first) };
+}
+
+function parseKind(text: string): KindName {
+  const [word = ""] = text.toLowerCase().split(`.${GROUP}`);
+  const found = kinds.find(
+    ({ kind, plural, singular, shortName }) =>
+      kind.toLowerCase() === word || [plural, singular, shortName].includes(word),
+  );
+  if (found !== undefined) return found.kind as KindName;
+  const known = kinds.map(({ singular }) => singular).join(", ");
+  throw new UsageError(`"${text}" is none of the operator's kinds: ${known}`);
+}
+
+function checked(name: string): string {
+  if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
+  throw new UsageError(
+    `"${name}" is no name of an object: it has lower-case letters, digits, '-' and '.', such as ci-bot`,
+  );
+}

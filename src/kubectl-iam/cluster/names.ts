@@ -1,0 +1,19 @@
+/** Arguments that can only name one kind. */
+import { UsageError } from "../cli/errors.ts";
+import { type ObjectName, parseObjectName } from "./kinds.ts";
+
+/** `ci-bot-key` or `apikey/ci-bot-key`. Throws UsageError. */
+export function parseApiKeyName(text: string): ObjectName {
+  return ofKind(text, "ApiKey");
+}
+
+/** `ci-bot` or `serviceaccount/ci-bot`. Throws UsageError. */
+export function parseAccountName(text: string): ObjectName {
+  return ofKind(text, "ServiceAccount");
+}
+
+function ofKind(text: string, kind: ObjectName["kind"]): ObjectName {
+  const name = parseObjectName(text, kind);
+  if (name.kind === kind) return name;
+  throw new UsageError(`"${text}" is no ${kind}: name one, such as ci-bot`);
+}

@@ -1,0 +1,45 @@
+/** `adopt-secret`: both halves of the consent by which an ApiKey takes over a Secret. */
+import { labels } from "../../api/meta.ts";
+import { secretType } from "../../kube/resource-types.ts";
+import type { Invocation } from "../cli/command.ts";
+import { confirm } from "../cli/confirm.ts";
+import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { makeChanges } from "../cluster/change.ts";
+import { notFound, openCluster } from "../cluster/cluster.ts";
+import { parseApiKeyName } from "../cluster/names.ts";
+import { changeOf } from "../cluster/our-change.ts";
+import { readObject } from "../cluster/read.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const { name } = parseApiKeyName(args[0] ?? "");
+  await using cluster = await openCluster(io, options);
+  const { namespace } = cluster;
+  const apiKey = await readObject(cluster, "ApiKey", name);
+  const secretName = apiKey.spec.secret.name ?? name;
+  const secret = await cluster.kube.get(secretType, { namespace, name: secretName });
+  if (secret === undefined) throw notFound(`secret/${secretName}`, namespace);
+  const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller);
+  if (owner !== undefined && owner.uid !== apiKey.metadata.uid)
+    throw new Failure(
+      `secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`,
+    );
+  const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";
+  await confirm(
+    invocation,
+    `secret/${secretName} holds ${entries}; they are replaced. Let apikey/${name} take it over?`,
+  );
+  await makeChanges(invocation, cluster, [
+    {
+      type: secretType,
+      resource: "secret",
+      label: `secret/${secretName}`,
+      namespace,
+      name: secretName,
+      patch: { metadata: { labels: { [labels.apiKey]: name } } },
+      done: "labelled",
+    },
+    changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "adopts it"),
+  ]);
+  return exitCode.ok;
+}

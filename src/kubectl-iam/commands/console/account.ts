@@ -1,0 +1,36 @@
+/** Call 4. */
+import type { Invocation } from "../../cli/command.ts";
+import { type ExitCode, exitCode, Failure } from "../../cli/errors.ts";
+import { printJson } from "../../console/print.ts";
+import { openConsole } from "../../console/session.ts";
+import { field, renderFields } from "../../view/fields.ts";
+import { isStructured } from "../../view/output.ts";
+import { screenOf } from "../../view/screen.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, args } = invocation;
+  const [saId = ""] = args;
+  await using session = await openConsole(invocation, "user");
+  const account = await session.client.getServiceAccount(saId);
+  const answer = session.answers.at(-1);
+  if (account === undefined)
+    throw new Failure(
+      `the console knows no account ${saId} (request ${answer?.requestId ?? "without id"}); kubectl iam console accounts lists those that there are`,
+    );
+  if (isStructured(invocation)) {
+    await printJson(invocation, answer?.json ?? null);
+    return exitCode.ok;
+  }
+  const fields = [
+    field("Account", account.saId),
+    field("Name", account.name),
+    field("Status", account.status),
+    field("TPN", account.tpn),
+    field("Organization", account.orgId),
+    field("Project", account.projectId),
+    field("Description", account.description || undefined),
+    field("Keys", ...(account.keyIds ?? ["not listed by this console"])),
+  ];
+  io.print(renderFields(fields, screenOf(io)));
+  return exitCode.ok;
+}

@@ -1,0 +1,30 @@
+/** Call 2. */
+import type { Invocation } from "../../cli/command.ts";
+import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { orDoubt } from "../../console/or-doubt.ts";
+import { printJson } from "../../console/print.ts";
+import { openConsole } from "../../console/session.ts";
+import { isStructured, printValue } from "../../view/output.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  await using session = await openConsole(invocation, "user");
+  const { orgId, projectId: ofConnection } = session.target;
+  const projectId = options.projectId ?? ofConnection;
+  if (projectId === undefined) throw new UsageError("give --project-id: the connection names none");
+  const account = { orgId, projectId, name: args[0] ?? "", description: options.description ?? "" };
+  if (options.dryRun) {
+    await printValue(invocation, account);
+    return exitCode.ok;
+  }
+  const created = await orDoubt(
+    session.client.createServiceAccount(account),
+    "kubectl iam console accounts shows whether there is one of that name",
+  );
+  if (isStructured(invocation)) await printJson(invocation, session.answers.at(-1)?.json ?? null);
+  else
+    io.print(
+      `account ${created.saId} created${created.tpn === undefined ? "" : ` (${created.tpn})`}`,
+    );
+  return exitCode.ok;
+}

@@ -1,0 +1,13 @@
+/** Call 10. */
+import type { Invocation } from "../../cli/command.ts";
+import { type ExitCode, exitCode } from "../../cli/errors.ts";
+import { readBody } from "../../console/body.ts";
+import { printJson } from "../../console/print.ts";
+import { openConsole } from "../../console/session.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const body = await readBody(invocation);
+  await using session = await openConsole(invocation, "user");
+  await printJson(invocation, await session.client.evaluatePolicy(body));
+  return exitCode.ok;
+}

@@ -1,0 +1,45 @@
+/** Call 11, all pages. */
+
+import type { Json } from "../../../iam/model.ts";
+import { isJsonObject } from "../../../iam/wire/json.ts";
+import type { Invocation } from "../../cli/command.ts";
+import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { type ConsoleSession, openConsole } from "../../console/session.ts";
+import { printTable } from "../../view/output.ts";
+
+const PAGE_SIZE = 100;
+const MOST_PAGES = 1_000;
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  await using session = await openConsole(invocation, "key");
+  await printTable(invocation, {
+    rows: await readInstances(session),
+    columns: [
+      { title: "INSTANCE", cell: (record) => text(record, ["instanceId", "id"]) },
+      { title: "NAME", cell: (record) => text(record, ["name"]) },
+      { title: "STATUS", cell: (record) => text(record, ["status"]) },
+      { title: "PROJECT", cell: (record) => text(record, ["projectId"]) },
+      { title: "PARTITION", cell: (record) => text(record, ["partitionId"]) },
+    ],
+    empty: "The console lists no instances for this key.",
+  });
+  return exitCode.ok;
+}
+
+/** The documentation does not show the answer: a page that is not full is the last one. */
+async function readInstances({ client, key }: ConsoleSession): Promise<readonly Json[]> {
+  if (key === undefined) throw new UsageError("an API key is needed");
+  const all: Json[] = [];
+  for (let page = 1; page <= MOST_PAGES; page += 1) {
+    const records = await client.listInstances({ page, pageSize: PAGE_SIZE }, key);
+    all.push(...records);
+    if (records.length < PAGE_SIZE) break;
+  }
+  return all;
+}
+
+function text(record: Json, names: readonly string[]): string {
+  if (!isJsonObject(record)) return "";
+  const value = names.map((name) => record[name]).find((each) => typeof each === "string");
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,22 @@
+/** Call 1. */
+import type { Invocation } from "../../cli/command.ts";
+import { type ExitCode, exitCode } from "../../cli/errors.ts";
+import { printJson } from "../../console/print.ts";
+import { openConsole } from "../../console/session.ts";
+import { isStructured } from "../../view/output.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  await using session = await openConsole(invocation, "user");
+  await session.client.authenticate();
+  const answer = session.answers.at(-1);
+  if (isStructured(invocation) || invocation.options.reveal) {
+    await printJson(invocation, answer?.json ?? null);
+    return exitCode.ok;
+  }
+  invocation.io.print(
+    answer === undefined
+      ? "There is a ready-made token: nothing was asked of the console. Any other call tries it."
+      : `The console at ${session.target.baseURL} accepts the credentials (request ${answer.requestId ?? "without id"}).`,
+  );
+  return exitCode.ok;
+}

@@ -1,0 +1,36 @@
+/** Call 8. */
+import type { LiveBindings } from "../../../iam/model.ts";
+import type { Invocation } from "../../cli/command.ts";
+import { confirm } from "../../cli/confirm.ts";
+import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { openConsole } from "../../console/session.ts";
+import { printValue } from "../../view/output.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const [tpn = ""] = args;
+  const policyIds = [...new Set(options.policy ?? [])];
+  if ((policyIds.length === 0) !== (options.none === true))
+    throw new UsageError(
+      "say what shall be bound: --policy for each policy, or --none for none at all",
+    );
+  await using session = await openConsole(invocation, "user");
+  const bindings = { tpn, orgId: session.target.orgId, policyIds };
+  if (options.dryRun) {
+    const { orgId } = bindings;
+    await printValue(invocation, { targetType: "tpn", targetId: tpn, orgId, policyIds });
+    return exitCode.ok;
+  }
+  io.note(describe(await session.client.listBindings(tpn), policyIds));
+  await confirm(invocation, "The list replaces everything that is bound. Send it?");
+  await session.client.syncBindings(bindings);
+  io.print(`${tpn} has ${policyIds.join(", ") || "no policy"} bound`);
+  return exitCode.ok;
+}
+
+function describe(before: LiveBindings, wanted: readonly string[]): string {
+  if (!before.readable) return "What is bound now cannot be read from the console's answer.";
+  const added = wanted.filter((policyId) => !before.policyIds.includes(policyId));
+  const removed = before.policyIds.filter((policyId) => !wanted.includes(policyId));
+  return `Binds ${added.join(", ") || "nothing new"}; unbinds ${removed.join(", ") || "nothing"}.`;
+}

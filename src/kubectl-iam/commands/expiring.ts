@@ -1,0 +1,80 @@
+/** `expiring`: keys that end soon, and whether they will be renewed by themselves. */
+import type { ApiKey } from "../../api/api-key.ts";
+import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { readWorld } from "../cluster/read.ts";
+import { namespaceColumn } from "../view/namespace-column.ts";
+import { printTable } from "../view/output.ts";
+import { readinessOf } from "../view/readiness.ts";
+import type { Column } from "../view/table.ts";
+import { relative, span } from "../view/time.ts";
+
+const DEFAULT_WITHIN = 14 * DAY;
+/** A rotation that is this late does not come by itself. */
+const LATE = HOUR;
+
+export interface ExpiringKey {
+  readonly namespace: string | undefined;
+  readonly apiKey: string;
+  readonly keyId: string;
+  readonly expirationTime: string;
+  readonly renewalTime: string | undefined;
+  readonly renewsByItself: boolean;
+  readonly detail: string;
+}
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options } = invocation;
+  await using cluster = await openCluster(io, options);
+  const { apiKeys } = await readWorld(cluster, scopeOf(cluster, options), options.selector);
+  const now = io.clock.now();
+  const within = options.within ?? DEFAULT_WITHIN;
+  const rows = expiringKeys(apiKeys, within, now);
+  const columns: readonly Column<ExpiringKey>[] = [
+    ...namespaceColumn<ExpiringKey>(options),
+    { title: "APIKEY", cell: ({ apiKey }) => apiKey },
+    { title: "KEY-ID", cell: ({ keyId }) => keyId },
+    { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
+    { title: "RENEWS", cell: ({ renewalTime }) => relative(renewalTime, now) },
+    {
+      title: "BY-ITSELF",
+      cell: ({ renewsByItself }) =>
+        renewsByItself ? { text: "yes", style: "good" } : { text: "no", style: "bad" },
+    },
+    { title: "DETAIL", cell: ({ detail }) => detail, flexible: true },
+  ];
+  await printTable(invocation, { rows, columns, empty: `No key expires within ${span(within)}.` });
+  return rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.problem;
+}
+
+/** Pure. Soonest first. */
+export function expiringKeys(
+  apiKeys: readonly ApiKey[],
+  within: number,
+  now: Instant,
+): readonly ExpiringKey[] {
+  return apiKeys
+    .flatMap((apiKey) => toExpiring(apiKey, now) ?? [])
+    .filter(({ expirationTime }) => (parseInstant(expirationTime) ?? now) <= now + within)
+    .sort((a, b) => a.expirationTime.localeCompare(b.expirationTime));
+}
+
+function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
+  const { metadata, spec, status } = apiKey;
+  const { current, renewalTime } = status ?? {};
+  if (current === undefined) return undefined;
+  const renewal = parseInstant(renewalTime);
+  const isLate = renewal === undefined || renewal + LATE < now;
+  const { reason, message } = readinessOf(apiKey);
+  return {
+    namespace: metadata.namespace,
+    apiKey: metadata.name,
+    keyId: current.keyId,
+    expirationTime: current.expirationTime,
+    renewalTime,
+    renewsByItself: !spec.suspend && !isLate,
+    detail: spec.suspend ? "Suspended: it is not renewed." : isLate ? `${reason}: ${message}` : "",
+  };
+}

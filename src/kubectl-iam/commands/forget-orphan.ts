@@ -1,0 +1,38 @@
+/** `forget-orphan`: takes a lost key off an ApiKey's list. */
+import type { Invocation } from "../cli/command.ts";
+import { confirm } from "../cli/confirm.ts";
+import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { makeChanges } from "../cluster/change.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { parseApiKeyName } from "../cluster/names.ts";
+import { changeOf } from "../cluster/our-change.ts";
+import { readObject } from "../cluster/read.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const [nameText = "", keyId = ""] = args;
+  const { name } = parseApiKeyName(nameText);
+  await using cluster = await openCluster(io, options);
+  const apiKey = await readObject(cluster, "ApiKey", name);
+  const orphaned = apiKey.status?.orphaned ?? [];
+  const left = orphaned.filter((orphan) => (orphan.keyId ?? orphan.attemptId) !== keyId);
+  if (left.length === orphaned.length) {
+    const known = orphaned.map((orphan) => orphan.keyId ?? orphan.attemptId).join(", ");
+    throw new UsageError(
+      `apikey/${name} lists no lost key ${keyId}; its list has ${known || "none at all"}`,
+    );
+  }
+  await confirm(
+    invocation,
+    `Key ${keyId} may still work at the console; nothing will remind of it. Forget it?`,
+  );
+  const { resourceVersion } = apiKey.metadata;
+  const patch = {
+    // Of the version that was looked at: the operator may have added to the list.
+    metadata: { resourceVersion },
+    status: { orphaned: left.length === 0 ? null : left, orphanCount: left.length },
+  };
+  const change = changeOf(apiKey, patch, `no longer lists key ${keyId}`, "status");
+  await makeChanges(invocation, cluster, [change]);
+  return exitCode.ok;
+}

@@ -1,0 +1,158 @@
+/** `tree`: connections, their accounts, what belongs to those, and who uses it. */
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
+import { podsBySecret } from "../cluster/pods.ts";
+import { readWorld, type World } from "../cluster/read.ts";
+import { isStructured, printTable, printValue } from "../view/output.ts";
+import { readinessOf, readyCell } from "../view/readiness.ts";
+import type { Cell } from "../view/table.ts";
+import { age, relative } from "../view/time.ts";
+import { drawTree, type Node } from "../view/tree.ts";
+
+export interface Leaf {
+  readonly object: string;
+  readonly namespace?: string | undefined;
+  readonly ready?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly isStalled?: boolean;
+  readonly created?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+type Pods = ReadonlyMap<string, readonly string[]> | undefined;
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options } = invocation;
+  await using cluster = await openCluster(io, options);
+  const namespace = scopeOf(cluster, options);
+  const [world, pods] = await Promise.all([
+    readWorld(cluster, namespace),
+    podsBySecret(cluster, namespace),
+  ]);
+  const now = io.clock.now();
+  const roots = growTree(world, pods, now);
+  if (isStructured(invocation)) {
+    await printValue(invocation, { items: roots });
+    return exitCode.ok;
+  }
+  await printTable(invocation, {
+    rows: drawTree(roots),
+    columns: [
+      ...(options.allNamespaces
+        ? [{ title: "NAMESPACE", cell: ({ value }: { value: Leaf }) => value.namespace ?? "" }]
+        : []),
+      { title: "OBJECT", cell: ({ lines, value }) => `${lines}${value.object}` },
+      { title: "READY", cell: ({ value }) => leafReady(value) },
+      { title: "REASON", cell: ({ value }) => value.reason ?? "" },
+      { title: "AGE", cell: ({ value }) => (value.created ? age(value.created, now) : "") },
+      { title: "DETAIL", cell: ({ value }) => value.detail ?? "", flexible: true },
+    ],
+    empty: "There are no connections and no accounts here.",
+  });
+  if (pods === undefined) io.note("Pods are left out: you may not list them here.");
+  return exitCode.ok;
+}
+
+function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
+  if (ready === undefined) return "";
+  return readyCell({ ready: ready as "True", reason, message: "", isStalled });
+}
+
+/** Pure. Accounts whose connection cannot be seen are below its name all the same. */
+export function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+  const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
+  const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
+  const isSeen = ({ metadata, spec }: ServiceAccount) =>
+    connections.some((connection) => refersTo(spec.connectionRef, metadata.namespace, connection));
+  const unseen = Map.groupBy(
+    world.serviceAccounts.filter((account) => !isSeen(account)),
+    ({ spec }) => toText(spec.connectionRef),
+  );
+  const rest = [...unseen].map(([object, accounts]) => ({
+    value: { object, detail: "not visible to you, or not there" },
+    children: accounts.map((account) => accountNode(account, world, pods, now)),
+  }));
+  // A shared connection that nobody here uses is of no interest in one namespace.
+  return [
+    ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
+    ...rest,
+  ];
+}
+
+function refersTo(
+  ref: { readonly kind: string; readonly name: string },
+  namespace: string | undefined,
+  { kind, metadata }: AnyObject,
+): boolean {
+  const isThere = metadata.namespace === undefined || metadata.namespace === namespace;
+  return ref.kind === kind && ref.name === metadata.name && isThere;
+}
+
+function connectionNode(connection: AnyObject, world: World, pods: Pods, now: number): Node<Leaf> {
+  const accounts = world.serviceAccounts.filter(({ metadata, spec }) =>
+    refersTo(spec.connectionRef, metadata.namespace, connection),
+  );
+  const exports = world.quotaExports.filter(({ metadata, spec }) =>
+    refersTo(spec.connectionRef, metadata.namespace, connection),
+  );
+  const { baseURL } = connection.spec as { readonly baseURL?: string };
+  return {
+    value: leafOf(connection, baseURL),
+    children: [
+      ...accounts.map((account) => accountNode(account, world, pods, now)),
+      ...exports.map((each) => ({ value: leafOf(each as AnyObject), children: [] })),
+    ],
+  };
+}
+
+function accountNode(account: ServiceAccount, world: World, pods: Pods, now: number): Node<Leaf> {
+  const belongs = (object: {
+    readonly metadata: { readonly namespace?: string };
+    readonly spec: { readonly serviceAccountRef: { readonly name: string } };
+  }) =>
+    object.metadata.namespace === account.metadata.namespace &&
+    object.spec.serviceAccountRef.name === account.metadata.name;
+  const bindings = world.policyBindings.filter(belongs).map((binding) => ({
+    value: leafOf(binding as AnyObject, binding.spec.policyIds.join(", ")),
+    children: [],
+  }));
+  const keys = world.apiKeys.filter(belongs).map((key) => ({
+    value: leafOf(
+      key as AnyObject,
+      key.status?.current && `expires ${relative(key.status.current.expirationTime, now)}`,
+    ),
+    children: secretNodes(key.metadata.namespace, key.status?.secretName, pods),
+  }));
+  return {
+    value: leafOf(account as AnyObject, account.status?.saId),
+    children: [...bindings, ...keys],
+  };
+}
+
+function secretNodes(
+  namespace: string | undefined,
+  name: string | undefined,
+  pods: Pods,
+): readonly Node<Leaf>[] {
+  if (name === undefined) return [];
+  const users = pods?.get(`${namespace}/${name}`) ?? [];
+  const children = users.map((pod) => ({
+    value: { object: `pod/${pod}`, namespace },
+    children: [],
+  }));
+  return [{ value: { object: `secret/${name}`, namespace }, children }];
+}
+
+function leafOf(object: AnyObject, detail?: string): Leaf {
+  const { kind, metadata } = object;
+  return {
+    object: toText({ kind: kind as KindName, name: metadata.name }),
+    namespace: metadata.namespace,
+    ...readinessOf(object),
+    created: metadata.creationTimestamp,
+    detail,
+  };
+}

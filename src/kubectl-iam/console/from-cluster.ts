@@ -1,0 +1,111 @@
+/** The console and the caller from a connection of the cluster, or from a Secret that the operator has written. */
+import {
+  type ConnectionSpec,
+  clusterConnectionKind,
+  connectionKind,
+} from "../../api/connection.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
+import { annotations, labels } from "../../api/meta.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import type { IamCredentials } from "../../iam/client/console-client.ts";
+import type { KeyPair } from "../../iam/model.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { type Secret, secretType } from "../../kube/resource-types.ts";
+import { Redacted } from "../../util/redacted.ts";
+import { Failure, UsageError } from "../cli/errors.ts";
+import type { Options } from "../cli/options.ts";
+import { type Cluster, notFound } from "../cluster/cluster.ts";
+import { parseObjectName, toText } from "../cluster/kinds.ts";
+import { readObject } from "../cluster/read.ts";
+
+const OPERATOR_NAMESPACE = "iam-operator-system";
+
+export function operatorNamespace({ operatorNamespace: given }: Options): string {
+  return given ?? OPERATOR_NAMESPACE;
+}
+
+/** `--connection`, or the one that objects refer to when they name none. Throws UsageError. */
+export function connectionRefOf({ connection }: Options): ConnectionRef {
+  if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
+  const { kind, name } = parseObjectName(connection, "ClusterConnection");
+  if (kind === "Connection" || kind === "ClusterConnection") return { kind, name };
+  throw new UsageError(`"${connection}" is no connection: name one, such as connection/own`);
+}
+
+/** Throws Failure where it is not there, not to be read, or not valid. */
+export async function readConnection(
+  cluster: Cluster,
+  { kind, name }: ConnectionRef,
+): Promise<ConnectionSpec> {
+  try {
+    const object = await readObject(cluster, kind, name);
+    const schema = kind === "Connection" ? connectionKind : clusterConnectionKind;
+    const parsed = parseSpec(schema as typeof connectionKind, object);
+    if (parsed.ok) return parsed.spec;
+    throw new Failure(`${toText({ kind, name })} is not valid: ${parsed.message}`);
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    throw new Failure(
+      `you may not read ${toText({ kind, name })}: name the console by --base-url, --org-id and --domain-name`,
+    );
+  }
+}
+
+/** The login of a connection, from its Secret. Throws Failure where it is not whole. */
+export async function readCredentials(
+  { kube, namespace: own }: Cluster,
+  { kind }: ConnectionRef,
+  { credentials: { login, token } }: ConnectionSpec,
+  options: Options,
+): Promise<IamCredentials> {
+  const namespace = kind === "Connection" ? own : operatorNamespace(options);
+  const name = login?.secretRef.name ?? token?.secretRef.name ?? "";
+  const secret = await kube.get(secretType, { namespace, name });
+  if (secret === undefined) throw notFound(`secret/${name}`, namespace);
+  if (token !== undefined)
+    return { kind: "token", token: new Redacted(entry(secret, token.secretRef.key)) };
+  return {
+    kind: "login",
+    username: entry(secret, "username"),
+    password: new Redacted(entry(secret, "password")),
+    domain: entry(secret, "domain"),
+  };
+}
+
+/** Line breaks at the end, as `echo` leaves them, are dropped. */
+function entry({ metadata, data = {} }: Secret, key: string): string {
+  const value = Buffer.from(data[key] ?? "", "base64")
+    .toString("utf8")
+    .replace(/[\r\n]+$/, "");
+  if (value !== "") return value;
+  throw new Failure(`secret/${metadata.name} has no entry "${key}", or an empty one.`);
+}
+
+export interface KeyInSecret {
+  readonly key: KeyPair;
+  readonly connectionRef: ConnectionRef;
+}
+
+/** The pair in a Secret that the operator has written, and the connection of its account. */
+export async function readKeyInSecret(cluster: Cluster, name: string): Promise<KeyInSecret> {
+  const { namespace } = cluster;
+  const secret = await cluster.kube.get(secretType, { namespace, name });
+  if (secret === undefined) throw notFound(`secret/${name}`, namespace);
+  const apiKeyName = secret.metadata.labels?.[labels.apiKey];
+  const keyId = secret.metadata.annotations?.[annotations.keyId];
+  if (apiKeyName === undefined || keyId === undefined)
+    throw new Failure(`secret/${name} is not one that the operator has written.`);
+  const apiKey = await readObject(cluster, "ApiKey", apiKeyName);
+  const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
+  const secretEntry = entryWithSecret(apiKey.spec.secret.data);
+  if (secretEntry === undefined)
+    throw new Failure(
+      `no entry of secret/${name} holds the key's secret alone: give it by --key-id ${keyId} and --key-secret-file`,
+    );
+  const key = { keyId, secret: new Redacted(entry(secret, secretEntry)) };
+  return { key, connectionRef: account.spec.connectionRef };
+}
+
+function entryWithSecret(data: Readonly<Record<string, string>>): string | undefined {
+  return Object.entries(data).find(([, template]) => template.trim() === "${secret}")?.[0];
+}

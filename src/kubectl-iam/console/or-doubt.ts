@@ -1,0 +1,15 @@
+import { commitOutcome } from "../../iam/errors.ts";
+import { describeError } from "../cli/describe-error.ts";
+import { Failure } from "../cli/errors.ts";
+
+/** A call that may have taken effect although it failed says so, and how to find out. */
+export async function orDoubt<T>(call: Promise<T>, howToFindOut: string): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (commitOutcome(error) === "NotCommitted") throw error;
+    throw new Failure(
+      `${describeError(error).message}. It may have happened all the same: ${howToFindOut}`,
+    );
+  }
+}

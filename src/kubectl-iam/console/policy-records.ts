@@ -1,0 +1,60 @@
+/**
+ * Policies with their statements, where the console's records hold them: the documentation describes statements, and
+ * not the record. Pure.
+ */
+import * as z from "zod";
+import type { Json } from "../../iam/model.ts";
+import { isJsonObject } from "../../iam/wire/json.ts";
+import { readListing } from "../../iam/wire/listing.ts";
+
+export interface Statement {
+  readonly effect: "Allow" | "Deny";
+  readonly actions: readonly string[];
+  readonly resources: readonly string[];
+}
+
+export interface PolicyRecord {
+  readonly policyId: string | undefined;
+  /** `undefined` where the record holds none that can be read. */
+  readonly statements: readonly Statement[] | undefined;
+  readonly json: Json;
+}
+
+const StatementRecord = z.object({
+  Effect: z.enum(["Allow", "Deny"]),
+  Action: z.array(z.string()),
+  Resource: z.array(z.string()),
+});
+const Statements = z.array(StatementRecord);
+const PLACES = ["statements", "Statement", "statement", "document"];
+
+export function readPolicyRecords(json: Json | undefined): readonly PolicyRecord[] {
+  if (json === undefined) return [];
+  return readListing(json, ["policies"]).records.map((record) => ({
+    policyId: idOf(record),
+    statements: statementsOf(record),
+    json: record,
+  }));
+}
+
+function idOf(record: Json): string | undefined {
+  const id = isJsonObject(record) ? (record.policyId ?? record.id) : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+function statementsOf(record: Json | undefined): readonly Statement[] | undefined {
+  if (!isJsonObject(record)) return undefined;
+  for (const place of PLACES) {
+    const value = record[place];
+    const parsed = Statements.safeParse(value);
+    if (parsed.success)
+      return parsed.data.map(({ Effect, Action, Resource }) => ({
+        effect: Effect,
+        actions: Action,
+        resources: Resource,
+      }));
+    const inner = statementsOf(value);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}

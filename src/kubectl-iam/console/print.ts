@@ -1,0 +1,27 @@
+/** Prints what the console has answered. */
+
+import type { Json } from "../../iam/model.ts";
+import { isJsonObject } from "../../iam/wire/json.ts";
+import type { Invocation } from "../cli/command.ts";
+import { printValue } from "../view/output.ts";
+
+const SECRET_FIELD = /secret|password|token/i;
+const HIDDEN = "<hidden; --reveal shows it>";
+
+/** Without the values of fields that are named like secrets. */
+export function hideSecrets(json: Json): Json {
+  if (Array.isArray(json)) return json.map(hideSecrets);
+  if (!isJsonObject(json)) return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) =>
+      SECRET_FIELD.test(name) && typeof value === "string"
+        ? [name, HIDDEN]
+        : [name, hideSecrets(value)],
+    ),
+  );
+}
+
+/** The answer as JSON or YAML, secrets only with `--reveal`. */
+export async function printJson(invocation: Invocation, json: Json): Promise<void> {
+  await printValue(invocation, invocation.options.reveal ? json : hideSecrets(json));
+}

@@ -1,0 +1,157 @@
+/** The console as one command sees it. */
+
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { SendHttp } from "../../http/http.ts";
+import type { IamClient } from "../../iam/client/client.ts";
+import { createIamClient } from "../../iam/client/console-client.ts";
+import { createTransport } from "../../iam/exchange/transport.ts";
+import type { Json, KeyPair } from "../../iam/model.ts";
+import { parseJson } from "../../iam/wire/json.ts";
+import { systemRandom } from "../../util/random.ts";
+import { Redacted } from "../../util/redacted.ts";
+import type { Clock } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
+import { UsageError } from "../cli/errors.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { userAgent } from "../user-agent.ts";
+import {
+  connectionRefOf,
+  readConnection,
+  readCredentials,
+  readKeyInSecret,
+} from "./from-cluster.ts";
+import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
+import { type Caller, type ConsoleTarget, targetOf } from "./target.ts";
+
+/** One call as it went over the wire, without what was secret in its request. */
+export interface Answer {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  readonly json: Json | undefined;
+}
+
+export interface ConsoleSession extends AsyncDisposable {
+  readonly client: IamClient;
+  readonly target: ConsoleTarget;
+  /** The key to call with, where one was given. */
+  readonly key: KeyPair | undefined;
+  /** What the console has answered, the latest last. It may hold secrets. */
+  readonly answers: readonly Answer[];
+}
+
+/** Who may make a call, by the console's documentation. */
+export type Needs = "user" | "key" | "either" | "nobody";
+
+/** Throws UsageError where the command line does not say enough, Failure where the cluster does not. */
+export async function openConsole(invocation: Invocation, needs: Needs): Promise<ConsoleSession> {
+  const { target, caller } = await locate(invocation, needs);
+  if (needs === "key" && caller.key === undefined)
+    throw new UsageError("this call is made with an API key: give --from-secret or --key-id");
+  if (needs === "user" && caller.user === undefined)
+    throw new UsageError(
+      "this call is made as a user: give --connection, --username or --token-file",
+    );
+  return openSession(target, caller, invocation.io.clock);
+}
+
+interface Located {
+  readonly target: ConsoleTarget;
+  readonly caller: Caller;
+}
+
+async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
+  const { io, options } = invocation;
+  const { baseUrl, connection, fromSecret } = options;
+  if (baseUrl !== undefined && connection !== undefined)
+    throw new UsageError("--base-url and --connection name two consoles: leave one out");
+  const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
+  if (hasAddress && fromSecret === undefined) return locateByFlags(invocation, needs);
+  const ref = connectionRefOf(options);
+  await using cluster = await openCluster(io, options);
+  if (fromSecret === undefined) return locateByConnection(invocation, cluster, ref, needs);
+  const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
+  const target = hasAddress
+    ? await targetFromFlags(invocation)
+    : targetOf(await readConnection(cluster, connectionRef));
+  return { target, caller: { user: undefined, key } };
+}
+
+async function locateByFlags(invocation: Invocation, needs: Needs): Promise<Located> {
+  const target = await targetFromFlags(invocation);
+  const key = needs === "user" ? undefined : await keyFromFlags(invocation);
+  const user = isForUser(needs, key) ? await userFromFlags(invocation) : undefined;
+  return { target, caller: { user, key } };
+}
+
+async function locateByConnection(
+  invocation: Invocation,
+  cluster: Cluster,
+  ref: ConnectionRef,
+  needs: Needs,
+): Promise<Located> {
+  const spec = await readConnection(cluster, ref);
+  const key = needs === "user" ? undefined : await keyFromFlags(invocation);
+  if (!isForUser(needs, key)) return { target: targetOf(spec), caller: { user: undefined, key } };
+  const own = await userFromFlags(invocation);
+  const user = own ?? (await readCredentials(cluster, ref, spec, invocation.options));
+  return { target: targetOf(spec), caller: { user, key } };
+}
+
+function isForUser(needs: Needs, key: KeyPair | undefined): boolean {
+  return needs === "user" || (needs === "either" && key === undefined);
+}
+
+export function openSession(target: ConsoleTarget, caller: Caller, clock: Clock): ConsoleSession {
+  const { limits, caBundle, partitionId } = target;
+  const answers: Answer[] = [];
+  const transport = createTransport({
+    origin: new URL(target.baseURL).origin,
+    connections: limits.concurrency,
+    clock,
+    ...(caBundle === undefined ? {} : { caBundle }),
+  });
+  const client = createIamClient({
+    baseURL: target.baseURL,
+    domainId: target.domainId,
+    domainName: target.domainName,
+    ...(partitionId === undefined ? {} : { partitionId }),
+    // Calls as a user are refused before they get here where there is none.
+    credentials: caller.user ?? { kind: "token", token: new Redacted("") },
+    limits,
+    mutationTimeoutMs: limits.timeoutMs,
+    userAgent,
+    clock,
+    random: systemRandom,
+    send: recording(transport.send, answers),
+  });
+  return {
+    client,
+    target,
+    key: caller.key,
+    answers,
+    [Symbol.asyncDispose]: async () => {
+      await client.close();
+      await transport.close();
+    },
+  };
+}
+
+/** Notes every answer; the client may wipe the bytes of one that held a secret. */
+function recording(send: SendHttp, answers: Answer[]): SendHttp {
+  return async (request) => {
+    const response = await send(request);
+    const json = parseJson(response.body);
+    const inBody = (json as { readonly requestId?: unknown } | undefined)?.requestId;
+    answers.push({
+      method: request.method,
+      path: new URL(request.url).pathname,
+      status: response.status,
+      requestId: typeof inBody === "string" ? inBody : response.headers["x-request-id"],
+      json,
+    });
+    return response;
+  };
+}

@@ -1,0 +1,93 @@
+/** Webhooks and policies of admission that see what the operator writes. */
+import { GROUP } from "../../api/meta.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { unlessForbidden } from "../cluster/read.ts";
+import { type Finding, ok, skipped, warning } from "./finding.ts";
+
+const CHECK = "Admission";
+
+interface MatchRule {
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+}
+
+interface WebhookConfiguration extends KubeObject {
+  readonly webhooks?: readonly {
+    readonly name: string;
+    readonly failurePolicy?: string;
+    readonly rules?: readonly MatchRule[];
+  }[];
+}
+
+interface AdmissionPolicy extends KubeObject {
+  readonly spec?: {
+    readonly matchConstraints?: { readonly resourceRules?: readonly MatchRule[] };
+  };
+}
+
+function typeOf<T extends KubeObject>(plural: string, kind: string): ResourceType<T> {
+  return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
+}
+
+/** Rejects with KubeError. */
+export async function checkAdmission({ kube }: Cluster): Promise<readonly Finding[]> {
+  const lists = await unlessForbidden(
+    Promise.all([
+      kube.list(
+        typeOf<WebhookConfiguration>(
+          "validatingwebhookconfigurations",
+          "ValidatingWebhookConfiguration",
+        ),
+      ),
+      kube.list(
+        typeOf<WebhookConfiguration>(
+          "mutatingwebhookconfigurations",
+          "MutatingWebhookConfiguration",
+        ),
+      ),
+      kube.list(
+        typeOf<AdmissionPolicy>("validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
+      ),
+    ]),
+  );
+  if (lists === undefined) return [skipped(CHECK, "you may not list webhooks and policies")];
+  const [validating, mutating, policies] = lists;
+  const inTheWay = [
+    ...[...validating, ...mutating].flatMap(webhookTexts),
+    ...policies.filter(isAboutUs).map(({ metadata }) => `policy ${metadata.name}`),
+  ];
+  if (inTheWay.length === 0)
+    return [ok(CHECK, "no webhook or policy sees what the operator writes")];
+  return [
+    warning(
+      CHECK,
+      `these see what the operator writes: ${inTheWay.join("; ")}`,
+      "If writes are refused, the message in the conditions names the one that refuses.",
+    ),
+  ];
+}
+
+function webhookTexts({ webhooks = [] }: WebhookConfiguration): readonly string[] {
+  return webhooks
+    .filter(({ rules = [] }) => rules.some(matchesUs))
+    .map(({ name, failurePolicy }) =>
+      failurePolicy === "Ignore"
+        ? `webhook ${name}`
+        : `webhook ${name}, which stops writes while it is away`,
+    );
+}
+
+/** The chart's own policy is meant to be there. */
+function isAboutUs({ metadata, spec }: AdmissionPolicy): boolean {
+  const isOwn = metadata.labels?.["app.kubernetes.io/name"] === "iam-operator";
+  return !isOwn && (spec?.matchConstraints?.resourceRules ?? []).some(matchesUs);
+}
+
+function matchesUs({ apiGroups = [], resources = [] }: MatchRule): boolean {
+  const isOurs = apiGroups.some((group) => group === GROUP || group === "*");
+  const isSecrets =
+    apiGroups.some((group) => group === "" || group === "*") &&
+    resources.some((resource) => ["secrets", "*", "*/*"].includes(resource));
+  return isOurs || isSecrets;
+}

@@ -1,0 +1,164 @@
+/** Connections: what they say, their credentials, and the console as it is seen from here. */
+import { connect } from "node:tls";
+import { findCondition, isTrue } from "../../api/conditions.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
+import { isIamError } from "../../iam/errors.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import { DAY, MINUTE, parseInstant, SECOND } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
+import { Failure } from "../cli/errors.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { type AnyObject, toText } from "../cluster/kinds.ts";
+import type { World } from "../cluster/read.ts";
+import { readConnection, readCredentials } from "../console/from-cluster.ts";
+import { type Answer, openSession } from "../console/session.ts";
+import { type ConsoleTarget, targetOf } from "../console/target.ts";
+import { readinessOf } from "../view/readiness.ts";
+import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+
+const CONNECT_MS = 5 * SECOND;
+const EXPIRES_SOON = 14 * DAY;
+const MOST_SKEW = 5 * MINUTE;
+
+/** What was found, and the calls that were made for it. */
+export interface ConnectionFindings {
+  readonly findings: readonly Finding[];
+  readonly answers: readonly Answer[];
+}
+
+/** Rejects with KubeError. */
+export async function checkConnections(
+  invocation: Invocation,
+  cluster: Cluster,
+  { clusterConnections, connections }: World,
+): Promise<ConnectionFindings> {
+  const all = [...clusterConnections, ...connections];
+  const results = await Promise.all(
+    all.map((each) => checkOne(invocation, cluster, each as AnyObject)),
+  );
+  if (all.length === 0)
+    return {
+      findings: [skipped("Connection", "there is none that you can see here")],
+      answers: [],
+    };
+  return {
+    findings: results.flatMap(({ findings }) => findings),
+    answers: results.flatMap(({ answers }) => answers),
+  };
+}
+
+async function checkOne(
+  invocation: Invocation,
+  cluster: Cluster,
+  object: AnyObject,
+): Promise<ConnectionFindings> {
+  const ref = { kind: object.kind, name: object.metadata.name } as ConnectionRef;
+  const check = toText(ref);
+  const { ready, reason, message } = readinessOf(object);
+  const own =
+    ready === "True"
+      ? ok(check, reason)
+      : failed(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
+  const within = { ...cluster, namespace: object.metadata.namespace ?? cluster.namespace };
+  try {
+    const spec = await readConnection(within, ref);
+    const target = targetOf(spec);
+    const tls = await checkTls(check, target, invocation.io.clock.now());
+    if (!isTrue(object.status?.conditions, "Authenticated") && isRefused(object))
+      return {
+        findings: [own, tls, skipped(check, "no login is tried while the console refuses it")],
+        answers: [],
+      };
+    const user = await readCredentials(within, ref, spec, invocation.options);
+    await using session = openSession(target, { user, key: undefined }, invocation.io.clock);
+    const login = await tryLogin(check, session);
+    return { findings: [own, tls, ...login], answers: [...session.answers] };
+  } catch (error) {
+    if (isKubeError(error, "Forbidden"))
+      return {
+        findings: [own, skipped(check, "you may not read its credentials, so no login is tried")],
+        answers: [],
+      };
+    if (error instanceof Failure)
+      return { findings: [own, failed(check, error.message)], answers: [] };
+    throw error;
+  }
+}
+
+/** One more failed login might lock the user out. */
+function isRefused({ status }: AnyObject): boolean {
+  const reason = findCondition(status?.conditions, "Authenticated")?.reason ?? "";
+  return ["LoginFailed", "LoginPaused", "MfaRequired"].includes(reason);
+}
+
+async function tryLogin(
+  check: string,
+  { client, answers }: ReturnType<typeof openSession>,
+): Promise<readonly Finding[]> {
+  try {
+    await client.authenticate();
+  } catch (error) {
+    if (!isIamError(error)) throw error;
+    return [failed(check, error.message, `kubectl iam explain ${error.code}`)];
+  }
+  const { requestId } = answers.at(-1) ?? {};
+  const accepted =
+    requestId === undefined
+      ? skipped(check, "a ready-made token: nothing was asked of the console")
+      : ok(check, `the console takes the credentials (request ${requestId})`);
+  const skew = client.clockSkew();
+  if (skew === undefined) return [accepted];
+  const seconds = Math.round(skew.seconds);
+  const clock =
+    Math.abs(skew.seconds * SECOND) > MOST_SKEW
+      ? warning(
+          check,
+          `the console's clock is ${seconds} s ahead of this machine's`,
+          "Set the clock that is wrong.",
+        )
+      : ok(check, `the clocks agree (${seconds} s apart)`);
+  return [accepted, clock];
+}
+
+/** A connection to the console's port, with nothing sent but the handshake. */
+function checkTls(
+  check: string,
+  { baseURL, caBundle }: ConsoleTarget,
+  now: number,
+): Promise<Finding> {
+  const { protocol, hostname, port, host } = new URL(baseURL);
+  if (protocol !== "https:")
+    return Promise.resolve(warning(check, `${host} is plain http: credentials travel unencrypted`));
+  return new Promise((resolve) => {
+    const options = {
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(port || 443),
+      servername: hostname,
+      timeout: CONNECT_MS,
+      ...(caBundle === undefined ? {} : { ca: caBundle }),
+    };
+    const socket = connect(options, () => {
+      const end = parseInstant(socket.getPeerCertificate().valid_to) ?? now;
+      const left = end - now;
+      const days = Math.floor(left / DAY);
+      resolve(
+        left < EXPIRES_SOON
+          ? warning(check, `the console's certificate expires in ${days} days`, "Have it renewed.")
+          : ok(check, `${host} is reached, its certificate is valid for ${days} days`),
+      );
+      socket.destroy();
+    });
+    const fail = (why: string) => {
+      resolve(
+        failed(
+          check,
+          `${host} is not reached from here: ${why}`,
+          "Look at the network, spec.caBundle and spec.baseURL.",
+        ),
+      );
+      socket.destroy();
+    };
+    socket.once("timeout", () => fail("no answer within 5 s"));
+    socket.once("error", (error: NodeJS.ErrnoException) => fail(error.code ?? error.name));
+  });
+}

@@ -1,0 +1,202 @@
+/** Why a key's calls are denied: the checks of the console's documentation, in its order. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { isIamError } from "../../iam/errors.ts";
+import type { LiveBindings } from "../../iam/model.ts";
+import type { Invocation } from "../cli/command.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { readObject } from "../cluster/read.ts";
+import { readBody } from "../console/body.ts";
+import { readConnection, readCredentials } from "../console/from-cluster.ts";
+import { type PolicyRecord, readPolicyRecords } from "../console/policy-records.ts";
+import { type ConsoleSession, openSession } from "../console/session.ts";
+import { targetOf } from "../console/target.ts";
+import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import type { Diagnosis } from "./installation.ts";
+import { judgePartition, judgePolicies } from "./policies.ts";
+
+interface Subject {
+  readonly invocation: Invocation;
+  readonly apiKey: ApiKey;
+  readonly account: ServiceAccount;
+  readonly session: ConsoleSession;
+}
+
+/** Rejects with KubeError, and with Failure where the connection cannot be used. */
+export async function examineDenial(
+  invocation: Invocation,
+  cluster: Cluster,
+  name: string,
+): Promise<Diagnosis> {
+  const apiKey = await readObject(cluster, "ApiKey", name);
+  const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
+  const ref = account.spec.connectionRef;
+  const spec = await readConnection(cluster, ref);
+  const user = await readCredentials(cluster, ref, spec, invocation.options);
+  const { clock } = invocation.io;
+  await using session = openSession(targetOf(spec), { user, key: undefined }, clock);
+  const subject = { invocation, apiKey, account, session };
+  const findings: Finding[] = [];
+  const { bindings, finding } = await checkBindings(subject);
+  findings.push(finding);
+  const policies = await readPolicies(subject);
+  findings.push(...policiesFindings(subject, bindings, policies));
+  findings.push(await checkOwner(subject));
+  findings.push(...checkHeaders(subject, bindings, policies));
+  findings.push(await checkAction(subject), await askConsole(subject));
+  invocation.io.progress(undefined);
+  return { findings, answers: [...session.answers] };
+}
+
+const steps = {
+  bindings: "1. Bindings",
+  policies: "2. Policies",
+  owner: "3. Key's account",
+  headers: "4. Headers",
+  action: "Action",
+  decision: "Decision",
+} as const;
+
+async function checkBindings({ account, session }: Subject) {
+  const { tpn } = account.status ?? {};
+  const unreadable: LiveBindings = { readable: false };
+  if (tpn === undefined) {
+    const text = `serviceaccount/${account.metadata.name} has no TPN yet`;
+    return { bindings: unreadable, finding: failed(steps.bindings, text) };
+  }
+  return answered(
+    session,
+    async () => {
+      const bindings = await session.client.listBindings(tpn);
+      return { bindings, finding: judgeBindings(account, bindings) };
+    },
+    (text) => ({ bindings: unreadable, finding: skipped(steps.bindings, text) }),
+  );
+}
+
+function judgeBindings({ metadata, spec }: ServiceAccount, bindings: LiveBindings): Finding {
+  if (!bindings.readable) return warning(steps.bindings, "the console's answer cannot be read");
+  if (bindings.policyIds.length > 0)
+    return ok(steps.bindings, `bound: ${bindings.policyIds.join(", ")}`);
+  return failed(
+    steps.bindings,
+    "no policy is bound, so everything is denied",
+    spec.suspendAccess
+      ? `kubectl iam restore-access ${metadata.name} -n ${metadata.namespace}`
+      : `Create a PolicyBinding for serviceaccount/${metadata.name}.`,
+  );
+}
+
+function readPolicies({ session }: Subject): Promise<readonly PolicyRecord[] | string> {
+  const { orgId } = session.target;
+  return answered<readonly PolicyRecord[] | string>(
+    session,
+    async () => {
+      await session.client.listPolicies({ orgId });
+      return readPolicyRecords(session.answers.at(-1)?.json);
+    },
+    (text) => text,
+  );
+}
+
+function policiesFindings(
+  { invocation }: Subject,
+  bindings: LiveBindings,
+  policies: readonly PolicyRecord[] | string,
+): readonly Finding[] {
+  if (typeof policies === "string") return [skipped(steps.policies, policies)];
+  const bound = bindings.readable ? bindings.policyIds : [];
+  return judgePolicies(steps.policies, bound, policies, invocation.options.action);
+}
+
+async function checkOwner({ apiKey, account, session }: Subject): Promise<Finding> {
+  const keyId = apiKey.status?.current?.keyId;
+  const { saId } = account.status ?? {};
+  if (keyId === undefined || saId === undefined)
+    return failed(
+      steps.owner,
+      "there is no key in use yet",
+      `kubectl iam status apikey/${apiKey.metadata.name}`,
+    );
+  return answered(
+    session,
+    async () => {
+      const detail = await session.client.getServiceAccount(saId);
+      if (detail === undefined) return failed(steps.owner, `the console knows no account ${saId}`);
+      const state = detail.status ?? "of unknown status";
+      if (detail.keyIds === undefined)
+        return skipped(steps.owner, `account ${saId} is ${state}; the console lists no keys`);
+      if (!detail.keyIds.includes(keyId))
+        return failed(
+          steps.owner,
+          `account ${saId} has no key ${keyId}`,
+          "Look which key your program sends.",
+        );
+      return state === "active"
+        ? ok(steps.owner, `key ${keyId} is one of account ${saId}, which is active`)
+        : failed(steps.owner, `account ${saId} is ${state}`);
+    },
+    (text) => skipped(steps.owner, text),
+  );
+}
+
+function checkHeaders(
+  { session: { target } }: Subject,
+  bindings: LiveBindings,
+  policies: readonly PolicyRecord[] | string,
+): readonly Finding[] {
+  const { domainId, domainName, partitionId } = target;
+  const headers = `your program has to send X-Domain-Id: ${domainId} and X-Domain-Name: ${domainName}`;
+  const bound = bindings.readable && typeof policies !== "string" ? bindings.policyIds : [];
+  const records = typeof policies === "string" ? [] : policies;
+  return [ok(steps.headers, headers), judgePartition(steps.headers, bound, records, partitionId)];
+}
+
+async function checkAction({ invocation, session }: Subject): Promise<Finding> {
+  const { action } = invocation.options;
+  if (action === undefined)
+    return skipped(steps.action, "give the one that was denied by --action");
+  return answered(
+    session,
+    async () => {
+      const q = action.split(".").at(-1) || action;
+      const found = await session.client.searchActions({ q, pageSize: 1_000 });
+      const near = found.map(({ actionId }) => actionId);
+      if (near.includes(action)) return ok(steps.action, `the catalogue has ${action}`);
+      const hint = near.length === 0 ? "" : `; it has ${near.slice(0, 5).join(", ")}`;
+      return failed(
+        steps.action,
+        `the catalogue has no ${action}${hint}`,
+        "Give the identifier as the catalogue has it.",
+      );
+    },
+    (text) => skipped(steps.action, text),
+  );
+}
+
+async function askConsole({ invocation, session }: Subject): Promise<Finding> {
+  if (invocation.options.body === undefined)
+    return skipped(steps.decision, "give the question by --body to have the console decide");
+  const body = await readBody(invocation);
+  return answered(
+    session,
+    async () => ok(steps.decision, JSON.stringify(await session.client.evaluatePolicy(body))),
+    (text) => failed(steps.decision, text),
+  );
+}
+
+/** What the console says to a call; a failure becomes a text, with the request's id. */
+async function answered<T>(
+  { answers }: ConsoleSession,
+  work: () => Promise<T>,
+  instead: (text: string) => T,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isIamError(error)) throw error;
+    const id = answers.at(-1)?.requestId;
+    const isNamed = id === undefined || error.message.includes(id);
+    return instead(isNamed ? error.message : `${error.message} (request ${id})`);
+  }
+}

@@ -1,0 +1,58 @@
+/** What a check has found, and how that is shown. */
+import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
+
+export interface Finding {
+  readonly check: string;
+  /** `skipped`: it could not be looked at, and the text says why. */
+  readonly verdict: "ok" | "warning" | "failed" | "skipped";
+  readonly found: string;
+  /** What to do about it; further lines belong to the first one. */
+  readonly remedy?: string;
+}
+
+/** A check finds one or several things; it never throws because of what it finds. */
+export type Check = () => Promise<readonly Finding[]>;
+
+export const ok = (check: string, found: string): Finding => ({ check, verdict: "ok", found });
+export const skipped = (check: string, found: string): Finding => ({
+  check,
+  verdict: "skipped",
+  found,
+});
+export const failed = (check: string, found: string, remedy?: string): Finding => ({
+  check,
+  verdict: "failed",
+  found,
+  ...(remedy === undefined ? {} : { remedy }),
+});
+export const warning = (check: string, found: string, remedy?: string): Finding => ({
+  ...failed(check, found, remedy),
+  verdict: "warning",
+});
+
+const styles: Readonly<Record<Finding["verdict"], Style>> = {
+  ok: "good",
+  warning: "warning",
+  failed: "bad",
+  skipped: "dim",
+};
+const VERDICT_WIDTH = 9;
+
+/** Pure. A paragraph for each finding, what to do below it. */
+export function renderFindings(findings: readonly Finding[], { width, paint }: Screen): string {
+  const checkWidth = Math.max(...findings.map(({ check }) => check.length)) + 2;
+  const indent = " ".repeat(VERDICT_WIDTH + checkWidth);
+  const room = width && width - indent.length;
+  return findings
+    .flatMap(({ check, verdict, found, remedy }) => {
+      const [first = "", ...rest] = wrap(clean(found), room);
+      const head = `${paint(styles[verdict], verdict)}${" ".repeat(VERDICT_WIDTH - verdict.length)}`;
+      const todo = (remedy ?? "").split("\n").filter((line) => line !== "");
+      const below = [
+        ...rest,
+        ...todo.flatMap((line, index) => wrap(`${index === 0 ? "→" : " "} ${line}`, room)),
+      ];
+      return [`${head}${check.padEnd(checkWidth)}${first}`, ...below.map((line) => indent + line)];
+    })
+    .join("\n");
+}

@@ -1,0 +1,101 @@
+/** Everything that an installation needs. */
+
+import { version } from "../../app/version.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
+import { readWorld, unlessForbidden } from "../cluster/read.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
+import type { Answer } from "../console/session.ts";
+import { checkAdmission } from "./admission.ts";
+import { checkAlerts } from "./alerts.ts";
+import { checkConnections } from "./connections.ts";
+import { checkCrds } from "./crds.ts";
+import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { checkLeader } from "./leader.ts";
+import { checkRights, leaseRules, operatorRules, readerRules } from "./rights.ts";
+
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  /** The calls to consoles that were made. */
+  readonly answers: readonly Answer[];
+}
+
+/** Rejects with KubeError where the API server cannot be asked at all. */
+export async function examineInstallation(
+  invocation: Invocation,
+  cluster: Cluster,
+): Promise<Diagnosis> {
+  const { io, options } = invocation;
+  const now = io.clock.now();
+  const home = operatorNamespace(options);
+  const step = <T>(text: string, work: Promise<T>): Promise<T> => {
+    io.progress(text);
+    return work;
+  };
+  const findings: Finding[] = [
+    ...(await step("versions", checkVersions(cluster))),
+    ...(await step("CRDs", checkCrds(cluster))),
+    ...(await step("the leader", checkLeader(cluster, home, now))),
+    await step("your rights", checkRights("Your rights", cluster, readerRules, cluster.namespace)),
+    ...(await step("the operator's rights", checkOperatorRights(invocation, cluster, home))),
+    ...(await step("admission", checkAdmission(cluster))),
+  ];
+  try {
+    const world = await readWorld(cluster, scopeOf(cluster, options));
+    const connections = await step("connections", checkConnections(invocation, cluster, world));
+    findings.push(...connections.findings, ...checkAlerts(world, now));
+    return { findings, answers: connections.answers };
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    findings.push(failed("Objects", `they cannot be read: ${error.message}`));
+    return { findings, answers: [] };
+  } finally {
+    io.progress(undefined);
+  }
+}
+
+async function checkVersions({ call, server }: Cluster): Promise<readonly Finding[]> {
+  const { gitVersion } = await call({ attempted: "get version", method: "GET", path: "/version" });
+  return [ok("Versions", `kubectl-iam ${version}; Kubernetes ${String(gitVersion)} at ${server}`)];
+}
+
+async function checkOperatorRights(
+  { io, options }: Invocation,
+  cluster: Cluster,
+  home: string,
+): Promise<readonly Finding[]> {
+  const check = "Operator's rights";
+  const user = options.operatorUser ?? (await findOperatorUser(cluster, home));
+  if (user === undefined)
+    return [
+      skipped(check, `no Deployment of it is seen in ${home}: name its user by --operator-user`),
+    ];
+  await using operator = await openCluster(io, { ...options, as: user });
+  return [
+    await checkRights(check, operator, operatorRules, cluster.namespace),
+    await checkRights("… on its Lease", operator, leaseRules, home),
+  ];
+}
+
+interface Deployment extends KubeObject {
+  readonly spec?: {
+    readonly template?: { readonly spec?: { readonly serviceAccountName?: string } };
+  };
+}
+
+const deploymentType: ResourceType<Deployment> = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+};
+
+async function findOperatorUser({ kube }: Cluster, namespace: string): Promise<string | undefined> {
+  const labelSelector = "app.kubernetes.io/name=iam-operator";
+  const found = await unlessForbidden(kube.list(deploymentType, { namespace, labelSelector }));
+  const name = found?.[0]?.spec?.template?.spec?.serviceAccountName;
+  return name === undefined ? undefined : `system:serviceaccount:${namespace}:${name}`;
+}

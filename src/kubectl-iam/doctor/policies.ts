@@ -1,0 +1,98 @@
+/** What bound policies say about an action, as far as the console shows their statements. Pure. */
+import type { PolicyRecord, Statement } from "../console/policy-records.ts";
+import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+
+/** A finding for each policy that matters, and one for the sum of them. */
+export function judgePolicies(
+  check: string,
+  bound: readonly string[],
+  records: readonly PolicyRecord[],
+  action: string | undefined,
+): readonly Finding[] {
+  const own = bound.map((policyId) => ({
+    policyId,
+    statements: records.find((record) => record.policyId === policyId)?.statements,
+  }));
+  const each = own.map(({ policyId, statements }) =>
+    statements === undefined
+      ? skipped(check, `${policyId}: the console does not show its statements`)
+      : ok(check, `${policyId}: ${describe(statements, action)}`),
+  );
+  if (action === undefined || bound.length === 0) return each;
+  const relevant = own.flatMap(({ statements = [] }) => statements).filter(covers(action));
+  const isWhole = own.every(({ statements }) => statements !== undefined);
+  return [...each, sum(check, relevant, action, isWhole)];
+}
+
+function sum(
+  check: string,
+  relevant: readonly Statement[],
+  action: string,
+  isWhole: boolean,
+): Finding {
+  if (relevant.some(({ effect }) => effect === "Deny"))
+    return failed(
+      check,
+      `a bound policy denies ${action}, which goes before every Allow`,
+      "Take that policy away, or have it changed.",
+    );
+  if (relevant.length > 0) return ok(check, `${action} is allowed, and not denied`);
+  return isWhole
+    ? failed(
+        check,
+        `no bound policy allows ${action}`,
+        "Bind a policy that does: kubectl iam console policies -o wide",
+      )
+    : warning(check, `no policy that can be read allows ${action}`);
+}
+
+function describe(statements: readonly Statement[], action: string | undefined): string {
+  const shown = action === undefined ? statements : statements.filter(covers(action));
+  if (shown.length === 0) return `says nothing about ${action}`;
+  return shown
+    .map(({ effect, actions }) =>
+      action === undefined
+        ? `${effect} ${actions.join(", ")}`
+        : `${effect} by ${actions.filter(matching(action)).join(", ")}`,
+    )
+    .join("; ");
+}
+
+const covers =
+  (action: string) =>
+  ({ actions }: Statement): boolean =>
+    actions.some(matching(action));
+
+/** A category wildcard ends in `.*`. */
+const matching =
+  (action: string) =>
+  (pattern: string): boolean =>
+    pattern === action || (pattern.endsWith(".*") && action.startsWith(pattern.slice(0, -1)));
+
+/** Whether the partition of the header is in the patterns of what allows: `trn:<partition>:…`. */
+export function judgePartition(
+  check: string,
+  bound: readonly string[],
+  records: readonly PolicyRecord[],
+  partitionId: string | undefined,
+): Finding {
+  const patterns = records
+    .filter(({ policyId }) => policyId !== undefined && bound.includes(policyId))
+    .flatMap(({ statements = [] }) => statements)
+    .filter(({ effect }) => effect === "Allow")
+    .flatMap(({ resources }) => resources.map((resource) => resource.split(":")[1] ?? ""));
+  const partitions = [...new Set(patterns)];
+  if (partitions.length === 0)
+    return skipped(check, "no resource patterns can be read, so the partition is not compared");
+  if (partitions.includes("*")) return ok(check, "the policies hold for every partition");
+  const wanted = partitions.join(", ");
+  if (partitionId === undefined)
+    return failed(
+      check,
+      `the policies hold for ${wanted} only, and the connection sends no X-Partition-Id`,
+      "Send X-Partition-Id; for the operator set spec.partitionId of the connection.",
+    );
+  return partitions.includes(partitionId)
+    ? ok(check, `X-Partition-Id: ${partitionId} is one that the policies hold for`)
+    : failed(check, `X-Partition-Id is ${partitionId}, and the policies hold for ${wanted} only`);
+}

@@ -1,0 +1,145 @@
+/** Rights, each asked of the API server by a SelfSubjectAccessReview. */
+import { GROUP } from "../../api/meta.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { type Finding, failed, ok, skipped } from "./finding.ts";
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What the operator needs in the namespaces it works in; the chart's rules say the same. */
+export const operatorRules: readonly Rule[] = [
+  {
+    apiGroups: [GROUP],
+    resources: ["connections", "serviceaccounts", "apikeys", "policybindings"],
+    verbs: ["get", "list", "watch", "patch"],
+  },
+  { apiGroups: [GROUP], resources: ["resourcequotaexports"], verbs: ["get", "list", "watch"] },
+  {
+    apiGroups: [GROUP],
+    resources: [
+      "connections/status",
+      "serviceaccounts/status",
+      "apikeys/status",
+      "policybindings/status",
+      "resourcequotaexports/status",
+    ],
+    verbs: ["patch"],
+  },
+  { apiGroups: [GROUP], resources: ["apikeys/finalizers"], verbs: ["update"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
+  {
+    apiGroups: [GROUP],
+    resources: ["clusterconnections"],
+    verbs: ["get", "list", "watch", "patch"],
+  },
+  { apiGroups: [GROUP], resources: ["clusterconnections/status"], verbs: ["patch"] },
+  { apiGroups: [""], resources: ["namespaces"], verbs: ["list", "watch"] },
+];
+
+/** What the operator needs in its own namespace. */
+export const leaseRules: readonly Rule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    resourceNames: ["iam-operator"],
+    verbs: ["get", "update"],
+  },
+];
+
+/** What this plugin needs to look at things. */
+export const readerRules: readonly Rule[] = [
+  {
+    apiGroups: [GROUP],
+    resources: [
+      "connections",
+      "serviceaccounts",
+      "apikeys",
+      "policybindings",
+      "resourcequotaexports",
+    ],
+    verbs: ["get", "list"],
+  },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["list"] },
+];
+
+interface Right {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly verb: string;
+}
+
+/** One finding for all rules: whether they are given, or the rules that are missing. Rejects with KubeError. */
+export async function checkRights(
+  check: string,
+  cluster: Cluster,
+  rules: readonly Rule[],
+  namespace: string,
+): Promise<Finding> {
+  const rights = rules.flatMap(toRights);
+  try {
+    const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, namespace)));
+    const missing = rights.filter((_, index) => answers[index] === false);
+    if (missing.length === 0) return ok(check, `all ${rights.length} rights are given`);
+    const where = namespace || "the cluster";
+    return failed(
+      check,
+      `${missing.length} of ${rights.length} rights are missing in ${where}`,
+      `Add these rules to its Role or ClusterRole:\n${missingRules(missing)}`,
+    );
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return skipped(check, "you may not impersonate that user");
+    throw error;
+  }
+}
+
+function toRights({ apiGroups, resources, resourceNames = [""], verbs }: Rule): readonly Right[] {
+  return apiGroups.flatMap((group) =>
+    resources.flatMap((path) =>
+      resourceNames.flatMap((name) =>
+        verbs.map((verb) => {
+          const [resource = "", subresource = ""] = path.split("/");
+          return { group, resource, subresource, name, verb };
+        }),
+      ),
+    ),
+  );
+}
+
+async function isAllowed({ call }: Cluster, right: Right, namespace: string): Promise<boolean> {
+  const isOfCluster = ["clusterconnections", "namespaces"].includes(right.resource);
+  const { status } = await call({
+    attempted: "create selfsubjectaccessreviews",
+    method: "POST",
+    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: { ...right, ...(isOfCluster ? {} : { namespace }) } },
+    },
+  });
+  return (status as { readonly allowed?: boolean } | undefined)?.allowed === true;
+}
+
+/** Pure. As RBAC writes them, one line for each resource. */
+function missingRules(missing: readonly Right[]): string {
+  const byResource = Map.groupBy(missing, ({ group, resource, subresource, name }) =>
+    JSON.stringify([group, subresource === "" ? resource : `${resource}/${subresource}`, name]),
+  );
+  return [...byResource]
+    .map(([key, rights]) => {
+      const [group, resource, name] = JSON.parse(key) as readonly [string, string, string];
+      const names = name === "" ? "" : `, resourceNames: [${name}]`;
+      const verbs = rights.map(({ verb }) => verb).join(", ");
+      return `- { apiGroups: ["${group}"], resources: [${resource}]${names}, verbs: [${verbs}] }`;
+    })
+    .join("\n");
+}

@@ -1,0 +1,3 @@
+import { version } from "../app/version.ts";
+
+export const userAgent = `kubectl-iam/${version}`;

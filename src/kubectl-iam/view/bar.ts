@@ -1,0 +1,13 @@
+/** How full something is. Pure. */
+
+const WIDTH = 10;
+
+/** `[####......]`, from 0 to 1; full where it is more. */
+export function bar(share: number): string {
+  const filled = Math.round(Math.min(Math.max(share, 0), 1) * WIDTH);
+  return `[${"#".repeat(filled)}${".".repeat(WIDTH - filled)}]`;
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)}%`;
+}

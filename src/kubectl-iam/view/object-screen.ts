@@ -1,0 +1,255 @@
+/** One object with all that belongs to it, on one screen. Pure. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { Connection } from "../../api/connection.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { Instant } from "../../util/time.ts";
+import type { IamEvent } from "../cluster/events.ts";
+import { type AnyObject, type KindName, type Kinds, toText } from "../cluster/kinds.ts";
+import type { World } from "../cluster/read.ts";
+import { type Field, field, renderFields } from "./fields.ts";
+import { nextStep } from "./next-step.ts";
+import { readinessOf, readyCell } from "./readiness.ts";
+import type { Screen } from "./screen.ts";
+import { renderTable } from "./table.ts";
+import { age, both, relative } from "./time.ts";
+
+export interface Subject {
+  readonly object: Kinds[KindName];
+  readonly world: World;
+  /** About this object, the latest last. */
+  readonly events: readonly IamEvent[];
+  readonly now: Instant;
+}
+
+const MOST_EVENTS = 5;
+
+export function renderObject(subject: Subject, screen: Screen): string {
+  const { object, now } = subject;
+  const name = toText({ kind: object.kind as KindName, name: object.metadata.name });
+  const { namespace } = object.metadata;
+  const next = nextStep(object as AnyObject, now);
+  const fields = [
+    field("Object", `${name}${namespace === undefined ? "" : ` in ${namespace}`}`),
+    readyField(object as AnyObject),
+    ...ownFields(subject),
+  ];
+  const parts = [
+    renderFields(fields, screen),
+    renderConditions(object as AnyObject, now, screen),
+    renderEvents(subject, screen),
+    renderFields(
+      [field("Next", { text: next.text, style: next.isNeeded ? "warning" : "good" })],
+      screen,
+    ),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function readyField(object: AnyObject): Field {
+  const readiness = readinessOf(object);
+  const cell = readyCell(readiness);
+  const style = typeof cell === "string" ? undefined : cell.style;
+  const { ready, reason, message } = readiness;
+  return { name: "Ready", values: [`${ready} ${reason}: ${message}`], style };
+}
+
+function ownFields(subject: Subject): readonly Field[] {
+  const { object, world, now } = subject;
+  switch (object.kind) {
+    case "ApiKey":
+      return keyFields(object as ApiKey, world, now);
+    case "ServiceAccount":
+      return [
+        ...accountFields(object as ServiceAccount, world),
+        ...keysOfAccount(object as ServiceAccount, world, now),
+      ];
+    case "PolicyBinding":
+      return bindingFields(object as PolicyBinding, now);
+    case "ResourceQuotaExport":
+      return exportFields(object as ResourceQuotaExport, now);
+    default:
+      return connectionFields(object as Connection, now);
+  }
+}
+
+function keyFields(key: ApiKey, world: World, now: Instant): readonly Field[] {
+  const { namespace } = key.metadata;
+  const { serviceAccountRef } = key.spec;
+  const account = world.serviceAccounts.find(
+    ({ metadata }) => metadata.namespace === namespace && metadata.name === serviceAccountRef.name,
+  );
+  return [
+    ...(account === undefined
+      ? [field("Account", `serviceaccount/${serviceAccountRef.name}, which does not exist`)]
+      : accountFields(account, world)),
+    ...lifeFields(key, now),
+  ];
+}
+
+function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
+  const { current, consumers, orphaned = [], superseded = [] } = status ?? {};
+  return [
+    field(
+      "Key",
+      current &&
+        `${current.keyId}, revision ${current.revision}, issued ${relative(current.issueTime, now)}`,
+    ),
+    field("Secret", status?.secretName && `secret/${status.secretName}`),
+    field("Expires", current && both(current.expirationTime, now)),
+    field("Renews", status?.renewalTime && both(status.renewalTime, now)),
+    field(
+      "Windows",
+      ...spec.rotation.windows.map(
+        ({ schedule, timeZone, duration }) => `${schedule} ${timeZone}, for ${duration}`,
+      ),
+    ),
+    field(
+      "Consumers",
+      consumers && `${count(consumers.pods, "Pod")}, ${consumers.stale} on an older key`,
+    ),
+    field(
+      "Earlier keys",
+      ...superseded.map(
+        ({ keyId, state, expirationTime }) =>
+          `${keyId} ${state}, expires ${relative(expirationTime, now)}`,
+      ),
+    ),
+    field(
+      "Lost keys",
+      ...orphaned.map(
+        ({ keyId = "(id unknown)", expirationTime }) =>
+          `${keyId}, works until ${both(expirationTime, now)}`,
+      ),
+    ),
+  ];
+}
+
+function accountFields({ metadata, spec, status }: ServiceAccount, world: World): readonly Field[] {
+  const { kind, name } = spec.connectionRef;
+  const { saId, state, bindings, tpn } = status ?? {};
+  const own = world.policyBindings.filter(
+    (binding) =>
+      binding.metadata.namespace === metadata.namespace &&
+      binding.spec.serviceAccountRef.name === metadata.name,
+  );
+  const of = own.map((binding) => `policybinding/${binding.metadata.name}`).join(", ");
+  const policies = bindings?.policyIds ?? [];
+  const foreign = bindings?.foreignPolicyIds ?? [];
+  return [
+    field("Connection", toText({ kind, name })),
+    field(
+      "Account",
+      `serviceaccount/${metadata.name}${saId === undefined ? ", not at the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
+    ),
+    field("TPN", tpn),
+    spec.suspendAccess
+      ? field("Policies", {
+          text: "none: access is revoked (spec.suspendAccess)",
+          style: "warning",
+        })
+      : field(
+          "Policies",
+          policies.length === 0 ? "none" : `${policies.join(", ")}${of && ` by ${of}`}`,
+        ),
+    field("Foreign", foreign.length === 0 ? undefined : foreign.join(", ")),
+  ];
+}
+
+function keysOfAccount(
+  { metadata, status }: ServiceAccount,
+  world: World,
+  now: Instant,
+): readonly Field[] {
+  const keys = world.apiKeys.filter(
+    (key) =>
+      key.metadata.namespace === metadata.namespace &&
+      key.spec.serviceAccountRef.name === metadata.name,
+  );
+  return [
+    field(
+      "ApiKeys",
+      ...keys.map(
+        (key) =>
+          `apikey/${key.metadata.name}: ${key.status?.current?.keyId ?? "no key yet"}, expires ${relative(key.status?.current?.expirationTime, now)}`,
+      ),
+    ),
+    field(
+      "At the console",
+      status?.keyCount === undefined
+        ? undefined
+        : `${count(status.keyCount, "key")}, listed ${relative(status.lastKeyListTime, now)}`,
+    ),
+  ];
+}
+
+function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly Field[] {
+  return [
+    field("Account", `serviceaccount/${spec.serviceAccountRef.name}`),
+    field("Wanted", spec.policyIds.join(", ")),
+    field("Bound", status?.appliedPolicyIds?.join(", ") || "none"),
+    field("Foreign", status?.foreignPolicyIds?.join(", ") || undefined),
+    field("Synced", status?.lastSyncTime && relative(status.lastSyncTime, now)),
+  ];
+}
+
+function exportFields({ spec, status }: ResourceQuotaExport, now: Instant): readonly Field[] {
+  return [
+    field("Connection", toText(spec.connectionRef)),
+    field("Cluster", String(spec.clusterId)),
+    field("Quotas", status?.total === undefined ? undefined : String(status.total)),
+    field("Listed", status?.lastSuccessTime && relative(status.lastSuccessTime, now)),
+  ];
+}
+
+function connectionFields({ spec, status }: Connection, now: Instant): readonly Field[] {
+  const { clockSkewSeconds: skew } = status ?? {};
+  return [
+    field("Console", spec.baseURL),
+    field("Organization", `${spec.orgId} (${spec.domainName})`),
+    field(
+      "Logged in",
+      status?.lastAuthenticationTime && relative(status.lastAuthenticationTime, now),
+    ),
+    field("Clock", skew === undefined ? undefined : `${skew} s ahead of the operator`),
+    field("Users", status?.users === undefined ? undefined : count(status.users, "object")),
+  ];
+}
+
+export function count(amount: number, what: string): string {
+  return `${amount} ${what}${amount === 1 ? "" : "s"}`;
+}
+
+function renderConditions({ status }: AnyObject, now: Instant, screen: Screen): string {
+  const others = (status?.conditions ?? []).filter(({ type }) => type !== "Ready");
+  if (others.length === 0) return "";
+  return renderTable(
+    others,
+    [
+      { title: "CONDITION", cell: ({ type }) => type },
+      { title: "STATUS", cell: ({ status }) => status },
+      { title: "REASON", cell: ({ reason }) => reason },
+      { title: "SINCE", cell: ({ lastTransitionTime }) => age(lastTransitionTime, now) },
+      { title: "MESSAGE", cell: ({ message }) => message, flexible: true },
+    ],
+    screen,
+  );
+}
+
+function renderEvents({ events, now }: Subject, screen: Screen): string {
+  if (events.length === 0) return "";
+  return renderTable(
+    events.slice(-MOST_EVENTS),
+    [
+      { title: "EVENT", cell: ({ reason, type }) => ({ text: reason, style: styleOf(type) }) },
+      { title: "AGE", cell: ({ time }) => age(time, now) },
+      { title: "NOTE", cell: ({ note }) => note, flexible: true },
+    ],
+    screen,
+  );
+}
+
+export function styleOf(type: string): "warning" | undefined {
+  return type === "Warning" ? "warning" : undefined;
+}

@@ -1,0 +1,57 @@
+/** How text is to be written: for whom, how wide, in colour or not. */
+import { styleText } from "node:util";
+import type { Io } from "../cli/io.ts";
+
+export type Style = "bad" | "good" | "warning" | "dim" | "bold";
+
+const formats = {
+  bad: "red",
+  good: "green",
+  warning: "yellow",
+  dim: "dim",
+  bold: "bold",
+} as const satisfies Record<Style, Parameters<typeof styleText>[0]>;
+
+export interface Screen {
+  /** `undefined`: nothing is cut or wrapped. */
+  readonly width: number | undefined;
+  paint(style: Style | undefined, text: string): string;
+}
+
+export function screenOf({ width, hasColor }: Pick<Io, "width" | "hasColor">): Screen {
+  return {
+    width,
+    paint: (style, text) =>
+      style === undefined || !hasColor || text === ""
+        ? text
+        : styleText(formats[style], text, { validateStream: false }),
+  };
+}
+
+/** Servers' texts may hold anything; a terminal must not take a part of them for a command. */
+export function clean(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
+}
+
+/** At most `width` characters, the last one an ellipsis where something is missing. */
+export function cut(text: string, width: number): string {
+  const characters = Array.from(text);
+  return characters.length <= width ? text : `${characters.slice(0, width - 1).join("")}…`;
+}
+
+/** Lines of at most `width` characters, broken between words; the whole text where there is no width. */
+export function wrap(text: string, width: number | undefined): readonly string[] {
+  if (width === undefined) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+export function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
