@@ -1,8 +1,12 @@
 import { defineConfig } from "vitest/config";
 import { ClosingWords } from "./test/setup/closing-words.ts";
 
-/** Tests that start an API server of their own, since they crash it, or need other users. */
+/**
+ * Tests that start an API server of their own, since they crash it, or need other users; and those of another program
+ * in Go.
+ */
 const withOwnServer = [
+  "test/kstatus/*.test.ts",
   "test/cluster/control-plane.test.ts",
   "test/api/{server,differential}.test.ts",
   "test/kube/{real-server,event-recorder,finalizer,leader-election}.test.ts",
