@@ -1,8 +1,8 @@
 /** The two models as ends of the network. */
 import { keyText } from "../../src/kube/resource.ts";
 import type { HttpRequest } from "../../src/util/http.ts";
-import type { ApiRequest } from "./api-server/request.ts";
-import type { ApiServer } from "./api-server/server.ts";
+import type { ApiRequest } from "../support/api-server/request.ts";
+import type { ApiServer } from "../support/api-server/server.ts";
 import type { Console } from "./console.ts";
 import type { Endpoint } from "./network.ts";
 

@@ -1,6 +1,13 @@
 /** One of the two servers, and what a sequence of commands has seen of it. */
 import { apiVersionOf, collectionPath, objectPath, queryText } from "../../../src/kube/api-path.ts";
-import { isTree, type Json, mergePatched, type Tree, textAt, treeAt } from "../api-server/tree.ts";
+import {
+  isTree,
+  type Json,
+  mergePatched,
+  type Tree,
+  textAt,
+  treeAt,
+} from "../../support/api-server/tree.ts";
 import { type Command, KINDS, type KindName, type Reference, type Target } from "./commands.ts";
 
 export interface Call {
