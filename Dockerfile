@@ -23,10 +23,10 @@ ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_COMPILE_CACHE=/tmp/compil
 RUN ["node", "/tmp/warm-up.mjs", "/app/iam-operator.mjs"]
 
 FROM ${BASE}
-ARG VERSION=0.1.0
+ARG VERSION=dev
 ARG REVISION=
 LABEL org.opencontainers.image.title="iam-operator" \
-      org.opencontainers.image.description="Kubernetes operator for service accounts, API keys and policy bindings of an IAM console" \
+      org.opencontainers.image.description="Issues API keys of an IAM console into Kubernetes Secrets and rotates them" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"

@@ -68,6 +68,7 @@ async function setUp(
       logFile: join(directory, "operator.log"),
       metricsPort: await freePort(),
       probePort: await freePort(),
+      args: ["--leader-elect=false"],
     }),
   );
   closers.push(() => operator.stop());
@@ -130,7 +131,7 @@ async function example(name: string, consoleUrl: string): Promise<string> {
   const text = await readFile(join(ROOT, "deploy/examples", `${name}.yaml`), "utf8");
   return text.replace(
     "baseURL: https://console.example.com",
-    `baseURL: ${consoleUrl}\n  insecureHttp: true`,
+    `baseURL: ${consoleUrl}\n  insecureHTTP: true`,
   );
 }
 

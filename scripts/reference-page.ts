@@ -1,6 +1,6 @@
 /** From a kind to its reference page. */
 import { objectSchema } from "../src/api/crd.ts";
-import type { Kind } from "../src/api/kind.ts";
+import { columnsOf, type Kind } from "../src/api/kind.ts";
 import { API_VERSION } from "../src/api/meta.ts";
 import { conditionHelp } from "../src/api/reasons.ts";
 import { VALIDATIONS } from "../src/api/rule.ts";
@@ -39,7 +39,7 @@ export function toReferencePage(kind: Kind, example: string): string {
 export function toReferenceIndex(kinds: readonly Kind[]): string {
   return [
     "# Reference",
-    `Every kind of \`${API_VERSION}\`. All of them are in the category \`iam\`: \`kubectl get iam\` lists them.`,
+    `Every kind of \`${API_VERSION}\`. \`kubectl get iam\` lists all namespaced ones.`,
     table(
       ["Kind", "Short name", "Scope", "In one line"],
       kinds.map((kind) => [
@@ -76,7 +76,7 @@ function fieldsOf(node: StructuralSchema, path: string): readonly Field[] {
 
 function facts(kind: Kind): string {
   const scope = kind.scope === "Cluster" ? "Cluster-scoped" : "Namespaced";
-  const names = `\`${kind.plural}\`, short \`${kind.shortName}\`, category \`iam\``;
+  const names = `\`${kind.plural}\`, short \`${kind.shortName}\`${kind.scope === "Cluster" ? "" : ", category `iam`"}`;
   const length =
     kind.maxNameLength === undefined ? "" : ` Names have at most ${kind.maxNameLength} characters.`;
   const clash =
@@ -121,7 +121,7 @@ function statusTable(status: StructuralSchema): string {
 function columnTable(kind: Kind): string {
   return table(
     ["Column", "Content"],
-    kind.columns.map(({ name, description, priority }) => [
+    columnsOf(kind).map(({ name, description, priority }) => [
       code(name.toUpperCase()),
       priority === 1 ? `${description} Only with \`-o wide\`.` : description,
     ]),

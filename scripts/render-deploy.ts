@@ -1,16 +1,12 @@
-/**
- * Brings the chart's copy of the CRDs up to date and writes deploy/ (a kustomize base) from the chart, so that
- * there is one truth. With --check, only says what is not up to date.
- */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Writes deploy/ (a kustomize base) from the chart; with --check, only says what is not up to date. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CHART, findHelm, NAMESPACE, renderChart } from "./chart/helm.ts";
+import { findHelm, NAMESPACE, renderChart } from "./chart/helm.ts";
 
 const root = join(import.meta.dirname, "..");
 const check = process.argv.includes("--check");
 const stale: string[] = [];
 
-copyDefinitions();
 const documents = splitDocuments(await renderChart(await findHelm(), { args: ["--skip-tests"] }));
 const isRight = (text: string) => /^kind: (Cluster)?Role$/m.test(text) && !isForUsers(text);
 const isDefinition = (text: string) => text.includes("kind: CustomResourceDefinition");
@@ -34,17 +30,8 @@ keep(
 );
 
 if (check && stale.length > 0) {
-  console.error(`not up to date, run node scripts/render-deploy.ts:\n${stale.join("\n")}`);
+  console.error(`not up to date, run npm run generate:\n${stale.join("\n")}`);
   process.exitCode = 1;
-}
-
-function copyDefinitions(): void {
-  const source = join(root, "crds");
-  const names = readdirSync(source);
-  for (const name of names)
-    keep(`charts/iam-operator/files/crds/${name}`, readFileSync(join(source, name), "utf8"));
-  for (const name of readdirSync(join(CHART, "files/crds")).filter((each) => !names.includes(each)))
-    drop(`charts/iam-operator/files/crds/${name}`);
 }
 
 /** Without what only helm needs. */
@@ -110,11 +97,6 @@ function keep(path: string, text: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
   console.log(`wrote ${path}`);
-}
-
-function drop(path: string): void {
-  stale.push(path);
-  if (!check) rmSync(join(root, path));
 }
 
 function read(path: string): string | undefined {

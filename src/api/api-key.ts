@@ -17,7 +17,8 @@ import {
   text,
   timestamp,
 } from "./fields.ts";
-import { ageColumn, defineKind, readyColumn } from "./kind.ts";
+import { defineKind } from "./kind.ts";
+import { atomic, mapOf } from "./lists.ts";
 import { GROUP, type IamObject } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
@@ -81,7 +82,7 @@ const rotation = withRule(
       description:
         "The most by which the overlap grows while Pods are still on an older content of the Secret, such as 72h; never beyond the superseded key's expiry.",
     }),
-    windows: z.array(window).max(16).default([]).meta({
+    windows: atomic(window, 16).default([]).meta({
       description: "Rotate only inside these, at most 16, except when expiry would come first.",
     }),
   }),
@@ -181,10 +182,8 @@ const workloadRef = z
 
 const rollout = withRule(
   z.object({
-    workloadRefs: z
-      .array(workloadRef)
+    workloadRefs: mapOf(workloadRef, ["kind", "name"], 16)
       .min(1)
-      .max(16)
       .optional()
       .meta({ description: "Workloads by name, 1 to 16." }),
     selector: labelSelector.optional().meta({
@@ -283,37 +282,35 @@ const status = z.object({
         .min(1)
         .optional()
         .meta({ description: "The lifetime in days that is asked for." }),
-      knownKeyIds: z.array(keyId).max(10_000).optional().meta({
+      knownKeyIds: atomic(keyId, 10_000).optional().meta({
         description: "The account's keys before the attempt; absent where the console lists none.",
       }),
     })
     .optional()
     .meta({ description: "An issue that was announced and is not yet closed." }),
-  superseded: z
-    .array(
-      z.object({
-        keyId,
-        issueTime,
-        expirationTime,
-        supersededTime: timestamp.meta({ description: "When another key took its place." }),
-        state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
-          description: "What has become of it; a Live key still works.",
-        }),
+  superseded: atomic(
+    z.object({
+      keyId,
+      issueTime,
+      expirationTime,
+      supersededTime: timestamp.meta({ description: "When another key took its place." }),
+      state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
+        description: "What has become of it; a Live key still works.",
       }),
-    )
-    .max(1_000)
+    }),
+    1_000,
+  )
     .optional()
     .meta({ description: "Earlier keys of this object that the console may still honour." }),
-  orphaned: z
-    .array(
-      z.object({
-        keyId: keyId.optional().meta({ description: "Absent where the console lists no keys." }),
-        attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
-        observedTime: timestamp.meta({ description: "When the loss was noticed." }),
-        expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
-      }),
-    )
-    .max(1_000)
+  orphaned: atomic(
+    z.object({
+      keyId: keyId.optional().meta({ description: "Absent where the console lists no keys." }),
+      attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
+      observedTime: timestamp.meta({ description: "When the loss was noticed." }),
+      expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
+    }),
+    1_000,
+  )
     .optional()
     .meta({ description: "Keys that were issued but whose secret is lost." }),
   rotationPending: z
@@ -358,7 +355,6 @@ export const apiKeyKind = defineKind({
     },
   ],
   columns: [
-    readyColumn,
     {
       name: "Key-ID",
       type: "string",
@@ -392,7 +388,6 @@ export const apiKeyKind = defineKind({
       description: "Pods that are still on an older content of the Secret.",
       priority: 1,
     },
-    ageColumn,
   ],
   selectableFields: [".spec.serviceAccountRef.name"],
 });

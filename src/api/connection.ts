@@ -8,9 +8,11 @@ import {
   labelSelector,
   objectName,
   SECRET_KEY,
+  suspend,
   timestamp,
 } from "./fields.ts";
-import { ageColumn, defineKind, type PrinterColumn, readyColumn, reasonColumn } from "./kind.ts";
+import { defineKind, type PrinterColumn } from "./kind.ts";
+import { mapOf, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 import { matching, withRule } from "./rule.ts";
 
@@ -144,7 +146,7 @@ const connectionFields = {
     // Ports and IP addresses out of range: only the operator's own parse asks.
     .refine((url) => !BASE_URL.test(url) || URL.canParse(url), { error: "must be a valid URL" })
     .meta({ description: "The console's base address, such as https://console.example.com." }),
-  insecureHttp: z
+  insecureHTTP: z
     .boolean()
     .default(false)
     .meta({ description: "Allows a plain http:// baseURL. Credentials then travel unencrypted." }),
@@ -175,21 +177,28 @@ const connectionFields = {
     description:
       "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
   }),
+  suspend: suspend.meta({
+    description:
+      "While true, the operator makes no call over this connection; objects that use it wait.",
+  }),
 };
+
+const namespaceName = matching(
+  z.string().max(63),
+  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  "must be the name of a namespace: lower-case letters, digits and '-'; patterns are not supported, use a selector",
+);
 
 const grant = z
   .object({
+    name: matching(
+      z.string().max(63),
+      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+      "must be a name of lower-case letters, digits and '-', such as team-a",
+    ).meta({ description: "Tells this grant from the others, such as team-a." }),
     namespaces: withRule(
       z.object({
-        names: z
-          .array(
-            matching(
-              z.string().max(63),
-              /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-              "must be the name of a namespace: lower-case letters, digits and '-'; patterns are not supported, use a selector",
-            ),
-          )
-          .max(256)
+        names: setOf(namespaceName, 256)
           .optional()
           .meta({ description: "Names of namespaces, at most 256." }),
         selector: labelSelector
@@ -202,9 +211,7 @@ const grant = z
         holds: ({ names, selector }) => names !== undefined || selector !== undefined,
       },
     ).meta({ description: "Namespaces by name or by label; one match is enough." }),
-    policyIds: z
-      .array(grantedPolicyId)
-      .max(100)
+    policyIds: setOf(grantedPolicyId, 100)
       .default([])
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
     importServiceAccounts: z
@@ -219,15 +226,16 @@ const grant = z
       .meta({ description: "The longest key lifetime its ApiKeys may ask for, in days." }),
   })
   .meta({ description: "What the matching namespaces may do with this connection." });
-export type Grant = z.output<typeof grant>;
+/** What a namespace may do, whichever grants it comes from. */
+export type Grant = Omit<z.output<typeof grant>, "name">;
 
 function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
   return withRule(schema, {
     field: "baseURL",
-    rule: "!self.baseURL.startsWith('http://') || self.insecureHttp",
+    rule: "!self.baseURL.startsWith('http://') || self.insecureHTTP",
     message:
-      "must begin with https://, or credentials travel unencrypted; set insecureHttp: true to accept that",
-    holds: ({ baseURL, insecureHttp }) => !baseURL.startsWith("http://") || insecureHttp,
+      "must begin with https://, or credentials travel unencrypted; set insecureHTTP: true to accept that",
+    holds: ({ baseURL, insecureHTTP }) => !baseURL.startsWith("http://") || insecureHTTP,
   });
 }
 
@@ -236,7 +244,7 @@ export const connectionSpec = withoutPlainHttp(anyConnectionSpec);
 export const clusterConnectionSpec = withoutPlainHttp(
   z.object({
     ...connectionFields,
-    grants: z.array(grant).max(64).default([]).meta({
+    grants: mapOf(grant, ["name"], 64).default([]).meta({
       description:
         "Who may use this connection, at most 64 grants. A namespace that no grant matches may not.",
     }),
@@ -261,7 +269,6 @@ const connectionStatus = z.object({
 });
 
 const columns: readonly PrinterColumn[] = [
-  readyColumn,
   {
     name: "URL",
     type: "string",
@@ -269,7 +276,6 @@ const columns: readonly PrinterColumn[] = [
     description: "The console's base address.",
   },
   { name: "Org", type: "string", jsonPath: ".spec.orgId", description: "The organization." },
-  reasonColumn,
   {
     name: "Users",
     type: "integer",
@@ -277,7 +283,6 @@ const columns: readonly PrinterColumn[] = [
     description: "Objects that use it.",
     priority: 1,
   },
-  ageColumn,
 ];
 
 export const connectionKind = defineKind({

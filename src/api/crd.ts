@@ -1,5 +1,5 @@
 /** From a kind to its CustomResourceDefinition. */
-import type { CelRule, Kind } from "./kind.ts";
+import { type CelRule, columnsOf, type Kind } from "./kind.ts";
 import { CATEGORY, GROUP, VERSION } from "./meta.ts";
 import { VALIDATIONS } from "./rule.ts";
 import { type StructuralSchema, toStructuralSchema } from "./structural-schema.ts";
@@ -18,7 +18,7 @@ export function toCrd(kind: Kind) {
         plural: kind.plural,
         singular: kind.singular,
         shortNames: [kind.shortName],
-        categories: [CATEGORY],
+        ...(kind.scope === "Cluster" ? {} : { categories: [CATEGORY] }),
       },
       scope: kind.scope,
       versions: [
@@ -28,7 +28,7 @@ export function toCrd(kind: Kind) {
           storage: true,
           schema: { openAPIV3Schema: objectSchema(kind) },
           subresources: { status: {} },
-          additionalPrinterColumns: kind.columns.map((column) => ({ ...column })),
+          additionalPrinterColumns: columnsOf(kind).map((column) => ({ ...column })),
           ...(kind.selectableFields.length === 0
             ? {}
             : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),

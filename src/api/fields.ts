@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { parseDuration } from "../util/time.ts";
 import { conditionSchema } from "./conditions.ts";
+import { mapOf } from "./lists.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 
 /** Text of at most `max` characters, counted as the API server counts them: by code point. */
@@ -135,14 +136,8 @@ export const commonStatus = {
     description:
       "The last value of the annotation iam-operator.io/reconcile-requested-at that was acted on.",
   }),
-  conditions: z
-    .array(conditionSchema)
-    .max(16)
-    .optional()
-    .meta({
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["type"],
-      description:
-        "What holds for the object now: Ready always; Reconciling or Stalled while they are true.",
-    }),
+  conditions: mapOf(conditionSchema, ["type"], 16).optional().meta({
+    description:
+      "What holds for the object now: Ready always; Reconciling or Stalled while they are true.",
+  }),
 };

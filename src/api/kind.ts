@@ -36,6 +36,7 @@ export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodTy
   readonly rules: readonly CelRule[];
   /** Where names of this kind end up in shorter places than a name may be. */
   readonly maxNameLength?: number;
+  /** Those of its own. Ready stands before them, Reason (wide) and Age after them. */
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }
@@ -46,21 +47,27 @@ export function defineKind<Spec extends z.ZodType, Status extends z.ZodType>(
   return kind;
 }
 
-export const readyColumn: PrinterColumn = {
+/** What `kubectl get` prints, in this order. */
+export function columnsOf({ columns }: Kind): readonly PrinterColumn[] {
+  return [readyColumn, ...columns, reasonColumn, ageColumn];
+}
+
+const readyColumn: PrinterColumn = {
   name: "Ready",
   type: "string",
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   description: "Whether the object is as declared.",
 };
 
-export const reasonColumn: PrinterColumn = {
+const reasonColumn: PrinterColumn = {
   name: "Reason",
   type: "string",
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
   description: "Why it is or is not ready.",
+  priority: 1,
 };
 
-export const ageColumn: PrinterColumn = {
+const ageColumn: PrinterColumn = {
   name: "Age",
   type: "date",
   jsonPath: ".metadata.creationTimestamp",

@@ -4,6 +4,7 @@ import type { ObjectMeta } from "../util/object-meta.ts";
 export const GROUP = "iam-operator.io";
 export const VERSION = "v1alpha1";
 export const API_VERSION = `${GROUP}/${VERSION}`;
+/** Of the namespaced kinds: `kubectl get iam` works for people who may not read ClusterConnections. */
 export const CATEGORY = "iam";
 
 export const FINALIZER = `${GROUP}/finalizer`;

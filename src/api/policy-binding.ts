@@ -1,25 +1,17 @@
 import * as z from "zod";
 import { commonStatus, consoleId, localRef, suspend, timestamp } from "./fields.ts";
-import { ageColumn, defineKind, readyColumn } from "./kind.ts";
+import { defineKind } from "./kind.ts";
+import { atomic, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 import { withRule } from "./rule.ts";
 
-/** The server's `x-kubernetes-list-type: set`. */
-function hasNoDuplicates(list: readonly string[]): boolean {
-  return new Set(list).size === list.length;
-}
-
 const spec = z.object({
   serviceAccountRef: localRef.meta({ description: "The ServiceAccount to bind to. Immutable." }),
-  policyIds: withRule(
-    z.array(consoleId).max(100).refine(hasNoDuplicates, { error: "must name no policy twice" }),
-    {
-      rule: "self.size() >= 1",
-      message: "must name at least one policy; to unbind them all, delete this PolicyBinding",
-      holds: (policyIds) => policyIds.length >= 1,
-    },
-  ).meta({
-    "x-kubernetes-list-type": "set",
+  policyIds: withRule(setOf(consoleId, 100), {
+    rule: "self.size() >= 1",
+    message: "must name at least one policy; to unbind them all, delete this PolicyBinding",
+    holds: (policyIds) => policyIds.length >= 1,
+  }).meta({
     description: "Policies to bind: 1 to 100 identifiers, in any order.",
   }),
   deletionPolicy: z.enum(["Revoke", "Retain"]).default("Revoke").meta({
@@ -31,14 +23,10 @@ const spec = z.object({
 
 const status = z.object({
   ...commonStatus,
-  appliedPolicyIds: z
-    .array(z.string().max(256))
-    .max(1_000)
+  appliedPolicyIds: atomic(z.string().max(256), 1_000)
     .optional()
     .meta({ description: "Policies that the operator bound on behalf of this object." }),
-  foreignPolicyIds: z
-    .array(z.string().max(256))
-    .max(1_000)
+  foreignPolicyIds: atomic(z.string().max(256), 1_000)
     .optional()
     .meta({ description: "Policies bound to the account that no PolicyBinding asks for." }),
   policyCount: z
@@ -69,7 +57,6 @@ export const policyBindingKind = defineKind({
     },
   ],
   columns: [
-    readyColumn,
     {
       name: "ServiceAccount",
       type: "string",
@@ -88,7 +75,6 @@ export const policyBindingKind = defineKind({
       jsonPath: ".status.lastSyncTime",
       description: "Time since the console was last written or found to be as declared.",
     },
-    ageColumn,
   ],
   selectableFields: [".spec.serviceAccountRef.name"],
 });

@@ -40,6 +40,7 @@ function conditions(...more: readonly ConditionHelp[]): readonly ConditionHelp[]
 const waitsForConnection = {
   ConnectionNotFound: "Create the connection, or name another one in spec.connectionRef.",
   ConnectionNotReady: "See what the connection itself says; its users are woken when it is ready.",
+  ConnectionSuspended: "Set spec.suspend of the connection to false when calls may be made again.",
   NotGranted: "Ask the administrator of the ClusterConnection for a grant to this namespace.",
   PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
 };

@@ -7,7 +7,8 @@ import {
   suspend,
   timestamp,
 } from "./fields.ts";
-import { ageColumn, defineKind, readyColumn } from "./kind.ts";
+import { defineKind } from "./kind.ts";
+import { atomic, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
 const filter = z.string().min(1).max(253);
@@ -18,14 +19,10 @@ const spec = z.object({
     .int()
     .min(1)
     .meta({ description: "The number of the container cluster at the console." }),
-  namespaces: z
-    .array(filter)
-    .max(100)
+  namespaces: setOf(filter, 100)
     .default([])
     .meta({ description: "Only quotas of these namespaces." }),
-  filterNames: z
-    .array(filter)
-    .max(100)
+  filterNames: setOf(filter, 100)
     .default([])
     .meta({ description: "Only quotas whose name contains one of these." }),
   interval: durationBetween("15s", "24h")
@@ -47,31 +44,30 @@ const status = z.object({
     .record(z.string().max(256), z.int().min(0))
     .optional()
     .meta({ description: "Quotas by their status; a quota without one counts as None." }),
-  quotas: z
-    .array(
-      z.object({
-        name: z.string().max(512).meta({ description: "The quota's name." }),
-        namespace: z.string().max(512).meta({ description: "The quota's namespace." }),
-        status: z
-          .string()
-          .max(512)
-          .optional()
-          .meta({ description: "The quota's status, as the console words it." }),
-        request: z
-          .string()
-          .max(4_096)
-          .meta({ description: "Requests used and allowed, as the console words them." }),
-        limit: z
-          .string()
-          .max(4_096)
-          .meta({ description: "Limits used and allowed, as the console words them." }),
-        creationTime: z
-          .string()
-          .max(64)
-          .meta({ description: "When the quota was created, as the console words it." }),
-      }),
-    )
-    .max(100)
+  quotas: atomic(
+    z.object({
+      name: z.string().max(512).meta({ description: "The quota's name." }),
+      namespace: z.string().max(512).meta({ description: "The quota's namespace." }),
+      status: z
+        .string()
+        .max(512)
+        .optional()
+        .meta({ description: "The quota's status, as the console words it." }),
+      request: z
+        .string()
+        .max(4_096)
+        .meta({ description: "Requests used and allowed, as the console words them." }),
+      limit: z
+        .string()
+        .max(4_096)
+        .meta({ description: "Limits used and allowed, as the console words them." }),
+      creationTime: z
+        .string()
+        .max(64)
+        .meta({ description: "When the quota was created, as the console words it." }),
+    }),
+    100,
+  )
     .optional()
     .meta({ description: "The first 100 quotas, by name." }),
   truncated: z
@@ -91,7 +87,6 @@ export const resourceQuotaExportKind = defineKind({
   status,
   rules: [],
   columns: [
-    readyColumn,
     {
       name: "Cluster",
       type: "integer",
@@ -105,7 +100,6 @@ export const resourceQuotaExportKind = defineKind({
       jsonPath: ".status.lastSuccessTime",
       description: "Time since the last whole listing.",
     },
-    ageColumn,
   ],
   selectableFields: [],
 });

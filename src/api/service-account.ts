@@ -8,7 +8,8 @@ import {
   text,
   timestamp,
 } from "./fields.ts";
-import { ageColumn, defineKind, readyColumn } from "./kind.ts";
+import { defineKind } from "./kind.ts";
+import { atomic } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
 /** A creation that was announced and not yet answered for. */
@@ -79,9 +80,7 @@ const status = z.object({
     .enum(["Created", "Imported"])
     .optional()
     .meta({ description: "Whether the operator created the account or adopted it." }),
-  liveKeyIds: z
-    .array(z.string().max(256))
-    .max(10_000)
+  liveKeyIds: atomic(z.string().max(256), 10_000)
     .optional()
     .meta({ description: "Keys the console lists for the account, where it lists them." }),
   lastKeyListTime: timestamp
@@ -93,14 +92,10 @@ const status = z.object({
     .meta({ description: "A creation that was announced and is not yet answered for." }),
   bindings: z
     .object({
-      policyIds: z
-        .array(z.string().max(256))
-        .max(1_000)
+      policyIds: atomic(z.string().max(256), 1_000)
         .optional()
         .meta({ description: "Policies that PolicyBindings ask for." }),
-      foreignPolicyIds: z
-        .array(z.string().max(256))
-        .max(1_000)
+      foreignPolicyIds: atomic(z.string().max(256), 1_000)
         .optional()
         .meta({ description: "Policies that somebody else bound." }),
       policyCount: z
@@ -135,7 +130,6 @@ export const serviceAccountKind = defineKind({
     message: "is immutable; delete this ServiceAccount and create another one",
   })),
   columns: [
-    readyColumn,
     { name: "SA-ID", type: "string", jsonPath: ".status.saId", description: "The account's id." },
     {
       name: "State",
@@ -155,7 +149,6 @@ export const serviceAccountKind = defineKind({
       jsonPath: ".status.keyCount",
       description: "Keys the console lists.",
     },
-    ageColumn,
   ],
   selectableFields: [".spec.saId", ".status.saId"],
 });

@@ -177,6 +177,8 @@ function checkType(node: Node, refuse: Refuse): void {
 }
 
 function checkList(node: Node, refuse: Refuse): void {
+  if (node.type !== "array") return;
+  if (node["x-kubernetes-list-type"] === undefined) refuse("a list has no type");
   if (node["x-kubernetes-list-type"] !== "map") return;
   const keys = (node["x-kubernetes-list-map-keys"] ?? []) as readonly string[];
   const items = node.items as StructuralSchema;

@@ -5,7 +5,7 @@ import type { PolicyBinding } from "../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { connectionOf } from "../controllers/connection-key.ts";
-import { type Caches, indexes } from "../controllers/context.ts";
+import { type Caches, indexes } from "../controllers/frame/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import {
   apiKeyType,
@@ -17,11 +17,11 @@ import {
   serviceAccountType,
 } from "../controllers/resource-types.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
-import { createStore, type WritableStore } from "../kube/memory-store.ts";
-import { startReflector } from "../kube/reflector.ts";
 import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts";
-import type { IndexFunction } from "../kube/store-index.ts";
-import type { WatchApi } from "../kube/watch-stream.ts";
+import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
+import type { IndexFunction } from "../kube/store/store-index.ts";
+import { startReflector } from "../kube/watch/reflector.ts";
+import type { WatchApi } from "../kube/watch/watch-stream.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";

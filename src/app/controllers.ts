@@ -6,18 +6,18 @@ import {
   type ApiKeyOptions,
   createApiKeyReconciler,
 } from "../controllers/api-key/reconcile.ts";
-import type { ConnectionRegistry } from "../controllers/connection/connections.ts";
 import {
-  createClusterConnectionReconciler,
-  createConnectionReconciler,
-} from "../controllers/connection/reconcile.ts";
+  createClusterConnectionController,
+  createConnectionController,
+} from "../controllers/connection/controller.ts";
+import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
 import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
 import { ConsumersBoard } from "../controllers/consumers-board.ts";
-import type { Context } from "../controllers/context.ts";
-import { errorPolicy } from "../controllers/error-policy.ts";
+import type { Context } from "../controllers/frame/context.ts";
+import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
-import { createQuotaExportReconciler } from "../controllers/quota-export/reconcile.ts";
+import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
 import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
@@ -70,8 +70,8 @@ export function createControllers(
       : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
 
   const deps = { registry, operatorNamespace: config.operatorNamespace };
-  const clusterConnections = createClusterConnectionReconciler(context, deps);
-  const connections = createConnectionReconciler(context, deps);
+  const clusterConnections = createClusterConnectionController(context, deps);
+  const connections = createConnectionController(context, deps);
   const serviceAccounts = createServiceAccountReconciler(context);
   const accountBindings = createAccountBindingsReconciler(context);
   const board = new ConsumersBoard(config.consumers);
@@ -80,7 +80,7 @@ export function createControllers(
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
     consumers: board,
   });
-  const quotaExports = createQuotaExportReconciler(context, (apiKey, signal) =>
+  const quotaExports = createQuotaExportController(context, (apiKey, signal) =>
     readPair(context, apiKey, signal),
   );
   const apiKeyController = controller({
@@ -137,7 +137,7 @@ export function createControllers(
       name: "ResourceQuotaExport",
       store: caches.resourceQuotaExports,
       reconcile: ours(quotaExports.reconcile),
-      onGone: quotaExports.forget,
+      onGone: quotaExports.onGone,
       watches: watches.resourceQuotaExports,
     }),
   ];

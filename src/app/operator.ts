@@ -1,11 +1,12 @@
 /** The composition root: the one file that knows every part. */
 import { FIELD_MANAGER } from "../api/meta.ts";
 import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/reconcile.ts";
-import { createConnections } from "../controllers/connection/connections.ts";
-import type { Context } from "../controllers/context.ts";
-import { createIamClient, type IamObserver } from "../iam/console-client.ts";
-import { createEventWriter, type EventWriter } from "../kube/event-writer.ts";
-import { createKubeClient } from "../kube/http-kube-client.ts";
+import { createConnections } from "../controllers/connection/registry.ts";
+import type { Context } from "../controllers/frame/context.ts";
+import type { OpenStream, SendHttp } from "../http/http.ts";
+import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
+import { createKubeClient } from "../kube/client/http-kube-client.ts";
+import { createEventWriter, type EventWriter } from "../kube/events/event-writer.ts";
 import {
   createLeaderElection,
   type LeaderElection,
@@ -14,7 +15,6 @@ import {
   noElection,
 } from "../kube/leader-election.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import type { OpenStream, SendHttp } from "../util/http.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";

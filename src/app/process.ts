@@ -1,7 +1,7 @@
 /** The operator as a process: real time, real network, signals, HTTP servers. */
 import { collectDefaultMetrics, type Registry } from "prom-client";
-import { loadKubeEndpoint } from "../kube/config.ts";
-import { createKubeTransport } from "../kube/transport.ts";
+import { loadKubeEndpoint } from "../kube/config/config.ts";
+import { createKubeTransport } from "../kube/transport/transport.ts";
 import { createLogger } from "../observability/logger.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import type { Tracing } from "../observability/tracing.ts";

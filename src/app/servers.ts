@@ -1,7 +1,7 @@
 /** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
 
-import { reviewAccess } from "../kube/access-review.ts";
-import type { KubeApi } from "../kube/api-call.ts";
+import { reviewAccess } from "../kube/client/access-review.ts";
+import type { KubeApi } from "../kube/client/api-call.ts";
 import { followCertificate, readCertificate } from "../observability/certificate-files.ts";
 import { type HttpServer, metricsPages, probePages, serve } from "../observability/http-server.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -32,7 +32,7 @@ export async function startServers(options: ServersOptions): Promise<readonly Cl
 function probeServer({ config, operator, clock }: ServersOptions): readonly Promise<Closing>[] {
   const { probeAddress } = config;
   const pages = probePages({
-    live: { passes: () => operator.notAlive() },
+    live: { queues: () => operator.notAlive() },
     ready: { caches: () => operator.notReady() },
   });
   return probeAddress === undefined ? [] : [serve({ ...probeAddress, pages, clock })];

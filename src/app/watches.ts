@@ -5,11 +5,11 @@ import { isTrue } from "../api/conditions.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
-import { type Caches, indexes } from "../controllers/context.ts";
+import { type Caches, indexes } from "../controllers/frame/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
-import type { Store, StoreChange } from "../kube/store.ts";
+import type { Store, StoreChange } from "../kube/store/store.ts";
 import { type Watch, watch } from "../runtime/controller.ts";
 
 export interface Watches {

@@ -1,4 +1,4 @@
-import type { IamClient } from "../iam/client.ts";
+import type { IamClient } from "../iam/client/client.ts";
 import { IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../iam/model.ts";
 

@@ -4,7 +4,9 @@
  * Guarantees: a candidate takes a held lease only after it has itself watched it stay unchanged for the whole
  * lease duration on a monotonic clock; nobody's wall clock is compared with anybody else's. Every write carries
  * the resource version that was read. The leader counts its time from before it sent the renewal, so it stops
- * before any other can start, as long as no clock runs more than half as fast again as another.
+ * before any other can start, as long as no clock runs more than half as fast again as another. A lease that does
+ * not exist may have been deleted under a leader, so nobody leads by creating it: it is created as held by
+ * {@link UNKNOWN_HOLDER}, and from then on the same rule applies. Only the leader itself takes it back at once.
  *
  * Caveats: a lease is not a fence. A write that has left this process can arrive late, hence
  * {@link LeaderElection.assertMayMutate} before every mutating call and again when its first byte is about to
@@ -14,7 +16,7 @@ import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient } from "./client/client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { KubeObject, ResourceType } from "./resource.ts";
 
@@ -54,6 +56,9 @@ export const defaultLeaseTimings: LeaseTimings = {
 };
 
 const JITTER = 1.2;
+
+/** Holds a lease that was created anew: whoever held the one before, if anybody did. */
+export const UNKNOWN_HOLDER = "unknown";
 
 export type LeadershipEnd = "Stopped" | "Lost";
 
@@ -220,40 +225,43 @@ class Elector implements LeaderElection {
       return this.#write(this.#seen.lease, signal);
     }
     const lease = await client.get(leaseType, { namespace, name }, { signal });
-    if (lease === undefined) {
-      // Somebody deleted it, and its holder may not know yet.
-      if (this.#isHeldByAnother(this.#seen?.lease) && this.#untilExpiryMs() > 0) return undefined;
-      const spec = this.#nextSpec(undefined);
-      return client.create(leaseType, leaseObject({ namespace, name }, spec), { signal });
-    }
+    if (lease === undefined) return this.#create(signal);
     this.#see(lease);
     const mayTake = !this.#isHeldByAnother(lease) || this.#untilExpiryMs() <= 0;
     return mayTake ? this.#write(lease, signal) : undefined;
   }
 
+  /** As ours where we lead; else `undefined`, and everybody has to wait. */
+  async #create(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name, identity } = this.#options;
+    const holder = this.isLeader ? identity : UNKNOWN_HOLDER;
+    const lease = leaseObject({ namespace, name }, this.#nextSpec(undefined, holder));
+    this.#see(await client.create(leaseType, lease, { signal }));
+    return holder === identity ? this.#seen?.lease : undefined;
+  }
+
   #write(lease: Lease, signal?: AbortSignal): Promise<Lease> {
-    const next = leaseObject(lease.metadata, this.#nextSpec(lease.spec));
+    const next = leaseObject(lease.metadata, this.#nextSpec(lease.spec, this.#options.identity));
     return this.#options.client.replace(leaseType, next, signal === undefined ? {} : { signal });
   }
 
-  #nextSpec(old: LeaseSpec | undefined): LeaseSpec {
-    const { clock, identity } = this.#options;
-    const now = toMicroTime(clock.now());
-    const isOurs = old?.holderIdentity === identity;
+  #nextSpec(old: LeaseSpec | undefined, holder: string): LeaseSpec {
+    const now = toMicroTime(this.#options.clock.now());
+    const isSame = old?.holderIdentity === holder;
     return {
-      holderIdentity: identity,
+      holderIdentity: holder,
       leaseDurationSeconds: Math.ceil(this.#timings.leaseMs / SECOND),
-      acquireTime: (isOurs ? old.acquireTime : undefined) ?? now,
+      acquireTime: (isSame ? old.acquireTime : undefined) ?? now,
       renewTime: now,
-      leaseTransitions: (old?.leaseTransitions ?? 0) + (isOurs || old === undefined ? 0 : 1),
+      leaseTransitions: (old?.leaseTransitions ?? 0) + (isSame || old === undefined ? 0 : 1),
     };
   }
 
   /** Notes what the server says. Time counts from when a state was first seen. */
   #see(lease: Lease): void {
-    const same = JSON.stringify(lease.spec) === JSON.stringify(this.#seen?.lease.spec);
-    const at = same && this.#seen ? this.#seen.at : this.#options.clock.monotonic();
-    this.#seen = { lease, at };
+    const before = this.#seen;
+    const isSame = before !== undefined && stateOf(lease) === stateOf(before.lease);
+    this.#seen = { lease, at: isSame ? before.at : this.#options.clock.monotonic() };
   }
 
   #isOurs(lease: Lease | undefined): lease is Lease {
@@ -262,6 +270,7 @@ class Elector implements LeaderElection {
 
   #isHeldByAnother(lease: Lease | undefined): boolean {
     const holder = lease?.spec?.holderIdentity ?? "";
+    if (holder === UNKNOWN_HOLDER && this.isLeader) return false;
     return holder !== "" && holder !== this.#options.identity;
   }
 
@@ -322,6 +331,11 @@ class Elector implements LeaderElection {
 
 function leaseObject(metadata: KubeObject["metadata"], spec: LeaseSpec): Lease {
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+}
+
+/** A lease that was deleted and created again is another one, whatever it says. */
+function stateOf({ metadata, spec }: Lease): string {
+  return JSON.stringify([metadata.uid, spec]);
 }
 
 function withoutVersion(lease: Lease): Lease {

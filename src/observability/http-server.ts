@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Clock, SECOND } from "../util/time.ts";
+import { limitConnections } from "./limit-connections.ts";
 
 export interface Page {
   readonly status: number;
@@ -42,11 +43,19 @@ export interface ServeOptions {
   readonly guard?: Guard;
 }
 
+/**
+ * More than the kernel hands over in one go (511): no burst of connections closes the kubelet's before its request is
+ * read.
+ */
+const MAX_PLAIN = 1_024;
+/** TLS takes some hundred kilobytes for each. */
+const MAX_ENCRYPTED = 64;
+
 /** Resolves when the server listens; rejects where it cannot. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const { host, port, clock } = options;
   const server = create(options);
-  server.maxConnections = 64;
+  limitConnections(server, options.certificate === undefined ? MAX_PLAIN : MAX_ENCRYPTED);
   server.setTimeout(60 * SECOND);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
-import type { Store, StoreChange } from "../kube/store.ts";
+import type { Store, StoreChange } from "../kube/store/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";

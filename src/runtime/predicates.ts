@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { compareResourceVersions, type KubeObject } from "../kube/resource.ts";
-import type { StoreChange } from "../kube/store.ts";
+import type { StoreChange } from "../kube/store/store.ts";
 
 /**
  * Whether a change of an object is one its reconciler must see: anything but its status, which only the

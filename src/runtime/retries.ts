@@ -1,6 +1,7 @@
 import type { Random } from "../util/random.ts";
 import type { Clock } from "../util/time.ts";
-import { backOffMs, retryBackOff, slowBackOff, TokenBucket } from "./back-off.ts";
+import { TokenBucket } from "../util/token-bucket.ts";
+import { backOffMs, retryBackOff, slowBackOff } from "./back-off.ts";
 import type { ErrorOutcome } from "./result.ts";
 
 /** Conflicts in a row after which a conflict counts as any other failure. */

@@ -58,16 +58,20 @@ export const good: readonly GoodFixture[] = [
         deleteServiceAccount: { method: "DELETE", path: "/api/v1/accounts/{saId}" },
       },
       grants: [
-        { namespaces: { names: ["team-a"] }, policyIds: ["*"] },
-        { namespaces: { selector: { matchLabels: { team: "b" } } }, policyIds: ["pol-read"] },
-        { namespaces: { selector: {} }, maxExpiresInDays: 30 },
+        { name: "a", namespaces: { names: ["team-a"] }, policyIds: ["*"] },
+        {
+          name: "b",
+          namespaces: { selector: { matchLabels: { team: "b" } } },
+          policyIds: ["pol-read"],
+        },
+        { name: "c", namespaces: { selector: {} }, maxExpiresInDays: 30 },
       ],
     },
   },
   {
     title: "plain http where it is asked for",
     kind: connectionKind,
-    spec: { ...connection, baseURL: "http://localhost:8080", insecureHttp: true },
+    spec: { ...connection, baseURL: "http://localhost:8080", insecureHTTP: true },
   },
   {
     title: "an address that is an IPv6 literal",
@@ -187,7 +191,7 @@ export const bad: readonly BadFixture[] = [
     title: "plain http without consent",
     kind: clusterConnectionKind,
     spec: { ...connection, baseURL: "http://console.example.com" },
-    says: ["spec.baseURL: ", "must begin with https://", "set insecureHttp: true"],
+    says: ["spec.baseURL: ", "must begin with https://", "set insecureHTTP: true"],
   },
   {
     title: "an address without a scheme",
@@ -283,19 +287,22 @@ export const bad: readonly BadFixture[] = [
   {
     title: "a grant to nobody",
     kind: clusterConnectionKind,
-    spec: { ...connection, grants: [{ namespaces: {} }] },
+    spec: { ...connection, grants: [{ name: "a", namespaces: {} }] },
     says: ["spec.grants[0].namespaces: ", "must have names or a selector"],
   },
   {
     title: "a grant to a pattern of namespaces",
     kind: clusterConnectionKind,
-    spec: { ...connection, grants: [{ namespaces: { names: ["team-*"] } }] },
+    spec: { ...connection, grants: [{ name: "a", namespaces: { names: ["team-*"] } }] },
     says: ["spec.grants[0].namespaces.names[0]: ", "patterns are not supported, use a selector"],
   },
   {
     title: "a grant of a pattern of policies",
     kind: clusterConnectionKind,
-    spec: { ...connection, grants: [{ namespaces: { names: ["a"] }, policyIds: ["pol-*"] }] },
+    spec: {
+      ...connection,
+      grants: [{ name: "a", namespaces: { names: ["a"] }, policyIds: ["pol-*"] }],
+    },
     says: ["spec.grants[0].policyIds[0]: ", 'or "*" for any policy'],
   },
   // ServiceAccount.
@@ -340,11 +347,45 @@ export const bad: readonly BadFixture[] = [
     says: ["spec.policyIds: ", "must name at least one policy", "delete this PolicyBinding"],
   },
   {
+    title: "two grants with one name",
+    kind: clusterConnectionKind,
+    spec: {
+      ...connection,
+      grants: ["a", "b"].map((team) => ({ name: "a", namespaces: { names: [team] } })),
+    },
+    says: ["spec.grants[1]: Duplicate value: ", '"name":"a"'],
+    parseSays: ["spec.grants: must have no two items with the same name"],
+  },
+  {
+    title: "a grant without a name",
+    kind: clusterConnectionKind,
+    spec: { ...connection, grants: [{ namespaces: { names: ["a"] } }] },
+    says: ["spec.grants[0].name: Required value"],
+    parseSays: ["spec.grants[0].name: is required"],
+  },
+  {
+    title: "a namespace twice",
+    kind: clusterConnectionKind,
+    spec: { ...connection, grants: [{ name: "a", namespaces: { names: ["a", "a"] } }] },
+    says: ['spec.grants[0].namespaces.names[1]: Duplicate value: "a"'],
+    parseSays: ["spec.grants[0].namespaces.names: must name nothing twice"],
+  },
+  {
+    title: "a workload twice, once by its default kind",
+    kind: apiKeyKind,
+    spec: {
+      ...key,
+      rollout: { workloadRefs: [{ name: "api" }, { kind: "Deployment", name: "api" }] },
+    },
+    says: ["spec.rollout.workloadRefs[1]: Duplicate value: "],
+    parseSays: ["spec.rollout.workloadRefs: must have no two items with the same kind and name"],
+  },
+  {
     title: "a policy twice",
     kind: policyBindingKind,
     spec: { serviceAccountRef, policyIds: ["pol-read", "pol-read"] },
     says: ['spec.policyIds[1]: Duplicate value: "pol-read"'],
-    parseSays: ["spec.policyIds: must name no policy twice"],
+    parseSays: ["spec.policyIds: must name nothing twice"],
   },
   {
     title: "any policy",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import type { Kind } from "../../src/api/kind.ts";
+import { columnsOf, type Kind } from "../../src/api/kind.ts";
 import { kinds } from "../../src/api/kinds.ts";
 import { CATEGORY, GROUP } from "../../src/api/meta.ts";
 import { parseSpec } from "../../src/api/parse-spec.ts";
@@ -215,17 +215,50 @@ describe("an existing object", () => {
   });
 });
 
+test("two writers each apply a grant of their own", async () => {
+  const fixture = good.find(({ kind }) => kind.kind === "ClusterConnection");
+  if (fixture === undefined) throw new Error("no fixture");
+  const connection = manifest({ ...fixture, name: "shared" }, namespace);
+  const { apiVersion, kind, metadata } = connection;
+  const grant = (name: string) => ({ name, namespaces: { names: [name] } });
+  const applyAs = async (manager: string, spec: unknown) => {
+    const object = { apiVersion, kind, metadata, spec };
+    expect(await apply(object, "--server-side", `--field-manager=${manager}`)).toMatchObject({
+      ok: true,
+    });
+    return kubectl("get", "iamcconn", "shared", "--output=jsonpath={.spec.grants[*].name}");
+  };
+  const spec = connection.spec as object;
+  expect(await applyAs("platform", { ...spec, grants: [grant("a")] })).toBe("a");
+  expect(await applyAs("team-b", { ...spec, grants: [grant("b")] })).toBe("a b");
+  expect(await applyAs("platform", spec)).toBe("b");
+});
+
 describe("kubectl", () => {
-  test.each(kinds)("knows $kind by its short name and the category", async (kind) => {
-    const resources = await kubectl("api-resources", `--categories=${CATEGORY}`, "--no-headers");
-    const row = resources.split("\n").find((line) => line.startsWith(`${kind.plural} `));
-    expect(row?.split(/ +/)).toEqual([
-      kind.plural,
-      kind.shortName,
-      `${GROUP}/v1alpha1`,
-      String(kind.scope === "Namespaced"),
-      kind.kind,
-    ]);
+  test.each(kinds)(
+    "knows $kind by its short name and, if namespaced, the category",
+    async (kind) => {
+      const category = kind.scope === "Namespaced" ? [`--categories=${CATEGORY}`] : [];
+      const resources = await kubectl("api-resources", ...category, "--no-headers");
+      const row = resources.split("\n").find((line) => line.startsWith(`${kind.plural} `));
+      expect(row?.split(/ +/)).toEqual([
+        kind.plural,
+        kind.shortName,
+        `${GROUP}/v1alpha1`,
+        String(kind.scope === "Namespaced"),
+        kind.kind,
+      ]);
+    },
+  );
+
+  test("lists the category for somebody who may read nothing beyond a namespace", async () => {
+    const role = ["--verb=get,list", `--resource=*.${GROUP}`];
+    await kubectl("create", "role", "reader", "--namespace", namespace, ...role);
+    const bound = ["--role=reader", "--user=alice"];
+    await kubectl("create", "rolebinding", "reader", "--namespace", namespace, ...bound);
+    const asAlice = ["--kubeconfig", cluster.kubeconfigFor("alice")];
+    const { ok, text } = await tryKubectl("get", CATEGORY, "--namespace", namespace, ...asAlice);
+    expect({ ok, text }).toEqual({ ok: true, text: expect.not.stringContaining("forbidden") });
   });
 
   test.each(kinds)("prints the columns of $kind", async (kind: Kind) => {
@@ -236,7 +269,7 @@ describe("kubectl", () => {
     const [head] = (await kubectl("get", kind.shortName, "printed", ...where)).split("\n");
     expect(head?.trim().split(/ +/)).toEqual([
       "NAME",
-      ...kind.columns.map(({ name }) => name.toUpperCase()),
+      ...columnsOf(kind).map(({ name }) => name.toUpperCase()),
     ]);
   });
 
@@ -273,6 +306,7 @@ describe("kubectl", () => {
       "2026-04-01T00:00:00Z",
       "2026-03-01T00:00:00Z",
       "2",
+      "Done",
     ]);
   });
 

@@ -193,6 +193,7 @@ describe("a zod schema that no CRD can say is refused", () => {
       "schema: forbids additionalProperties",
     ],
     ["a list of nothing", { type: "array" }, "schema: array has no items"],
+    ["a list", { type: "array", items: { type: "string" } }, "schema: a list has no type"],
     [
       "unique items",
       { type: "array", items: { type: "string" }, uniqueItems: true },
@@ -218,7 +219,11 @@ describe("a zod schema that no CRD can say is refused", () => {
       {
         type: "object",
         properties: {
-          a: { type: "array", items: { type: "object", additionalProperties: { const: 1 } } },
+          a: {
+            type: "array",
+            "x-kubernetes-list-type": "atomic",
+            items: { type: "object", additionalProperties: { const: 1 } },
+          },
         },
       },
       "a[].*: const is not allowed in a CRD",

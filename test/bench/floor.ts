@@ -3,9 +3,9 @@
  * writers at once. No program that makes these calls can be faster on this machine.
  */
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import { createTransport } from "../../src/iam/transport.ts";
-import { loadKubeEndpoint } from "../../src/kube/config.ts";
-import { createKubeTransport } from "../../src/kube/transport.ts";
+import { createTransport } from "../../src/iam/exchange/transport.ts";
+import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
+import { createKubeTransport } from "../../src/kube/transport/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
 import type { IamServer } from "../iam-server/server.ts";

@@ -1,7 +1,7 @@
 /** A watcher that has nothing to do with the operator: when did what appear? */
 
-import { loadKubeEndpoint } from "../../src/kube/config.ts";
-import { createKubeTransport } from "../../src/kube/transport.ts";
+import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
+import { createKubeTransport } from "../../src/kube/transport/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 
 export interface Watcher {

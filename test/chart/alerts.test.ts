@@ -25,8 +25,38 @@ beforeAll(async () => {
   ];
   rules = parse(await renderChart(await findHelm(), { args })).spec;
   writeFileSync(join(directory, "rules.yaml"), stringify(rules));
-  writeFileSync(join(directory, "alerts.yaml"), readFileSync(join(support, "alerts.yaml")));
+  writeFileSync(join(directory, "alerts.yaml"), stringify(withRunbooks(stories())));
 });
+
+interface Story {
+  readonly alert_rule_test: readonly {
+    readonly alertname: string;
+    readonly exp_alerts: readonly { readonly exp_annotations?: object }[];
+  }[];
+}
+
+function stories(): { readonly tests: readonly Story[] } {
+  return parse(readFileSync(join(support, "alerts.yaml"), "utf8"));
+}
+
+/** promtool compares all annotations; a link is that of the rule and needs no story. */
+function withRunbooks(file: ReturnType<typeof stories>) {
+  const runbookOf = (name: string) => ruleOf(name)?.annotations.runbook_url;
+  const tests = file.tests.map((story) => ({
+    ...story,
+    alert_rule_test: story.alert_rule_test.map((check) => ({
+      ...check,
+      exp_alerts: check.exp_alerts.map((expected) => ({
+        ...expected,
+        exp_annotations: { ...expected.exp_annotations, runbook_url: runbookOf(check.alertname) },
+      })),
+    })),
+  }));
+  return { ...file, tests };
+}
+
+const ruleOf = (name: string) =>
+  rules.groups.flatMap((group) => group.rules).find(({ alert }) => alert === name);
 
 const run = (...args: readonly string[]) => {
   try {
@@ -52,12 +82,19 @@ test("every alert is documented as it is", async () => {
   await expect(toAlertsPage(rules)).toMatchFileSnapshot("../../docs/alerts.md");
 });
 
+test("every alert links to its section of this version's page", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  for (const { alert, annotations } of rules.groups.flatMap((group) => group.rules))
+    expect(annotations.runbook_url).toMatch(
+      new RegExp(`/blob/v${version}/docs/alerts.md#${alert.toLowerCase()}$`),
+    );
+});
+
 test("every alert has a story in which it fires", () => {
-  const { tests } = parse(readFileSync(join(support, "alerts.yaml"), "utf8"));
-  const fired = tests
-    .flatMap(({ alert_rule_test }: { alert_rule_test: object[] }) => alert_rule_test)
-    .filter(({ exp_alerts }: { exp_alerts: object[] }) => exp_alerts.length > 0)
-    .map(({ alertname }: { alertname: string }) => alertname);
+  const fired = stories()
+    .tests.flatMap(({ alert_rule_test }) => alert_rule_test)
+    .filter(({ exp_alerts }) => exp_alerts.length > 0)
+    .map(({ alertname }) => alertname);
   const names = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
   expect([...new Set(fired)].toSorted()).toEqual(names.toSorted());
 });

@@ -274,7 +274,8 @@ describe("the admission policy", () => {
   });
 
   test("keeps it from changing what people ask for", async () => {
-    const grants = { spec: { grants: [{ namespaces: { names: ["team-b"] }, policyIds: ["*"] }] } };
+    const grant = { name: "team-b", namespaces: { names: ["team-b"] }, policyIds: ["*"] };
+    const grants = { spec: { grants: [grant] } };
     const change = ["--type=merge", `-p=${JSON.stringify(grants)}`];
     await expect(asOperator(["patch", "iamcconn", "default", ...change])).rejects.toThrow(
       "does not change what is asked of it",

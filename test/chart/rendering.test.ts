@@ -61,8 +61,13 @@ describe.each(valueSets)("with the values %s", (name) => {
       "pod-security.kubernetes.io/enforce=restricted",
     ]);
     for (const pod of pods(await render())) {
-      // A priority class and a service account of its own are checked elsewhere.
-      const { priorityClassName: _, serviceAccountName: __, ...spec } = pod.spec;
+      // A priority class, a runtime class and a service account of its own are checked elsewhere.
+      const {
+        priorityClassName: _,
+        serviceAccountName: __,
+        runtimeClassName: ___,
+        ...spec
+      } = pod.spec;
       const manifest = {
         apiVersion: "v1",
         kind: "Pod",
@@ -88,6 +93,44 @@ function pods(text: string): readonly PodLike[] {
     return object?.kind === "Pod" ? [object] : [];
   });
 }
+
+describe("OpenShift, which gives each namespace users of its own,", () => {
+  const contexts = async (...args: readonly string[]) =>
+    pods(await renderChart(cluster.helm, { args })).map(({ spec }) => spec.securityContext);
+  const openshift = "--api-versions=security.openshift.io/v1";
+  const left = { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } };
+
+  test("gets no fixed user, in no Pod", async () => {
+    expect(await contexts(openshift)).toEqual([left, left]);
+    expect(await contexts("--set=openshift=true")).toEqual([left, left]);
+  });
+
+  test("gets one where somebody insists", async () => {
+    const users = (await contexts(openshift, "--set=openshift=false")).map(
+      (context) => (context as { runAsUser?: number }).runAsUser,
+    );
+    expect(users).toEqual([65532, 65532]);
+  });
+});
+
+describe("CRDs", () => {
+  const annotations = async (...args: readonly string[]) => {
+    const text = await renderChart(cluster.helm, { args });
+    return parseAllDocuments(text)
+      .map((document) => document.toJS())
+      .filter((object) => object?.kind === "CustomResourceDefinition")
+      .map(({ metadata }) => metadata.annotations);
+  };
+
+  test("stay after an uninstall", async () => {
+    expect(await annotations()).toEqual(Array(6).fill({ "helm.sh/resource-policy": "keep" }));
+  });
+
+  test("have annotations of the user's", async () => {
+    const set = "--set=crds.keep=false,crds.annotations.team=platform";
+    expect(await annotations(set)).toEqual(Array(6).fill({ team: "platform" }));
+  });
+});
 
 describe("scopes", () => {
   const kinds = async (...args: readonly string[]) => {

@@ -94,7 +94,7 @@ describe.each(scopes)("$title", ({ system, settings, shared, tenants }) => {
     operator = await startDeployed(kubectl, { ...account, kubeconfig });
     if (shared) {
       await createLogin(kubectl, system);
-      const grants = [{ namespaces: { names: tenants }, policyIds: ["*"] }];
+      const grants = [{ name: "tenants", namespaces: { names: tenants }, policyIds: ["*"] }];
       const spec = { ...connectionSpec(iam), grants };
       await kubectl(["apply", "-f", "-"], manifest("ClusterConnection", system, undefined, spec));
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { together } from "../../src/controllers/together.ts";
+import { settleAll } from "../../src/controllers/frame/settle-all.ts";
 import { IamError } from "../../src/iam/errors.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 
@@ -8,7 +8,7 @@ const busy = new KubeError("RateLimited", "too many requests", { retryAt: 3_000 
 const later = new IamError("RateLimited", "429", { operation: "searchActions", retryAt: 9_000 });
 
 test("all that succeeds is answered, in order", async () => {
-  const [one, two] = await together([Promise.resolve(1), Promise.resolve("two")]);
+  const [one, two] = await settleAll([Promise.resolve(1), Promise.resolve("two")]);
   expect([one, two]).toEqual([1, "two"]);
 });
 
@@ -17,12 +17,12 @@ test.each([
   { name: "wherever it stands", failures: [busy, lost] },
 ])("$name", async ({ failures }) => {
   const work = failures.map((failure) => Promise.reject(failure));
-  await expect(together([Promise.resolve(1), ...work])).rejects.toBe(busy);
+  await expect(settleAll([Promise.resolve(1), ...work])).rejects.toBe(busy);
 });
 
 test("the longest pause counts, and the first failure where none asks for one", async () => {
   const of = (...failures: readonly Error[]) =>
-    together(failures.map((failure) => Promise.reject(failure)));
+    settleAll(failures.map((failure) => Promise.reject(failure)));
   await expect(of(busy, later, lost)).rejects.toBe(later);
   const other = new KubeError("Conflict", "changed");
   await expect(of(lost, other)).rejects.toBe(lost);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { IamObject } from "../../src/api/meta.ts";
-import { errorPolicy } from "../../src/controllers/error-policy.ts";
-import { failureReadiness } from "../../src/controllers/failure.ts";
+import { errorPolicy } from "../../src/controllers/frame/rules/error-policy.ts";
+import { failureReadiness } from "../../src/controllers/frame/rules/failure.ts";
+import { SpecError } from "../../src/controllers/frame/spec-error.ts";
+import { StatusWriteFailed, tryReport } from "../../src/controllers/frame/status-write-failed.ts";
+import { writeStatus } from "../../src/controllers/frame/status-writer.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import { SpecError } from "../../src/controllers/spec-error.ts";
-import { writeStatus } from "../../src/controllers/status-writer.ts";
-import { reportQuietly, Unreported } from "../../src/controllers/unreported.ts";
 import { IamError } from "../../src/iam/errors.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { silentLog } from "../../src/util/log.ts";
@@ -24,37 +24,37 @@ const invalid = new KubeError("Invalid", "no such field");
 test.each([
   {
     name: "a report that is refused for a while holds the next try back for as long",
-    error: new Unreported(down(), busy),
+    error: new StatusWriteFailed(down(), busy),
     outcome: { kind: "Retry", notBefore: 3_000 },
   },
   {
     name: "the longer pause counts",
-    error: new Unreported(down(9_000), busy),
+    error: new StatusWriteFailed(down(9_000), busy),
     outcome: { kind: "Retry", notBefore: 9_000 },
   },
   {
     name: "what waits for a change is tried again until somebody was told",
-    error: new Unreported(wrong, lost),
+    error: new StatusWriteFailed(wrong, lost),
     outcome: { kind: "Retry" },
   },
   {
     name: "also after a pause",
-    error: new Unreported(wrong, busy),
+    error: new StatusWriteFailed(wrong, busy),
     outcome: { kind: "Retry", notBefore: 3_000 },
   },
   {
     name: "and at once where the object has changed",
-    error: new Unreported(wrong, conflict),
+    error: new StatusWriteFailed(wrong, conflict),
     outcome: { kind: "Conflict" },
   },
   {
     name: "a report that can never be written is no reason to try",
-    error: new Unreported(wrong, invalid),
+    error: new StatusWriteFailed(wrong, invalid),
     outcome: { kind: "Terminal" },
   },
   {
     name: "what is retried slowly stays slow",
-    error: new Unreported(new IamError("MfaRequired", "code", { operation: "login" }), lost),
+    error: new StatusWriteFailed(new IamError("MfaRequired", "code", { operation: "login" }), lost),
     outcome: { kind: "SlowRetry" },
   },
 ])("$name", ({ error, outcome }) => {
@@ -96,12 +96,12 @@ describe("a status whose write was not answered", () => {
 describe("a failure", () => {
   test("that was told is the pass's own", async () => {
     const failure = down();
-    expect(await reportQuietly(failure, async () => undefined, silentLog)).toBe(failure);
+    expect(await tryReport(failure, async () => undefined, silentLog)).toBe(failure);
   });
 
   test("that could not be told is still the one that is named", async () => {
-    const failure = await reportQuietly(down(), () => Promise.reject(busy), silentLog);
-    expect(failure).toMatchObject({ name: "Unreported", message: "502", refusal: busy });
+    const failure = await tryReport(down(), () => Promise.reject(busy), silentLog);
+    expect(failure).toMatchObject({ name: "StatusWriteFailed", message: "502", refusal: busy });
     expect((failure as Error).cause).toMatchObject({ code: "Unavailable" });
   });
 });

@@ -78,7 +78,7 @@ export async function applyExamples({ kubectl, console: iam, directory }: Stage)
       ["apply", "-f", "-"],
       text.replace(
         "baseURL: https://console.example.com",
-        `baseURL: ${iam.url}\n  insecureHttp: true`,
+        `baseURL: ${iam.url}\n  insecureHTTP: true`,
       ),
     );
   }

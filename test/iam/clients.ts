@@ -1,10 +1,10 @@
 import { onTestFinished } from "vitest";
-import type { IamClient } from "../../src/iam/client.ts";
+import type { IamClient } from "../../src/iam/client/client.ts";
 import {
   createIamClient,
   type IamClientOptions,
   type IamCredentials,
-} from "../../src/iam/console-client.ts";
+} from "../../src/iam/client/console-client.ts";
 import type { IamError } from "../../src/iam/errors.ts";
 import { isIamError } from "../../src/iam/errors.ts";
 import { Redacted } from "../../src/util/redacted.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { HttpRequest, HttpResponse } from "../../src/http/http.ts";
 import { startTracing } from "../../src/observability/tracing.ts";
-import type { HttpRequest, HttpResponse } from "../../src/util/http.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { noTracer, type Tracer } from "../../src/util/trace.ts";
 import { collectSpans, type SeenSpan } from "../support/spans.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { measureSkew } from "../../src/iam/clock-skew.ts";
+import { HttpError, type HttpFailure } from "../../src/http/http.ts";
+import { parseRetryAfter } from "../../src/http/retry-after.ts";
 import { commitOutcome, quoteServerText } from "../../src/iam/errors.ts";
-import { statusFailure, transportFailure } from "../../src/iam/failures.ts";
-import { parseRetryAfter } from "../../src/iam/retry-after.ts";
-import { spellings } from "../../src/iam/secret-spellings.ts";
-import { HttpError, type HttpFailure } from "../../src/util/http.ts";
+import { measureSkew } from "../../src/iam/exchange/clock-skew.ts";
+import { statusFailure, transportFailure } from "../../src/iam/exchange/failures.ts";
+import { spellings } from "../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../src/util/redacted.ts";
-import { DAY } from "../../src/util/time.ts";
+import { MINUTE } from "../../src/util/time.ts";
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 
@@ -124,7 +124,8 @@ describe("Retry-After", () => {
       { "retry-after": date, date: "Thu, 01 Jan 2026 11:59:30 GMT" },
       60_000,
     ],
-    ["more than a day", { "retry-after": "99999999999999999999999" }, DAY],
+    ["more than five minutes", { "retry-after": "86400" }, 5 * MINUTE],
+    ["more than a number holds", { "retry-after": "9".repeat(400) }, 5 * MINUTE],
     ["nothing", {}, undefined],
     ["zero", { "retry-after": "0" }, undefined],
     ["a negative number", { "retry-after": "-3" }, undefined],

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { Slots } from "../../src/iam/slots.ts";
-import { TokenBucket } from "../../src/iam/token-bucket.ts";
+import { Slots } from "../../src/iam/exchange/slots.ts";
+import { TokenBucket } from "../../src/util/token-bucket.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a bucket lets a burst through, then one call at a time, in order", async () => {
   const clock = new ManualClock();
-  const bucket = new TokenBucket({ perSecond: 10, burst: 3, clock });
+  const bucket = new TokenBucket(clock, { perSecond: 10, burst: 3 });
   const done: number[] = [];
   for (let n = 0; n < 6; n += 1) void bucket.take().then(() => done.push(n));
   await settle();
@@ -26,7 +26,7 @@ test("a bucket lets a burst through, then one call at a time, in order", async (
 
 test("a cancelled wait takes nothing from the bucket", async () => {
   const clock = new ManualClock();
-  const bucket = new TokenBucket({ perSecond: 1, burst: 1, clock });
+  const bucket = new TokenBucket(clock, { perSecond: 1, burst: 1 });
   await bucket.take();
   const cancel = new AbortController();
   const waiting = bucket.take(cancel.signal);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { commitOutcome } from "../../src/iam/errors.ts";
-import type { LoginResult } from "../../src/iam/session.ts";
+import type { LoginResult } from "../../src/iam/session/session.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { SEEDED } from "../iam-server/seed.ts";

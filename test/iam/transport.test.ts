@@ -6,8 +6,8 @@ import {
   type Socket,
 } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createTransport, type Transport } from "../../src/iam/transport.ts";
-import { HttpError, type HttpRequest } from "../../src/util/http.ts";
+import { HttpError, type HttpRequest } from "../../src/http/http.ts";
+import { createTransport, type Transport } from "../../src/iam/exchange/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { opensslCertificate } from "../support/openssl-certificate.ts";
 import { clientOf, startConsole } from "./clients.ts";

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readAllPages } from "../../src/iam/all-pages.ts";
-import { type QuotaPage, readActions, readQuotaPage } from "../../src/iam/catalogue-wire.ts";
-import { parseJson } from "../../src/iam/json.ts";
-import { readListing, readWholeListing } from "../../src/iam/listing.ts";
-import { readLogin } from "../../src/iam/login-wire.ts";
+import { readAllPages } from "../../src/iam/client/all-pages.ts";
+import { readServerText } from "../../src/iam/exchange/server-text.ts";
 import type { Json, Quota } from "../../src/iam/model.ts";
-import { readBindings, readPolicies } from "../../src/iam/policy-wire.ts";
-import { readServerText } from "../../src/iam/server-text.ts";
+import { type QuotaPage, readActions, readQuotaPage } from "../../src/iam/wire/catalogue.ts";
+import { parseJson } from "../../src/iam/wire/json.ts";
+import { readListing, readWholeListing } from "../../src/iam/wire/listing.ts";
+import { readLogin } from "../../src/iam/wire/login.ts";
+import { readBindings, readPolicies } from "../../src/iam/wire/policy.ts";
 import {
   readKeyPair,
   readServiceAccount,
   readServiceAccountDetail,
   readServiceAccounts,
-} from "../../src/iam/service-account-wire.ts";
-import { ShapeError } from "../../src/iam/shape-error.ts";
+} from "../../src/iam/wire/service-account.ts";
+import { ShapeError } from "../../src/iam/wire/shape-error.ts";
 
 const TPN = "tpn:r:org-1:prj-1:sa/sa-1";
 

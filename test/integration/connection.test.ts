@@ -344,6 +344,7 @@ function passes(metrics = "", controller: string): number {
 describe("a ClusterConnection", () => {
   const options = { bare: true, config: { clusterConnections: "true" as const } };
   const grant = (world: World, changes: object = {}) => ({
+    name: "granted",
     namespaces: { names: [world.namespace] },
     policyIds: ["pol-read"],
     ...changes,

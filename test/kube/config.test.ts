@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { loadKubeEndpoint } from "../../src/kube/config.ts";
+import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
 import { systemClock } from "../../src/util/time.ts";
 
 let directory: string;

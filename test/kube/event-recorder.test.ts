@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeClient } from "../../src/kube/client.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
-import type { EventNote, EventTarget } from "../../src/kube/event-recorder.ts";
-import { createEventWriter, eventType } from "../../src/kube/event-writer.ts";
+import type { EventNote, EventTarget } from "../../src/kube/events/event-recorder.ts";
+import { createEventWriter, eventType } from "../../src/kube/events/event-writer.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";

@@ -1,5 +1,5 @@
 /** A transport that answers from a list, and remembers what it was asked. */
-import type { HttpRequest, HttpResponse, SendHttp } from "../../src/util/http.ts";
+import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts";
 
 export interface FakeAnswer {
   readonly status?: number;

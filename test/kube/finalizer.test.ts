@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "../../src/kube/client/finalizer.ts";
 import { isKubeError } from "../../src/kube/errors.ts";
-import { addFinalizer, hasFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
 import { keyOf } from "../../src/kube/resource.ts";
 import { type ConfigMap, configMapType } from "../../src/kube/resource-types.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";

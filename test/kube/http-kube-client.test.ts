@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { HttpError, type HttpFailure } from "../../src/http/http.ts";
+import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
-import { createKubeClient } from "../../src/kube/http-kube-client.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
 import { configMapType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
-import { HttpError, type HttpFailure } from "../../src/util/http.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { type FakeAnswer, fakeSend } from "./fake-send.ts";
 

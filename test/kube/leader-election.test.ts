@@ -7,6 +7,7 @@ import {
   type LeadershipEnd,
   leaseType,
   noElection,
+  UNKNOWN_HOLDER,
 } from "../../src/kube/leader-election.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { type Random, systemRandom } from "../../src/util/random.ts";
@@ -87,7 +88,7 @@ describe("leader election", () => {
       leaseDurationSeconds: 15,
       acquireTime: "2026-01-01T00:00:00.010000Z",
       renewTime: expect.stringMatching(/^2026-01-01T00:00:5\d\.\d{6}Z$|^2026-01-01T00:01:0/),
-      leaseTransitions: 0,
+      leaseTransitions: 8,
     });
   });
 
@@ -118,7 +119,7 @@ describe("leader election", () => {
       true,
     ]);
     expect(server.holders).toEqual(["a", "", "b"]);
-    expect(server.lease?.spec?.leaseTransitions).toBe(1);
+    expect(server.lease?.spec?.leaseTransitions).toBe(9);
   });
 
   test("releases with an empty holder and a duration of one second", async () => {
@@ -224,10 +225,49 @@ describe("leader election", () => {
     await clock.advance(10_000);
     a.process.network = "down";
     server.lease = undefined;
-    await clock.advance(9_000);
-    expect(b.started).toBe(false);
+    await clock.advance(15_000);
+    expect([a.ended, b.started]).toEqual(["Lost", false]);
+    await clock.advance(2_100);
+    expect(b.election.isLeader).toBe(true);
+  });
+
+  test("a leader whose lease was deleted goes on leading, whoever created it anew", async () => {
+    const { clock, server, start } = setUp();
+    const a = start("a");
+    await clock.advance(1_000);
+    const standby = start("b");
     await clock.advance(10_000);
-    expect([a.ended, b.election.isLeader]).toEqual(["Lost", true]);
+    server.lease = undefined;
+    const newcomer = start("c");
+    await clock.advance(60_000);
+    expect([a.election.isLeader, standby.started, newcomer.started]).toEqual([true, false, false]);
+    expect(server.holders).toEqual(["a", UNKNOWN_HOLDER, "a"]);
+  });
+
+  test("who never saw a holder does not lead at once on a lease that vanished", async () => {
+    const { clock, server, start } = setUp();
+    const a = start("a");
+    await clock.advance(10_000);
+    a.process.network = "hanging";
+    server.lease = undefined;
+    const newcomer = start("b");
+    await clock.advance(14_900);
+    expect([a.ended, newcomer.started]).toEqual(["Lost", false]);
+    await clock.advance(200);
+    expect(newcomer.election.isLeader).toBe(true);
+  });
+
+  test("of two that find no lease, one leads, after the duration of a lease", async () => {
+    const { clock, server, start } = setUp();
+    server.lease = undefined;
+    const both = [start("a"), start("b")];
+    await clock.advance(14_900);
+    expect([server.lease, both.map(({ started }) => started)]).toMatchObject([
+      { spec: { holderIdentity: UNKNOWN_HOLDER } },
+      [false, false],
+    ]);
+    await clock.advance(2_100);
+    expect(both.filter(({ election }) => election.isLeader)).toHaveLength(1);
   });
 
   test("stops waiting when asked to", async () => {
@@ -263,14 +303,14 @@ describe("without an election", () => {
 
 interface Trouble {
   readonly who: number;
-  readonly what: "pause" | "down" | "answersLost" | "hanging" | "stop";
+  readonly what: "pause" | "down" | "answersLost" | "hanging" | "stop" | "delete";
   readonly afterMs: number;
   readonly forMs: number;
 }
 
 const trouble: fc.Arbitrary<Trouble> = fc.record({
   who: fc.nat(2),
-  what: fc.constantFrom("pause", "down", "answersLost", "hanging", "stop"),
+  what: fc.constantFrom("pause", "down", "answersLost", "hanging", "stop", "delete"),
   afterMs: fc.integer({ min: 0, max: 12_000 }),
   forMs: fc.integer({ min: 100, max: 40_000 }),
 });
@@ -315,6 +355,8 @@ class Watched {
         each.who === who ? { ...each, to: Math.min(each.to, now) } : each,
       );
       stop.abort();
+    } else if (what === "delete") {
+      this.#world.server.lease = undefined;
     } else if (what === "pause") {
       process.pause();
       clock.setTimer(forMs, () => process.resume());

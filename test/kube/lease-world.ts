@@ -1,5 +1,5 @@
 /** A server that knows one Lease, and processes whose clocks and luck differ. */
-import type { KubeClient } from "../../src/kube/client.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { Lease } from "../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../src/kube/resource.ts";
@@ -7,7 +7,13 @@ import type { Clock } from "../../src/util/time.ts";
 import type { FakeClock } from "../support/fake-clock.ts";
 
 export class LeaseServer {
-  lease: Lease | undefined;
+  /** Released at first, as by an operator that has stopped. */
+  lease: Lease | undefined = {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "iam", name: "iam-operator", resourceVersion: "0" },
+    spec: { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 7 },
+  };
   readonly holders: string[] = [];
   #version = 0;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { LineTooLong, LineTruncated, splitLines } from "../../src/kube/lines.ts";
+import { LineTooLong, LineTruncated, splitLines } from "../../src/kube/watch/lines.ts";
 
 async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);

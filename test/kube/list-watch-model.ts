@@ -2,7 +2,7 @@
  * A collection at an imaginary API server, with history, compaction and faults: the far side of a reflector
  * in property tests. Everything runs on the spot, so runs are quick and can be replayed.
  */
-import { HttpError, type OpenStream, type SendHttp } from "../../src/util/http.ts";
+import { HttpError, type OpenStream, type SendHttp } from "../../src/http/http.ts";
 import { bookmark, errorEvent, event, type Item, listOf, statusOf } from "./scripted-server.ts";
 
 /** What may go wrong with a request or an open stream. */

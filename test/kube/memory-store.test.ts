@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createStore, type StoreOptions } from "../../src/kube/memory-store.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
+import { createStore, type StoreOptions } from "../../src/kube/store/memory-store.ts";
 
 const key = { namespace: "ns", name: "a" };
 

@@ -1,13 +1,13 @@
 /** What the API server, a proxy in front of it, or nobody at all may send: refused by a typed error at worst. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseStatus, toKubeError } from "../../src/kube/client/status.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { parseLabelSelector } from "../../src/kube/label-selector.ts";
-import { LineTooLong, LineTruncated, splitLines } from "../../src/kube/lines.ts";
 import { configMapType } from "../../src/kube/resource-types.ts";
-import { restartReasonOf } from "../../src/kube/restart-reason.ts";
-import { parseStatus, toKubeError } from "../../src/kube/status.ts";
-import { parseWatchLine, StreamError } from "../../src/kube/watch-stream.ts";
+import { LineTooLong, LineTruncated, splitLines } from "../../src/kube/watch/lines.ts";
+import { restartReasonOf } from "../../src/kube/watch/restart-reason.ts";
+import { parseWatchLine, StreamError } from "../../src/kube/watch/watch-stream.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { effort } from "../setup/effort.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

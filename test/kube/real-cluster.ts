@@ -1,10 +1,13 @@
 /** What tests on a real API server need besides the server. */
 
-import type { KubeClient } from "../../src/kube/client.ts";
-import { loadKubeEndpoint } from "../../src/kube/config.ts";
-import { createKubeClient, type KubeClientOptions } from "../../src/kube/http-kube-client.ts";
-import { createKubeTransport, type KubeTransport } from "../../src/kube/transport.ts";
-import type { WatchApi } from "../../src/kube/watch-stream.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import {
+  createKubeClient,
+  type KubeClientOptions,
+} from "../../src/kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
+import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
+import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
 import { systemClock } from "../../src/util/time.ts";
 
 export interface RealClient {

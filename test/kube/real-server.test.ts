@@ -2,10 +2,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { listPages } from "../../src/kube/client/list-pages.ts";
 import { isKubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
-import { listPages } from "../../src/kube/list-pages.ts";
-import { createStore, type WritableStore } from "../../src/kube/memory-store.ts";
-import { type Reflector, type ReflectorOptions, startReflector } from "../../src/kube/reflector.ts";
 import type { KubeObject, ResourceType } from "../../src/kube/resource.ts";
 import {
   type ConfigMap,
@@ -14,7 +12,13 @@ import {
   type Secret,
   secretType,
 } from "../../src/kube/resource-types.ts";
-import type { RestartReason } from "../../src/kube/watch-state.ts";
+import { createStore, type WritableStore } from "../../src/kube/store/memory-store.ts";
+import {
+  type Reflector,
+  type ReflectorOptions,
+  startReflector,
+} from "../../src/kube/watch/reflector.ts";
+import type { RestartReason } from "../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createStore } from "../../src/kube/memory-store.ts";
-import { startReflector } from "../../src/kube/reflector.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
 import { keyText } from "../../src/kube/resource.ts";
 import { type ConfigMap, configMapType } from "../../src/kube/resource-types.ts";
+import { createStore } from "../../src/kube/store/memory-store.ts";
+import { startReflector } from "../../src/kube/watch/reflector.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { createFakeClock } from "../support/fake-clock.ts";

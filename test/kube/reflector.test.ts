@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createStore, type WritableStore } from "../../src/kube/memory-store.ts";
-import { type Reflector, type ReflectorOptions, startReflector } from "../../src/kube/reflector.ts";
 import { type ConfigMap, configMapType } from "../../src/kube/resource-types.ts";
-import { createKubeTransport, type KubeTransport } from "../../src/kube/transport.ts";
-import type { RestartReason } from "../../src/kube/watch-state.ts";
+import { createStore, type WritableStore } from "../../src/kube/store/memory-store.ts";
+import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
+import {
+  type Reflector,
+  type ReflectorOptions,
+  startReflector,
+} from "../../src/kube/watch/reflector.ts";
+import type { RestartReason } from "../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemClock } from "../../src/util/time.ts";
 import {

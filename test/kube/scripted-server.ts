@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { KubeEndpoint } from "../../src/kube/credentials.ts";
+import type { KubeEndpoint } from "../../src/kube/config/credentials.ts";
 
 export type Script = (response: ServerResponse, request: IncomingMessage) => void;
 

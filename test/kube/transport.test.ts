@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Credentials, KubeEndpoint } from "../../src/kube/credentials.ts";
-import { createKubeTransport, type KubeTransport } from "../../src/kube/transport.ts";
-import { HttpError, type HttpRequest } from "../../src/util/http.ts";
+import { HttpError, type HttpRequest } from "../../src/http/http.ts";
+import type { Credentials, KubeEndpoint } from "../../src/kube/config/credentials.ts";
+import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 import {
   respond,

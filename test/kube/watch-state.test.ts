@@ -6,7 +6,7 @@ import {
   step,
   type WatchInput,
   type WatchState,
-} from "../../src/kube/watch-state.ts";
+} from "../../src/kube/watch/watch-state.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
 
 const footing = { via: "stream", attempts: 0, openedAt: 0 } as const;

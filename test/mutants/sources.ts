@@ -51,7 +51,7 @@ export class Sources {
     const places = findIn(declarations, patternOf(find));
     const [place] = places;
     if (place === undefined) throw new Error(this.#misfit(within, find, declarations.length));
-    if (places.length > 1) throw new Error(`fits ${places.length} times in ${within}`);
+    if (places.length > 1) throw new Error(`fits in ${within} at ${linesOf(places)}`);
     const { file, node } = place;
     const became = fill(replacement, node);
     if (became === node.text()) throw new Error("changes nothing");
@@ -78,12 +78,15 @@ export class Sources {
 
   /** Says where else the pattern would fit, since what it is looked for in may have another name by now. */
   #misfit(within: string, find: string, declarations: number): string {
-    const others = findIn(this.#files, patternOf(find)).map(
-      ({ file, node }) => `${file}:${node.range().start.line + 1}`,
-    );
+    const others = findIn(this.#files, patternOf(find));
     const what = declarations > 0 ? `does not fit in ${within}` : `there is no ${within}`;
-    return others.length > 0 ? `${what}; it would at ${others.slice(0, 5).join(", ")}` : what;
+    return others.length > 0 ? `${what}; it would at ${linesOf(others)}` : what;
   }
+}
+
+function linesOf(places: readonly Place[]): string {
+  const lines = places.map(({ file, node }) => `${file}:${node.range().start.line + 1}`);
+  return lines.slice(0, 5).join(", ");
 }
 
 function nameOf(declaration: SgNode): string | undefined {

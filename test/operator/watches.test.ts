@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createWatches, type Watches } from "../../src/app/watches.ts";
 import { connectionOf } from "../../src/controllers/connection-key.ts";
-import { type Caches, indexes } from "../../src/controllers/context.ts";
+import { type Caches, indexes } from "../../src/controllers/frame/context.ts";
 import { saIdIndex } from "../../src/controllers/service-account/claims.ts";
-import { createStore, type WritableStore } from "../../src/kube/memory-store.ts";
 import { type KubeObject, keyText } from "../../src/kube/resource.ts";
+import { createStore, type WritableStore } from "../../src/kube/store/memory-store.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { backOffMs, retryBackOff, slowBackOff, TokenBucket } from "../../src/runtime/back-off.ts";
+import { backOffMs, retryBackOff, slowBackOff } from "../../src/runtime/back-off.ts";
 import { type RetriedOutcome, Retries } from "../../src/runtime/retries.ts";
 import type { Random } from "../../src/util/random.ts";
+import { TokenBucket } from "../../src/util/token-bucket.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 /** In the middle of every range. */

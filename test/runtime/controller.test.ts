@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { createStore } from "../../src/kube/memory-store.ts";
 import type { KubeObject } from "../../src/kube/resource.ts";
+import { createStore } from "../../src/kube/store/memory-store.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { type Controller, createController, watch } from "../../src/runtime/controller.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Run } from "../../src/runtime/result.ts";

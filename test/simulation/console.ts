@@ -1,6 +1,6 @@
 /** The reference console without its wire: what it decides about a call, in one step. */
 
-import type { HttpRequest } from "../../src/util/http.ts";
+import type { HttpRequest } from "../../src/http/http.ts";
 import type { Instant } from "../../src/util/time.ts";
 import { WorldClock } from "../iam-server/clock.ts";
 import { decide, type Site } from "../iam-server/decide.ts";

@@ -1,6 +1,7 @@
 /** The two models as ends of the network. */
+
+import type { HttpRequest } from "../../src/http/http.ts";
 import { keyText } from "../../src/kube/resource.ts";
-import type { HttpRequest } from "../../src/util/http.ts";
 import type { ApiRequest } from "../support/api-server/request.ts";
 import type { ApiServer } from "../support/api-server/server.ts";
 import type { Console } from "./console.ts";

@@ -7,7 +7,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   type SendHttp,
-} from "../../src/util/http.ts";
+} from "../../src/http/http.ts";
 import type { Label } from "./event-queue.ts";
 import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
 import { type CallRecord, describeCall, type Journal } from "./journal.ts";

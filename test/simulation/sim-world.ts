@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { type Config, readCommand } from "../../src/app/config.ts";
 import { createOperator, type Operator, type OperatorOptions } from "../../src/app/operator.ts";
-import { collectionPath, objectPath } from "../../src/kube/api-path.ts";
+import { collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
@@ -280,5 +280,5 @@ export const connectionSpec: Tree = {
   domainName: SEEDED.orgName,
   partitionId: SEEDED.partitionId,
   credentials: { login: { secretRef: { name: "console-login" } } },
-  grants: [{ namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
+  grants: [{ name: "all", namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
 };

@@ -1,5 +1,5 @@
 /** Watches over the network: events arrive late but in order, and faults strike single streams. */
-import { HttpError, type OpenStream, type StreamResponse } from "../../src/util/http.ts";
+import { HttpError, type OpenStream, type StreamResponse } from "../../src/http/http.ts";
 import { ApiFailure, expired } from "../support/api-server/failure.ts";
 import type { ApiServer } from "../support/api-server/server.ts";
 import { errorEvent, toLine, type Watch, type WatchEvent } from "../support/api-server/watch.ts";

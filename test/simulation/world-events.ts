@@ -1,6 +1,6 @@
 /** Carries out what somebody does to the world. */
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import { objectPath } from "../../src/kube/api-path.ts";
+import { objectPath } from "../../src/kube/client/api-path.ts";
 import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";

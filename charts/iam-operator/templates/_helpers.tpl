@@ -32,6 +32,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "iam-operator.serviceAccountName" -}}
@@ -92,14 +95,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if $suffix }}{{ printf "iam-operator-%s" $suffix | trunc 200 }}{{ else }}iam-operator{{ end }}
 {{- end }}
 
-{{/* Three quarters of limits.memory in MiB; nothing where there is no limit or it reads otherwise. */}}
-{{- define "iam-operator.heapMegabytes" -}}
-{{- $limit := toString (dig "limits" "memory" "" .Values.resources) }}
-{{- if regexMatch "^[0-9]+(Mi|M)$" $limit }}
-{{- div (mul (regexFind "^[0-9]+" $limit | int64) 3) 4 }}
-{{- else if regexMatch "^[0-9]+(Gi|G)$" $limit }}
-{{- mul (regexFind "^[0-9]+" $limit | int64) 768 }}
-{{- end }}
+{{/* The Pod's security context; where OpenShift gives each namespace its own users and groups, without fixed ones. */}}
+{{- define "iam-operator.podSecurityContext" -}}
+{{- $wish := toString .Values.openshift }}
+{{- $openshift := or (eq $wish "true") (and (eq $wish "auto") (.Capabilities.APIVersions.Has "security.openshift.io/v1")) }}
+{{- ternary (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") .Values.podSecurityContext $openshift | toYaml }}
 {{- end }}
 
 {{- define "iam-operator.metricsService" -}}
@@ -141,6 +141,29 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if not (include "iam-operator.clusterConnections" .) }}
 {{- fail "clusterConnection.create: needs scope.clusterConnections=true where scope.namespaces is a list" }}
 {{- end }}
+{{- end }}
+{{- if and .Values.clusterConnection.spec (not .Values.clusterConnection.create) }}
+{{- fail "clusterConnection.spec: has a meaning only with clusterConnection.create=true" }}
+{{- end }}
+{{- if and .Values.crds.annotations (not .Values.crds.install) }}
+{{- fail "crds.annotations: has a meaning only with crds.install=true" }}
+{{- end }}
+{{- if and .Values.serviceAccount.annotations (not .Values.serviceAccount.create) }}
+{{- fail "serviceAccount.annotations: has a meaning only with serviceAccount.create=true" }}
+{{- end }}
+{{- if not .Values.metrics.enabled }}
+{{- range list "secure.enabled" "serviceMonitor.create" "prometheusRule.create" }}
+{{- $path := splitList "." . }}
+{{- if dig (first $path) (last $path) false $.Values.metrics }}
+{{- fail (printf "metrics.%s: has a meaning only with metrics.enabled=true" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.metrics.secure.readers (not .Values.metrics.secure.enabled) }}
+{{- fail "metrics.secure.readers: has a meaning only with metrics.secure.enabled=true" }}
+{{- end }}
+{{- if and .Values.podDisruptionBudget.minAvailable .Values.podDisruptionBudget.maxUnavailable }}
+{{- fail "podDisruptionBudget: set maxUnavailable to null where minAvailable is set" }}
 {{- end }}
 {{- if le (int .Values.terminationGracePeriodSeconds) (trimSuffix "s" .Values.shutdownGrace | int) }}
 {{- fail "terminationGracePeriodSeconds: must be more than shutdownGrace, or a stop could lose an issued key" }}

@@ -1,5 +1,5 @@
 import { assertNever } from "../../util/assert-never.ts";
-import { addFinalizer } from "../finalizers.ts";
+import { addFinalizer } from "../frame/finalizers.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { closeAttempt, endKey, readLeftovers, verifyPair } from "./console.ts";
 import type { Surroundings } from "./effects.ts";

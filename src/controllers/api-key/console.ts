@@ -1,5 +1,5 @@
 /** Calls to the console about keys that exist: trying them, explaining lost answers, ending them. */
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";

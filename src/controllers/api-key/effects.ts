@@ -1,11 +1,11 @@
 /** What the effects of an ApiKey's actions share: their surroundings, status writes and events. */
 
 import { API_VERSION } from "../../api/meta.ts";
-import type { IamClient } from "../../iam/client.ts";
-import type { Context } from "../context.ts";
+import type { IamClient } from "../../iam/client/client.ts";
+import type { Context } from "../frame/context.ts";
+import { SpecError } from "../frame/spec-error.ts";
+import { writeStatus } from "../frame/status-writer.ts";
 import { apiKeyType } from "../resource-types.ts";
-import { SpecError } from "../spec-error.ts";
-import { writeStatus } from "../status-writer.ts";
 import type { AccountTurn } from "./account-turn.ts";
 import type { Memory } from "./memory.ts";
 import type { Moment, Timing } from "./moment.ts";

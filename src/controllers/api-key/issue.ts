@@ -4,10 +4,10 @@ import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { keyOf, keyText, parseKey } from "../../kube/resource.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { DAY, type Instant } from "../../util/time.ts";
+import { settleAll } from "../frame/settle-all.ts";
+import { SpecError } from "../frame/spec-error.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { apiKeyType, secretType } from "../resource-types.ts";
-import { SpecError } from "../spec-error.ts";
-import { together } from "../together.ts";
 import { Interrupted, momentOf, readyAccount, record, type Surroundings, tell } from "./effects.ts";
 import { accountKeyOf } from "./observe.ts";
 import type { Attempt, Observed, State } from "./observed.ts";
@@ -41,7 +41,7 @@ export async function precheck(seen: Observed, around: Surroundings): Promise<Ob
   const live = await context.kube.get(apiKeyType, keyOf(seen.object), { signal });
   if (live?.metadata.resourceVersion !== seen.object.metadata.resourceVersion)
     throw new KubeError("Conflict", "the ApiKey has changed since it was read");
-  const [detail] = await together([
+  const [detail] = await settleAll([
     lookUpAccount(client, account.saId, signal),
     rehearseSecrets(seen, around),
   ]);
@@ -68,7 +68,7 @@ async function rehearseSecrets(seen: Observed, around: Surroundings): Promise<vo
   };
   const wanted = targetSecret(self, spec, account.values, sample, undefined);
   const options = { dryRun: true, signal: around.signal };
-  await together([
+  await settleAll([
     kube.create(secretType, stagingSecret(self, spec, sample, "rehearsal"), options),
     target.kind === "Absent"
       ? kube.create(secretType, wanted, options)

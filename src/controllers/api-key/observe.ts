@@ -3,14 +3,14 @@ import { isTrue } from "../../api/conditions.ts";
 import { annotations, FINALIZER } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
 import type { ConsumersView } from "../consumers-board.ts";
-import { type Context, indexes } from "../context.ts";
-import { requestToken } from "../request-token.ts";
+import { type Context, indexes } from "../frame/context.ts";
+import { requestToken } from "../frame/request-token.ts";
+import { settleAll } from "../frame/settle-all.ts";
 import { secretType } from "../resource-types.ts";
-import { together } from "../together.ts";
 import type { AccountTurn } from "./account-turn.ts";
 import type { Memory } from "./memory.ts";
 import { type AccountView, type Observed, type Self, type State, toState } from "./observed.ts";
@@ -48,7 +48,7 @@ export async function observe(
 ): Promise<Observation> {
   const self = selfOf(object);
   const state = toState(object.status);
-  const [target, staging, { account, client }] = await together([
+  const [target, staging, { account, client }] = await settleAll([
     readSecret(context, self, secretNameOf(self.name, spec), "target", signal),
     readSecret(context, self, stagingName(secretNameOf(self.name, spec)), "staging", signal),
     readAccount(context, self, spec.serviceAccountRef.name),

@@ -1,7 +1,7 @@
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import type { KeyPair } from "../../iam/model.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../frame/context.ts";
 import { pairIn } from "./delivered.ts";
 import { readSecret } from "./observe.ts";
 import { secretNameOf } from "./secret.ts";

@@ -6,13 +6,13 @@ import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { wentBack } from "../../runtime/predicates.ts";
 import type { Result, Run } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
-import type { Context } from "../context.ts";
-import { errorPolicy } from "../error-policy.ts";
-import { failureReadiness } from "../failure.ts";
-import { removeFinalizer } from "../finalizers.ts";
+import type { Context } from "../frame/context.ts";
+import { removeFinalizer } from "../frame/finalizers.ts";
+import { errorPolicy } from "../frame/rules/error-policy.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
+import { tryReport } from "../frame/status-write-failed.ts";
+import { writeStatus } from "../frame/status-writer.ts";
 import { apiKeyType } from "../resource-types.ts";
-import { writeStatus } from "../status-writer.ts";
-import { reportQuietly } from "../unreported.ts";
 import { AccountTurn } from "./account-turn.ts";
 import { apply } from "./apply.ts";
 import { Interrupted, momentOf, record, type Surroundings, tell } from "./effects.ts";
@@ -274,7 +274,7 @@ async function reportFailure(
     announce(seen, recorded, around);
     publish(recorded, around);
   };
-  return reportQuietly(cause, tellOf, around.context.log);
+  return tryReport(cause, tellOf, around.context.log);
 }
 
 /** One warning where a condition has just turned bad. */

@@ -11,7 +11,7 @@ import {
 } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { DAY, type Instant, toIso8601 } from "../../util/time.ts";
-import { requestToken } from "../request-token.ts";
+import { requestToken } from "../frame/request-token.ts";
 import { type ConsumerConditions, consumerConditions, countOf, isConverged } from "./consumers.ts";
 import { contentOf } from "./content.ts";
 import { isDelivered } from "./delivered.ts";

@@ -5,114 +5,95 @@ import {
 } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import type { ObjectKey } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
-import { type Context, indexes } from "../context.ts";
-import { hasFinalizer } from "../finalizers.ts";
-import { requestToken } from "../request-token.ts";
+import { type Context, indexes } from "../frame/context.ts";
+import { requestToken } from "../frame/request-token.ts";
+import { PartialFailure } from "../frame/rules/outcome.ts";
 import { secretType } from "../resource-types.ts";
-import { clientIdentity } from "./client-settings.ts";
-import type { ConnectionRegistry } from "./connections.ts";
-import { type CredentialsFinding, credentialsSource, parseCredentials } from "./credentials.ts";
-import { effectiveGrant } from "./effective-grant.ts";
-import type { AnyConnection, ConnectionKindName } from "./kind-name.ts";
-import type { Session, SessionIdentity } from "./sessions.ts";
+import type { ConnectionRegistry } from "./registry.ts";
+import { clientIdentity } from "./rules/client-settings.ts";
+import { credentialsSource, parseCredentials } from "./rules/credentials.ts";
+import { effectiveGrant } from "./rules/effective-grant.ts";
+import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
+import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
 
-export interface Observed {
-  /** As the registry and the index name it. */
-  readonly key: string;
-  readonly deleting: boolean;
-  /** Its namespace is going away, and Secrets go before the objects that need them. */
-  readonly namespaceTerminating: boolean;
-  readonly held: boolean;
-  readonly spec: ParsedConnection;
-  readonly session: Session | undefined;
-  /** Objects that must let go before the connection can, by kind and name. */
-  readonly users: readonly string[];
-  /** A person asked for a new look that has not been given yet. */
-  readonly asked: string | undefined;
-}
-
-export type ParsedConnection =
-  | { readonly ok: false; readonly message: string }
-  | {
-      readonly ok: true;
-      readonly spec: ConnectionSpec;
-      readonly credentials: CredentialsFinding;
-      /** What a session made now would be made from; absent without a Secret. */
-      readonly identity: SessionIdentity | undefined;
-    };
-
-export interface ObserveOptions {
+export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
+  /** Where the credentials Secrets of ClusterConnections are. */
   readonly operatorNamespace: string;
 }
 
+/** The caches, the session in use, and the credentials Secret, live. A Secret that cannot be read is a PartialFailure. */
 export async function observe(
   kind: ConnectionKindName,
   object: AnyConnection,
+  spec: ReadableSpec,
+  { registry: { sessions }, operatorNamespace }: ConnectionSources,
   context: Context,
-  { registry, operatorNamespace }: ObserveOptions,
   signal: AbortSignal,
-): Promise<Observed> {
+): Promise<ConnectionSnapshot> {
   const { metadata, status } = object;
   const namespace = metadata.namespace ?? "";
   const key = connectionKey({ kind, name: metadata.name }, namespace);
   const home = context.caches.namespaces.get({ namespace: "", name: namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
-  return {
+  const session = sessions.get(key);
+  const snapshot = {
+    object,
     key,
-    deleting: metadata.deletionTimestamp !== undefined,
+    spec,
+    credentials: undefined,
+    identity: undefined,
+    session,
+    clockSkewSeconds: session?.client.clockSkew()?.seconds,
     namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
-    held: hasFinalizer(object),
-    spec: await readSpec(
-      kind,
-      object,
-      context,
-      kind === "Connection" ? namespace : operatorNamespace,
-      signal,
-    ),
-    session: registry.sessions.get(key),
     users: findUsers(key, kind, object, context),
-    asked: requested === status?.lastHandledReconcileAt ? undefined : requested,
+    request: requested === status?.lastHandledReconcileAt ? undefined : requested,
   };
+  if (!spec.ok || spec.suspend) return snapshot;
+  try {
+    const at = kind === "Connection" ? namespace : operatorNamespace;
+    return { ...snapshot, ...(await readCredentials(object, spec.spec, context, at, signal)) };
+  } catch (error) {
+    throw new PartialFailure({ snapshot, done: {} }, error);
+  }
 }
 
-async function readSpec(
-  kind: ConnectionKindName,
-  object: AnyConnection,
-  { kube }: Context,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<ParsedConnection> {
+/** An invalid spec is read as such, so that its session is closed and its deletion goes on. */
+export function readSpec(kind: ConnectionKindName, object: AnyConnection): ReadableSpec {
   const parsed =
     kind === "Connection"
       ? parseSpec(connectionKind, object)
       : parseSpec(clusterConnectionKind, object);
-  if (!parsed.ok) return parsed;
+  if (!parsed.ok) return { ok: false, suspend: false, message: parsed.message };
   const { spec } = parsed;
-  const source = credentialsSource(spec);
-  if (source === undefined) {
-    return { ok: false, message: "spec.credentials: set exactly one of login and token" };
-  }
-  if (!spec.baseURL.startsWith("https://") && !spec.insecureHttp) {
-    return { ok: false, message: "spec.baseURL: must start with https:// unless insecureHttp" };
-  }
-  const at: ObjectKey = { namespace, name: source.name };
+  const problem =
+    credentialsSource(spec) === undefined
+      ? "spec.credentials: set exactly one of login and token"
+      : !spec.baseURL.startsWith("https://") && !spec.insecureHTTP
+        ? "spec.baseURL: must start with https:// unless insecureHTTP"
+        : undefined;
+  return problem === undefined
+    ? { ok: true, suspend: spec.suspend, spec }
+    : { ok: false, suspend: false, message: problem };
+}
+
+async function readCredentials(
+  { metadata }: AnyConnection,
+  spec: ConnectionSpec,
+  { kube }: Pick<Context, "kube">,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Pick<ConnectionSnapshot, "credentials" | "identity">> {
+  const at = { namespace, name: credentialsSource(spec)?.name ?? "" };
   const secret = await kube.get(secretType, at, { signal });
+  const { uid: secretUid = "", resourceVersion: secretVersion = "" } = secret?.metadata ?? {};
   return {
-    ok: true,
-    spec,
     credentials: parseCredentials(spec, at, secret),
     identity:
       secret === undefined
         ? undefined
-        : {
-            uid: object.metadata.uid,
-            spec: clientIdentity(spec),
-            secretUid: secret.metadata.uid ?? "",
-            secretVersion: secret.metadata.resourceVersion ?? "",
-          },
+        : { uid: metadata.uid, spec: clientIdentity(spec), secretUid, secretVersion },
   };
 }
 

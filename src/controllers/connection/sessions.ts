@@ -1,11 +1,11 @@
 /** The console clients in use, one per connection, and whether they may be used. */
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
-import type { ClientSettings } from "./client-settings.ts";
-import { loginReason } from "./login-reason.ts";
+import type { ClientSettings } from "./rules/client-settings.ts";
+import { loginReason } from "./rules/login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
 
 /** Running calls of a replaced client get this long to finish. */

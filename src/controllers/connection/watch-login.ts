@@ -1,4 +1,4 @@
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { type IamError, isIamError } from "../../iam/errors.ts";
 
 /**
@@ -34,6 +34,9 @@ export function watchLogin(client: IamClient, onRefused: (error: IamError) => vo
     searchActions: (query, key, signal) =>
       unlessKeyed(key, client.searchActions(query, key, signal)),
     extra: watchExtra(client.extra, watched),
+    get urgent() {
+      return watchLogin(client.urgent, onRefused);
+    },
     clockSkew: () => client.clockSkew(),
     close: () => client.close(),
   };

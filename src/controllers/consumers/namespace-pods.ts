@@ -1,4 +1,4 @@
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
 import { podType } from "../../kube/resource-types.ts";
 import { digestPod, type PodDigest } from "./pod-digest.ts";
 

@@ -1,8 +1,8 @@
 /** Carries out spec.rollout: restarts what is due, and says what became of it. */
 import { parseDuration } from "../../util/time.ts";
 import type { RolloutNote } from "../consumers-board.ts";
-import type { Context } from "../context.ts";
-import { failureReadiness } from "../failure.ts";
+import type { Context } from "../frame/context.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
 import { type Content, judgeWorkload } from "./decide.ts";
 import type { PodDigest } from "./pod-digest.ts";
 import { findWorkloads, type Rollout, restartWorkload, type WorkloadDigest } from "./workloads.ts";

@@ -1,7 +1,7 @@
 /** Finds and restarts the workloads that spec.rollout names. */
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../../api/meta.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
 import { type LabelSelector, type Workload, workloadTypes } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";

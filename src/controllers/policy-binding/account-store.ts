@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Store, StoreChange } from "../../kube/store.ts";
+import type { Store, StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges } from "../../runtime/predicates.ts";
-import { type Caches, indexes } from "../context.ts";
+import { type Caches, indexes } from "../frame/context.ts";
 
 /** Names a ServiceAccount, which may not exist. */
 export type AccountRef = KubeObject;

@@ -1,10 +1,10 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { assertNever } from "../../util/assert-never.ts";
-import type { Context } from "../context.ts";
-import { addFinalizer, removeFinalizer } from "../finalizers.ts";
+import type { Context } from "../frame/context.ts";
+import { addFinalizer, removeFinalizer } from "../frame/finalizers.ts";
+import { writeStatus } from "../frame/status-writer.ts";
 import { policyBindingType } from "../resource-types.ts";
-import { writeStatus } from "../status-writer.ts";
 import type { Action } from "./plan.ts";
 
 /** What actions work with. `objects` follows the writes, by uid. */

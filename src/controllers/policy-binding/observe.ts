@@ -1,7 +1,7 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import { type Context, indexes } from "../context.ts";
+import { type Context, indexes } from "../frame/context.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 
 /** A ServiceAccount, if there is one, and every PolicyBinding that names it, oldest first. */

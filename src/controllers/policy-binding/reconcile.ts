@@ -14,16 +14,16 @@ import type { Readiness } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import type { LiveBindings } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../util/time.ts";
-import type { Context } from "../context.ts";
-import { errorPolicy } from "../error-policy.ts";
-import { failureReadiness } from "../failure.ts";
-import { requestToken } from "../request-token.ts";
-import { reportQuietly } from "../unreported.ts";
+import type { Context } from "../frame/context.ts";
+import { requestToken } from "../frame/request-token.ts";
+import { errorPolicy } from "../frame/rules/error-policy.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
+import { tryReport } from "../frame/status-write-failed.ts";
 import type { AccountRef } from "./account-store.ts";
 import { apply, type Hands, recordApplied } from "./apply.ts";
 import { believed, type Decision, decide, isActive, type Seen } from "./decide.ts";
@@ -499,7 +499,7 @@ class AccountPass {
     const readiness = failureReadiness(error);
     if (readiness === undefined || this.#signal.aborted) return error;
     const problems = new Map(bindings.map(({ uid, problem }) => [uid, problem]));
-    return reportQuietly(error, () => this.#reportAsFailed(problems, readiness), this.#context.log);
+    return tryReport(error, () => this.#reportAsFailed(problems, readiness), this.#context.log);
   }
 
   async #reportAsFailed(

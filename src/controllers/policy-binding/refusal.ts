@@ -1,5 +1,5 @@
 /** Who is to blame when the console refuses the union of several objects' policies. Pure but for one listing. */
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { type IamError, type IamErrorCode, isIamError } from "../../iam/errors.ts";
 import type { IamPolicy } from "../../iam/model.ts";
 import { HOUR, type Instant } from "../../util/time.ts";

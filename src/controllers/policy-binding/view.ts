@@ -9,7 +9,7 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../api/service-account.ts";
-import { requestToken } from "../request-token.ts";
+import { requestToken } from "../frame/request-token.ts";
 import type { PolicySet } from "./policy-set.ts";
 import { common } from "./policy-set.ts";
 

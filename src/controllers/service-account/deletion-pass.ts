@@ -1,7 +1,7 @@
 /** What a pass over a deleted object finds out and cleans up before the object is held or let go. */
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { originOf } from "../connection-origin.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../frame/context.ts";
 import type { Progress } from "./apply.ts";
 import {
   canCleanUp,

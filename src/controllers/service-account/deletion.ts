@@ -1,12 +1,12 @@
 /** What is left to do for an object that is being deleted. */
 import type { Readiness } from "../../api/conditions.ts";
-import type { IamClient } from "../../iam/client.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { isIamError } from "../../iam/errors.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyText } from "../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
-import type { ConnectionAccess } from "../context.ts";
-import { failureReadiness } from "../failure.ts";
+import type { ConnectionAccess } from "../frame/context.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { type Account, fromConsole, leftBehind } from "./account.ts";
 import { type Known, observeListing } from "./observe.ts";

@@ -7,7 +7,7 @@ import { type ConnectionRef, connectionRef } from "../../api/fields.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { originOf } from "../connection-origin.ts";
-import { type Context, indexes } from "../context.ts";
+import { type Context, indexes } from "../frame/context.ts";
 import { type Claim, claimWinner, type Realm } from "./claims.ts";
 
 /** The connection that a stored object names, with defaults. */

@@ -9,9 +9,14 @@ import { type IamErrorCode, isIamError } from "../../iam/errors.ts";
 import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
-import { type ConnectionAccess, type ConnectionLookup, type Context, indexes } from "../context.ts";
-import { hasFinalizer } from "../finalizers.ts";
-import { requestToken } from "../request-token.ts";
+import {
+  type ConnectionAccess,
+  type ConnectionLookup,
+  type Context,
+  indexes,
+} from "../frame/context.ts";
+import { hasFinalizer } from "../frame/finalizers.ts";
+import { requestToken } from "../frame/request-token.ts";
 import { type Account, fromStatus } from "./account.ts";
 import { refOf } from "./find-winner.ts";
 import type { Memory } from "./memory.ts";

@@ -6,7 +6,7 @@ import type {
   NewServiceAccount,
 } from "../../iam/model.ts";
 import { type Instant, MINUTE, parseDuration, SECOND } from "../../util/time.ts";
-import type { ConnectionAccess } from "../context.ts";
+import type { ConnectionAccess } from "../frame/context.ts";
 import { type Account, fromConsole } from "./account.ts";
 import { describeAccount } from "./marker.ts";
 import type { Attempt, Known, Listing } from "./observe.ts";

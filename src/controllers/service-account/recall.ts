@@ -4,7 +4,7 @@
  */
 import type { Readiness } from "../../api/conditions.ts";
 import { isIamError } from "../../iam/errors.ts";
-import { failureReadiness } from "../failure.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { type Account, fromConsole } from "./account.ts";
 import { type Known, observeListing } from "./observe.ts";

@@ -1,19 +1,19 @@
 import type { Readiness } from "../../api/conditions.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import { originOf } from "../connection-origin.ts";
-import type { Context } from "../context.ts";
-import { failureReadiness } from "../failure.ts";
-import { removeFinalizer } from "../finalizers.ts";
+import type { Context } from "../frame/context.ts";
+import { removeFinalizer } from "../frame/finalizers.ts";
+import { failureReadiness } from "../frame/rules/failure.ts";
+import { tryReport } from "../frame/status-write-failed.ts";
+import { writeStatus } from "../frame/status-writer.ts";
 import { lookUpAccount } from "../look-up-account.ts";
 import { serviceAccountType } from "../resource-types.ts";
-import { writeStatus } from "../status-writer.ts";
-import { reportQuietly } from "../unreported.ts";
 import { accountReadiness } from "./account.ts";
 import { apply, FOREIGN_STATUS, type Progress } from "./apply.ts";
 import { nextDeletionStep } from "./deletion-pass.ts";
@@ -88,7 +88,7 @@ async function livingPass(
   const said = error === undefined ? ready : failureReadiness(error);
   const write = async () =>
     said === undefined ? undefined : await report(known, progress, said, context, signal);
-  if (error !== undefined) throw await reportQuietly(error, write, context.log);
+  if (error !== undefined) throw await tryReport(error, write, context.log);
   await write();
   return { requeueAfterMs };
 }

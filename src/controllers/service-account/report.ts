@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { findCondition, type Readiness, readinessConditions } from "../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../api/service-account.ts";
-import type { EventNote } from "../../kube/event-recorder.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
 import type { Account } from "./account.ts";
 import type { Progress } from "./apply.ts";

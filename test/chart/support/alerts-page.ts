@@ -1,10 +1,15 @@
 /** The reference of alerts, from the rules as the chart renders them. */
+import { runbooks } from "./runbooks.ts";
 
 export interface Alert {
   readonly alert: string;
   readonly for?: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: {
+    readonly summary: string;
+    readonly description: string;
+    readonly runbook_url: string;
+  };
   readonly expr: string;
 }
 
@@ -20,12 +25,13 @@ const titles: Readonly<Record<string, string>> = {
 
 const INTRODUCTION = `# Alerts
 
-What the chart's PrometheusRule (\`metrics.prometheusRule.create\`) wakes people for. The thresholds in days and minutes are
-values of the chart; here they are the defaults. \`critical\`: somebody loses access soon, or nobody takes care any more.
-\`warning\`: nothing breaks today.`;
+The alerts of the chart's PrometheusRule (\`metrics.prometheusRule.create\`), and what to do about each. The \`runbook_url\` of
+an alert links to its section here, or to a page of yours (\`metrics.prometheusRule.runbookURL\`). Thresholds in days and
+minutes are values of the chart; this page shows the defaults.
 
-const CLOSING =
-  "This page is written by the tests of the chart from its rules; `npm run chart:test -- -u` writes it anew.";
+\`critical\`: somebody loses access soon, or no operator is working. \`warning\`: nothing breaks today.`;
+
+const CLOSING = "This page is generated from the chart's rules by `npm run chart:test -- -u`.";
 
 export function toAlertsPage({ groups }: Rules): string {
   const parts = groups.map(
@@ -36,13 +42,20 @@ export function toAlertsPage({ groups }: Rules): string {
 }
 
 function section({ alert, for: forTime, labels, annotations, expr }: Alert): string {
-  const after = forTime === undefined ? "at once" : `after ${forTime}`;
+  const after = forTime === undefined ? "immediately" : `after ${forTime}`;
+  const { look, fix } = runbooks[alert] ?? fail(`${alert} has no runbook`);
   return [
     `### ${alert}`,
     `\`${labels.severity}\`, ${after}. ${inWords(annotations.summary)}.`,
     inWords(annotations.description),
+    `\`\`\`sh\n${look.replaceAll("; ", "\n")}\n\`\`\``,
+    fix,
     `\`\`\`promql\n${expr.trim()}\n\`\`\``,
   ].join("\n\n");
+}
+
+function fail(message: string): never {
+  throw new Error(message);
 }
 
 /** Templates as placeholders: NAMESPACE/NAME. */

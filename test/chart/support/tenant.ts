@@ -27,7 +27,7 @@ export function manifest(
 export function connectionSpec(iam: IamServer): object {
   return {
     baseURL: iam.url,
-    insecureHttp: true,
+    insecureHTTP: true,
     orgId: "org-1",
     projectId: "prj-1",
     domainName: "acme",

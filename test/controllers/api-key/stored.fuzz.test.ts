@@ -7,7 +7,7 @@ import { annotations } from "../../../src/api/meta.ts";
 import { toState } from "../../../src/controllers/api-key/observed.ts";
 import { nextLookMs, readinessOf, statusOf } from "../../../src/controllers/api-key/report.ts";
 import { viewSecret } from "../../../src/controllers/api-key/secret.ts";
-import { requestToken } from "../../../src/controllers/request-token.ts";
+import { requestToken } from "../../../src/controllers/frame/request-token.ts";
 import { effort } from "../../setup/effort.ts";
 import { at, delivered, NOW, object, owner } from "./builders.ts";
 

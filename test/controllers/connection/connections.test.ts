@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
-import { clientIdentity } from "../../../src/controllers/connection/client-settings.ts";
 import {
   type ConnectionRegistry,
   createConnections,
-} from "../../../src/controllers/connection/connections.ts";
+} from "../../../src/controllers/connection/registry.ts";
+import { clientIdentity } from "../../../src/controllers/connection/rules/client-settings.ts";
 import type { Session } from "../../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
-import { createStore } from "../../../src/kube/memory-store.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { connectionSpec, rawSpec } from "./specs.ts";
 
 const client = { extra: {} } as IamClient;
-const grants = [{ namespaces: { names: ["team-a"] }, policyIds: ["p1"] }];
+const grants = [{ name: "team-a", namespaces: { names: ["team-a"] }, policyIds: ["p1"] }];
 const shared = {
   metadata: { name: "default", uid: "u1" },
   spec: { ...rawSpec, grants },

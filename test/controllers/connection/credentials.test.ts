@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseCredentials } from "../../../src/controllers/connection/credentials.ts";
+import { parseCredentials } from "../../../src/controllers/connection/rules/credentials.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import { connectionSpec, tokenCredentials } from "./specs.ts";
 

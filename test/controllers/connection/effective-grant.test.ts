@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Grant } from "../../../src/api/connection.ts";
-import { effectiveGrant } from "../../../src/controllers/connection/effective-grant.ts";
+import { effectiveGrant } from "../../../src/controllers/connection/rules/effective-grant.ts";
 
 const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Grant => ({
   policyIds: [],

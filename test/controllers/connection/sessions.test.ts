@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { clientSettings } from "../../../src/controllers/connection/client-settings.ts";
+import { clientSettings } from "../../../src/controllers/connection/rules/client-settings.ts";
 import { createSessions, refuse } from "../../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { IamError } from "../../../src/iam/errors.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { Redacted } from "../../../src/util/redacted.ts";

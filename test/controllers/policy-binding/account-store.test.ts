@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Caches, indexes } from "../../../src/controllers/context.ts";
+import { type Caches, indexes } from "../../../src/controllers/frame/context.ts";
 import {
   accountKey,
   createAccountStore,

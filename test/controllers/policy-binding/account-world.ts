@@ -3,14 +3,14 @@ import { Registry } from "prom-client";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { type Caches, type Context, indexes } from "../../../src/controllers/context.ts";
+import { type Caches, type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import {
   accountKey,
   createAccountStore,
 } from "../../../src/controllers/policy-binding/account-store.ts";
 import { createAccountBindingsReconciler } from "../../../src/controllers/policy-binding/reconcile.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
-import type { EventNote } from "../../../src/kube/event-recorder.ts";
+import type { EventNote } from "../../../src/kube/events/event-recorder.ts";
 import { keyText } from "../../../src/kube/resource.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";

@@ -1,8 +1,7 @@
 /** Just enough of an API server to watch what the reconcilers write; integration tests use a real one. */
 import { BINDINGS_FIELD_MANAGER } from "../../../src/api/meta.ts";
-import type { ApplyOptions, KubeClient, ListOptions } from "../../../src/kube/client.ts";
+import type { ApplyOptions, KubeClient, ListOptions } from "../../../src/kube/client/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import { createStore, type StoreWriter } from "../../../src/kube/memory-store.ts";
 import {
   type KubeObject,
   keyOf,
@@ -10,7 +9,8 @@ import {
   type ObjectKey,
   type ResourceType,
 } from "../../../src/kube/resource.ts";
-import type { IndexFunction } from "../../../src/kube/store-index.ts";
+import { createStore, type StoreWriter } from "../../../src/kube/store/memory-store.ts";
+import type { IndexFunction } from "../../../src/kube/store/store-index.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { resourceQuotaExportKind } from "../../../src/api/resource-quota-export.ts";
-import { summarize } from "../../../src/controllers/quota-export/listing.ts";
+import { summarize } from "../../../src/controllers/quota-export/rules/listing.ts";
 import type { Quota } from "../../../src/iam/model.ts";
 
 const quota = (name: string, fields: Partial<Quota> = {}): Quota => ({

@@ -1,6 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseQuantity, parseQuotaText } from "../../../src/controllers/quota-export/quota-text.ts";
+import {
+  parseQuantity,
+  parseQuotaText,
+} from "../../../src/controllers/quota-export/rules/quota-text.ts";
 
 describe("a quantity", () => {
   test.each([

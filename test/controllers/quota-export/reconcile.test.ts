@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
-import type { Caches, Context } from "../../../src/controllers/context.ts";
-import { createQuotaExportReconciler } from "../../../src/controllers/quota-export/reconcile.ts";
+import type { Caches, Context } from "../../../src/controllers/frame/context.ts";
+import { createQuotaExportController } from "../../../src/controllers/quota-export/controller.ts";
 import {
   apiKeyType,
   resourceQuotaExportType,
@@ -48,7 +48,7 @@ async function exportWorld() {
     random: { fraction: () => 0.5, id: () => "id" },
   };
   const create = () =>
-    createQuotaExportReconciler(context, async ({ metadata }) => pairs.get(metadata.name));
+    createQuotaExportController(context, async ({ metadata }) => pairs.get(metadata.name));
   let reconciler = create();
   const object = () => kube.peek(resourceQuotaExportType, KEY);
   return {
@@ -97,7 +97,7 @@ async function exportWorld() {
     },
     pass: () =>
       reconciler.reconcile(object(), { id: "pass", signal: new AbortController().signal }),
-    forget: () => reconciler.forget(KEY),
+    forget: () => reconciler.onGone(KEY),
     restart: () => {
       reconciler = create();
     },
@@ -198,10 +198,26 @@ describe("listing", () => {
   test("of an unknown cluster is not tried again at once", async () => {
     const world = await exportWorld();
     world.put({ clusterId: 99 });
-    expect(await world.pass()).toEqual({ requeueAfterMs: 10 * MINUTE });
+    expect(await world.pass()).toEqual({ requeueAfterMs: 5 * MINUTE });
     await world.pass();
     expect(world.listings()).toBe(1);
     expect(world.ready()?.reason).toBe("NotFound");
+  });
+
+  test("that the console refuses is tried again at its interval, then ever less often", async () => {
+    const world = await exportWorld();
+    world.put({ clusterId: 99, interval: "1m" });
+    const minutes: number[] = [];
+    for (let refusals = 0; refusals < 5; refusals += 1) {
+      const { requeueAfterMs = 0 } = await world.pass();
+      minutes.push(Math.round(requeueAfterMs / MINUTE));
+      await world.clock.advance(requeueAfterMs);
+    }
+    expect(minutes).toEqual([1, 2, 4, 5, 5]);
+    expect(world.listings()).toBe(5);
+    world.put({ clusterId: 7 }, { generation: 2 });
+    await world.pass();
+    expect(world.ready()?.reason).toBe("Listed");
   });
 });
 
@@ -241,15 +257,18 @@ describe("with a key", () => {
     expect(world.ready()?.reason).toBe("ConnectionMismatch");
   });
 
-  test("does not send a rejected key again, and lists with the next one", async () => {
+  test("sends a rejected key again after five minutes, and the next one at once", async () => {
     const world = await exportWorld();
     const key = world.issue(["pol-read"]);
     key.status = "inactive";
     world.put(withKey);
-    expect(await world.pass()).toEqual({});
-    await world.clock.advance(60 * MINUTE);
+    expect(await world.pass()).toEqual({ requeueAfterMs: 5 * MINUTE });
+    await world.clock.advance(4 * MINUTE);
     await world.pass();
     expect(world.listings()).toBe(1);
+    await world.clock.advance(MINUTE);
+    await world.pass();
+    expect(world.listings()).toBe(2);
     expect(world.ready()).toMatchObject({
       reason: "KeyRejected",
       message: expect.stringContaining(key.keyId),

@@ -5,12 +5,12 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../../src/api/service-account.ts";
-import { ALL_RIGHTS } from "../../../src/controllers/connection/effective-grant.ts";
-import type { ConnectionAccess } from "../../../src/controllers/context.ts";
+import { ALL_RIGHTS } from "../../../src/controllers/connection/rules/effective-grant.ts";
+import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts";
 import type { Account } from "../../../src/controllers/service-account/account.ts";
 import type { Known } from "../../../src/controllers/service-account/observe.ts";
 import type { Situation } from "../../../src/controllers/service-account/plan.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);

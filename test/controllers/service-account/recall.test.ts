@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { attemptId, describeAccount } from "../../../src/controllers/service-account/marker.ts";
 import { type Claims, recallAccount } from "../../../src/controllers/service-account/recall.ts";
-import type { IamClient } from "../../../src/iam/client.ts";
+import type { IamClient } from "../../../src/iam/client/client.ts";
 import { IamError } from "../../../src/iam/errors.ts";
 import type { IamServiceAccount } from "../../../src/iam/model.ts";
 import { access, accountSpec, key, known } from "./objects.ts";

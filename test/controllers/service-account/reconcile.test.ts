@@ -195,7 +195,9 @@ describe("a service account", () => {
   });
 
   test("an import that is not granted makes no call", async () => {
-    await world.putConnection({ grants: [{ namespaces: { names: [world.namespace] } }] });
+    await world.putConnection({
+      grants: [{ name: "all", namespaces: { names: [world.namespace] } }],
+    });
     await world.connect();
     const calls = world.calls();
     await world.putAccount("ci-bot", { saId: "sa-1" });

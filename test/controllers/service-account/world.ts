@@ -5,10 +5,10 @@ import { Registry } from "prom-client";
 import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
 import { API_VERSION, FIELD_MANAGER } from "../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { createConnections } from "../../../src/controllers/connection/connections.ts";
-import { createClusterConnectionReconciler } from "../../../src/controllers/connection/reconcile.ts";
+import { createClusterConnectionController } from "../../../src/controllers/connection/controller.ts";
+import { createConnections } from "../../../src/controllers/connection/registry.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Context, indexes } from "../../../src/controllers/context.ts";
+import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -21,15 +21,15 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
 import { createServiceAccountReconciler } from "../../../src/controllers/service-account/reconcile.ts";
-import { createIamClient } from "../../../src/iam/console-client.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { createStore } from "../../../src/kube/memory-store.ts";
+import { createIamClient } from "../../../src/iam/client/console-client.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
 import {
   compareResourceVersions,
   type KubeObject,
   type ResourceType,
 } from "../../../src/kube/resource.ts";
-import type { IndexFunction } from "../../../src/kube/store-index.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
+import type { IndexFunction } from "../../../src/kube/store/store-index.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";
 import { silentLog } from "../../../src/util/log.ts";
@@ -88,7 +88,7 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     random: systemRandom,
   };
   const deps = { registry: connections, operatorNamespace: namespace };
-  const connectionController = createClusterConnectionReconciler(context, deps);
+  const connectionController = createClusterConnectionController(context, deps);
   const accounts = createServiceAccountReconciler(context);
   const pass = { id: "test", signal: AbortSignal.timeout(60_000) };
   const connectionKey = { namespace: "", name: namespace };
@@ -118,12 +118,12 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     async putConnection(changes: object = {}): Promise<void> {
       const spec = {
         baseURL: console.url,
-        insecureHttp: true,
+        insecureHTTP: true,
         orgId: SEEDED.orgId,
         projectId: SEEDED.projectId,
         domainName: SEEDED.orgName,
         credentials: { login: { secretRef: { name: "console-login" } } },
-        grants: [{ namespaces: { names: [namespace] }, importServiceAccounts: true }],
+        grants: [{ name: "all", namespaces: { names: [namespace] }, importServiceAccounts: true }],
         ...changes,
       };
       const body = {

@@ -1,5 +1,5 @@
 /** A process that can die at any call, with real servers on the other side. */
-import type { HttpRequest, HttpResponse, SendHttp } from "../../../src/util/http.ts";
+import type { HttpRequest, HttpResponse, SendHttp } from "../../../src/http/http.ts";
 
 /** Where in a call the process dies. */
 export type CrashPoint = "beforeSend" | "afterCommit" | "afterAnswer";

@@ -1,5 +1,5 @@
 /** Looks for secrets where none may be. */
-import { spellings } from "../../../src/iam/secret-spellings.ts";
+import { spellings } from "../../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 
 export interface Leak {

@@ -21,12 +21,12 @@ import {
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { createTransport, type Transport } from "../../../src/iam/transport.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { loadKubeEndpoint } from "../../../src/kube/config.ts";
-import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
+import { createTransport, type Transport } from "../../../src/iam/exchange/transport.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { createKubeClient } from "../../../src/kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
-import { createKubeTransport } from "../../../src/kube/transport.ts";
+import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { createLogger } from "../../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/observability/metrics.ts";
 import { startTracing } from "../../../src/observability/tracing.ts";
@@ -162,7 +162,7 @@ export class World {
     await this.writeSecret("console-login", { username, password, domain });
     await this.apply("Connection", "console", {
       baseURL: this.iam.url,
-      insecureHttp: true,
+      insecureHTTP: true,
       orgId: "org-1",
       projectId: "prj-1",
       domainName: "acme",

@@ -2,7 +2,7 @@
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { isTrue } from "../../../src/api/conditions.ts";
 import { apiKeyType, secretType } from "../../../src/controllers/resource-types.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { IamServer } from "../../iam-server/server.ts";
 
 export interface Stock {

@@ -11,13 +11,13 @@ import {
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { loadKubeEndpoint } from "../../../src/kube/config.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { createKubeClient } from "../../../src/kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
 import { isKubeError } from "../../../src/kube/errors.ts";
-import { createKubeClient } from "../../../src/kube/http-kube-client.ts";
-import { leaseType } from "../../../src/kube/leader-election.ts";
+import { type Lease, leaseType } from "../../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
-import { createKubeTransport } from "../../../src/kube/transport.ts";
+import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
@@ -135,6 +135,7 @@ async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> 
   closers.push(() => iam.close());
   await kube.create(namespaceType, object("v1", "Namespace", undefined, namespace));
   await grantLease(kube, namespace);
+  await releaseLease(kube, namespace);
   await connect(kube, namespace, iam, options.concurrency ?? 64);
   const started: OperatorProcess[] = [];
   const operatorConfig = cluster.kubeconfigFor("operator");
@@ -216,6 +217,14 @@ async function grantLease(kube: KubeClient, namespace: string): Promise<void> {
   } as KubeObject);
 }
 
+/** As an operator leaves it that has stopped: who finds no lease at all waits for its duration. */
+async function releaseLease(kube: KubeClient, namespace: string): Promise<void> {
+  await kube.create(leaseType, {
+    ...object("coordination.k8s.io/v1", "Lease", namespace, "iam-operator"),
+    spec: { holderIdentity: "", leaseDurationSeconds: 1 },
+  } as Lease);
+}
+
 async function connect(
   kube: KubeClient,
   namespace: string,
@@ -231,7 +240,7 @@ async function connect(
     ...ours("Connection", namespace, "console"),
     spec: {
       baseURL: iam.url,
-      insecureHttp: true,
+      insecureHTTP: true,
       orgId: "org-1",
       projectId: "prj-1",
       domainName: "acme",

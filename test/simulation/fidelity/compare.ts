@@ -1,5 +1,5 @@
 /** One sequence of commands on both servers, answer by answer and event by event. */
-import { collectionPath } from "../../../src/kube/api-path.ts";
+import { collectionPath } from "../../../src/kube/client/api-path.ts";
 import { canonical, isTree, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { type Command, KINDS, type KindName, randomCommands } from "./commands.ts";

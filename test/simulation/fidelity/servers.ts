@@ -1,9 +1,9 @@
 /** The two servers behind one interface. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { collectionPath } from "../../../src/kube/api-path.ts";
-import { splitLines } from "../../../src/kube/lines.ts";
+import { collectionPath } from "../../../src/kube/client/api-path.ts";
 import { namespaceType } from "../../../src/kube/resource-types.ts";
+import { splitLines } from "../../../src/kube/watch/lines.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type RealClient } from "../../kube/real-cluster.ts";
 import { ApiServer, randomUid } from "../../support/api-server/server.ts";

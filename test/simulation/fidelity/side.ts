@@ -1,5 +1,10 @@
 /** One of the two servers, and what a sequence of commands has seen of it. */
-import { apiVersionOf, collectionPath, objectPath, queryText } from "../../../src/kube/api-path.ts";
+import {
+  apiVersionOf,
+  collectionPath,
+  objectPath,
+  queryText,
+} from "../../../src/kube/client/api-path.ts";
 import {
   isTree,
   type Json,

@@ -149,7 +149,12 @@ export const wishScenarios: readonly Scenario[] = [
       world.console.world.replaceBindings(tpn, [MEMBER]);
       world.unleash();
       const grants = [
-        { namespaces: { names: ["team-a"] }, policyIds: ["*"], importServiceAccounts: true },
+        {
+          name: "team-a",
+          namespaces: { names: ["team-a"] },
+          policyIds: ["*"],
+          importServiceAccounts: true,
+        },
       ];
       createAll(world, { account: { saId }, connection: { grants } });
       await world.kernel.advance(SOON);

@@ -1,5 +1,5 @@
 /** What the server makes of an object before it caches it: pruned, filled in, checked. */
-import { apiVersionOf } from "../../../src/kube/api-path.ts";
+import { apiVersionOf } from "../../../src/kube/client/api-path.ts";
 import { badRequest, invalid } from "./failure.ts";
 import type { ServedKind } from "./kinds.ts";
 import { problemOf, prune, withDefaults } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** get and list. */
 
-import { apiVersionOf } from "../../../src/kube/api-path.ts";
+import { apiVersionOf } from "../../../src/kube/client/api-path.ts";
 import { parseLabelSelector } from "../../../src/kube/label-selector.ts";
 import { badRequest, expired, notFound, versionTooLarge } from "./failure.ts";
 import type { ApiRequest } from "./request.ts";

@@ -1,5 +1,5 @@
 /** Watches: what happened since a version, and from then on. */
-import { apiVersionOf } from "../../../src/kube/api-path.ts";
+import { apiVersionOf } from "../../../src/kube/client/api-path.ts";
 import { ApiFailure, badRequest, expired, versionTooLarge } from "./failure.ts";
 import { matcherOf, shown } from "./reads.ts";
 import type { ApiRequest } from "./request.ts";

@@ -1,0 +1,196 @@
+/** The way from a connectionRef to a console client that the namespace may use. */
+import type { z } from "zod";
+import {
+  type ClusterConnection,
+  type Connection,
+  type ConnectionSpec,
+  clusterConnectionKind,
+  connectionKind,
+  type Grant,
+} from "../../api/connection.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { Kind } from "../../api/kind.ts";
+import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
+import { type Clock, SECOND } from "../../util/time.ts";
+import { connectionKey } from "../connection-key.ts";
+import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
+import { clientIdentity } from "./rules/client-settings.ts";
+import { ALL_RIGHTS, effectiveGrant } from "./rules/effective-grant.ts";
+import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
+
+/**
+ * After a start, objects come before their connection has been checked. Waiting this long for its first
+ * login keeps them from showing `Ready=False` for a moment at every restart.
+ */
+const FIRST_CHECK_MS = 5 * SECOND;
+
+type GrantingSpec = ConnectionSpec & { readonly grants?: ClusterConnection["spec"]["grants"] };
+
+export interface ConnectionRegistry extends Connections {
+  readonly sessions: Sessions;
+  /** Says that a pass over the connection has ended, so that nothing waits for its first one any more. */
+  noteChecked(key: string): void;
+  forget(key: string): void;
+  close(): Promise<void>;
+}
+
+export interface ConnectionsOptions extends SessionsOptions {
+  readonly caches: Pick<Caches, "clusterConnections" | "connections" | "namespaces">;
+}
+
+type Found =
+  | { readonly ok: true; readonly uid: string; readonly spec: GrantingSpec; readonly grant: Grant }
+  | Refused;
+type Refused = Extract<ConnectionLookup, { ok: false }>;
+
+/** The registry that the connection controllers fill and every other controller asks. */
+export function createConnections(options: ConnectionsOptions): ConnectionRegistry {
+  const sessions = createSessions(options);
+  const checks = createFirstChecks(options.clock);
+  const find = createFinder(options.caches);
+  return {
+    sessions,
+    resolve: async (ref, namespace) => {
+      const key = connectionKey(ref, namespace);
+      const before = find(ref, namespace);
+      if (!before.ok) return before;
+      await checks.wait(key);
+      const found = find(ref, namespace);
+      return found.ok ? toAccess(titleOf(ref, namespace), found, sessions.get(key)) : found;
+    },
+    noteChecked: checks.note,
+    forget: (key) => {
+      checks.note(key);
+      sessions.remove(key);
+    },
+    close: async () => {
+      checks.noteAll();
+      await sessions.close();
+    },
+  };
+}
+
+function toAccess(
+  title: string,
+  { uid, spec, grant }: Extract<Found, { ok: true }>,
+  session: Session | undefined,
+): ConnectionLookup {
+  const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);
+  if (session === undefined || !isCurrent) return notReady(title, undefined);
+  return session.usable
+    ? { ok: true, access: { client: session.client, spec, grant } }
+    : notReady(title, session.reason);
+}
+
+/** Finds what the caches say about a connection and a namespace. */
+function createFinder(caches: ConnectionsOptions["caches"]) {
+  const known = new WeakMap<object, ParsedSpec<GrantingSpec>>();
+  const parse = (kind: Kind<z.ZodType<GrantingSpec>>, object: Connection | ClusterConnection) => {
+    const result = known.get(object) ?? parseSpec(kind, object);
+    known.set(object, result);
+    return result;
+  };
+  const findSpec = (ref: ConnectionRef, namespace: string) => {
+    const { name } = ref;
+    const own = ref.kind === "Connection";
+    const object = own
+      ? caches.connections.get({ namespace, name })
+      : caches.clusterConnections.get({ namespace: "", name });
+    if (object === undefined) return undefined;
+    const { uid } = object.metadata;
+    return { uid, parsed: parse(own ? connectionKind : clusterConnectionKind, object) };
+  };
+  const grantFor = (ref: ConnectionRef, namespace: string, { grants = [] }: GrantingSpec) => {
+    if (ref.kind === "Connection") return ALL_RIGHTS;
+    const labels = labelsOf(caches.namespaces.get({ namespace: "", name: namespace }));
+    return effectiveGrant(grants, namespace, labels);
+  };
+  return (ref: ConnectionRef, namespace: string): Found => {
+    const title = titleOf(ref, namespace);
+    const found = findSpec(ref, namespace);
+    if (found === undefined) return notFound(title);
+    const { uid, parsed } = found;
+    if (!parsed.ok) return notReady(title, "InvalidSpec");
+    const grant = grantFor(ref, namespace, parsed.spec);
+    if (grant === undefined) return notGranted(title, namespace);
+    if (parsed.spec.suspend) return suspended(title);
+    return { ok: true, uid, spec: parsed.spec, grant };
+  };
+}
+
+function titleOf({ kind, name }: ConnectionRef, namespace: string): string {
+  return kind === "Connection" ? `Connection ${namespace}/${name}` : `ClusterConnection ${name}`;
+}
+
+function notFound(title: string): Refused {
+  return {
+    ok: false,
+    reason: "ConnectionNotFound",
+    message: `${title} does not exist; create it, or name another one in spec.connectionRef.`,
+  };
+}
+
+/** Says only the reason: the details are for those who may read the connection itself. */
+function notReady(title: string, reason: string | undefined): Refused {
+  return {
+    ok: false,
+    reason: "ConnectionNotReady",
+    message:
+      reason === undefined
+        ? `${title} has not been able to log in yet; its conditions say why.`
+        : `${title} is not ready (${reason}); its conditions say why.`,
+  };
+}
+
+function suspended(title: string): Refused {
+  return {
+    ok: false,
+    reason: "ConnectionSuspended",
+    message: `${title} is suspended: no call is made over it until its spec.suspend is false.`,
+  };
+}
+
+function notGranted(title: string, namespace: string): Refused {
+  return {
+    ok: false,
+    reason: "NotGranted",
+    message: `No grant of ${title} matches namespace ${namespace}; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.`,
+  };
+}
+
+function labelsOf(
+  namespace:
+    | { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } }
+    | undefined,
+): Readonly<Record<string, string>> | undefined {
+  return namespace === undefined ? undefined : (namespace.metadata.labels ?? {});
+}
+
+/** Lets callers wait, for a bounded time, until a connection was checked once. */
+function createFirstChecks(clock: Clock) {
+  const checked = new Set<string>();
+  const waiting = new Map<string, Set<() => void>>();
+  const note = (key: string) => {
+    checked.add(key);
+    for (const wake of waiting.get(key) ?? []) wake();
+    waiting.delete(key);
+  };
+  return {
+    note,
+    noteAll: () => {
+      for (const key of waiting.keys()) note(key);
+    },
+    wait: async (key: string): Promise<void> => {
+      if (checked.has(key)) return;
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          cancel();
+          waiting.get(key)?.delete(wake);
+          resolve();
+        };
+        const cancel = clock.setTimer(FIRST_CHECK_MS, wake);
+        waiting.set(key, (waiting.get(key) ?? new Set()).add(wake));
+      });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** How the login of a connection stands, for its condition `Authenticated`. Pure. */
+import type { ConditionUpdate } from "../../../api/conditions.ts";
+import { toIso8601 } from "../../../util/time.ts";
+import { originOf } from "../../connection-origin.ts";
+import type { LoginReason } from "./login-reason.ts";
+import type { ConnectionSnapshot, Login } from "./snapshot.ts";
+
+const loginAdvice: Readonly<Record<LoginReason, string>> = {
+  MfaRequired:
+    "The console asks this user for a second factor. Use a user without one, or a token; the login is retried when the Secret changes.",
+  LoginPaused:
+    "Logins are paused so that the user is not locked out. Correct the credentials Secret: a changed Secret is tried at once.",
+  LoginFailed:
+    "Correct the credentials Secret, or the connection's domain settings; a changed Secret is tried at once.",
+  ConsoleUnavailable: "The login is retried.",
+};
+
+export function authentication(
+  { spec, credentials, session }: ConnectionSnapshot,
+  login: Login | undefined,
+): Omit<ConditionUpdate, "type"> {
+  if (!spec.ok) return { status: "Unknown", reason: "InvalidSpec", message: spec.message };
+  if (credentials?.ok === false) {
+    const { reason, message } = credentials;
+    return { status: "False", reason, message };
+  }
+  if (login?.kind === "Failed") return failedLogin(login);
+  if (login === undefined && session?.refusal !== undefined && !session.usable) {
+    const { message, until } = session.refusal;
+    return {
+      status: "False",
+      reason: "LoginFailed",
+      message: `The console refused a call although the login had succeeded: ${ended(message)} Next login not before ${toIso8601(until)}.`,
+    };
+  }
+  return {
+    status: "True",
+    reason: "Authenticated",
+    message: `The console at ${originOf(spec.spec.baseURL)} accepts the credentials.`,
+  };
+}
+
+function failedLogin({
+  reason,
+  error: { message, requestId },
+}: Extract<Login, { kind: "Failed" }>): Omit<ConditionUpdate, "type"> {
+  const request =
+    requestId === undefined || message.includes(requestId) ? "" : ` (requestId ${requestId})`;
+  const said = ended(`${message.slice(0, 1).toUpperCase()}${message.slice(1)}`);
+  return {
+    status: reason === "ConsoleUnavailable" ? "Unknown" : "False",
+    reason,
+    message: `${said} ${loginAdvice[reason]}${request}`,
+  };
+}
+
+function ended(words: string): string {
+  return /[.!?]$/.test(words) ? words : `${words}.`;
+}

@@ -1,0 +1,40 @@
+import type { ConnectionSpec } from "../../../api/connection.ts";
+import { parseDuration, SECOND } from "../../../util/time.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** What a console client needs to know of its connection; the rest is the same for all clients. */
+export interface ClientSettings {
+  readonly baseURL: string;
+  readonly domainId: string;
+  readonly domainName: string;
+  readonly partitionId?: string;
+  readonly caBundle?: string;
+  readonly credentials: Credentials;
+  readonly limits: {
+    readonly requestsPerSecond: number;
+    readonly burst: number;
+    readonly concurrency: number;
+    readonly timeoutMs: number;
+  };
+  readonly extraCalls: NonNullable<ConnectionSpec["extraCalls"]>;
+}
+
+export function clientSettings(spec: ConnectionSpec, credentials: Credentials): ClientSettings {
+  const { timeout, ...limits } = spec.limits;
+  return {
+    baseURL: spec.baseURL,
+    domainId: spec.domainId ?? spec.orgId,
+    domainName: spec.domainName,
+    ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),
+    ...(spec.caBundle === undefined ? {} : { caBundle: spec.caBundle }),
+    credentials,
+    limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
+    extraCalls: spec.extraCalls ?? {},
+  };
+}
+
+/** Two specs with the same text need the same client: grants and suspension do not matter to the console. */
+export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknown }): string {
+  const { grants: _, suspend: __, ...rest } = spec;
+  return JSON.stringify(rest);
+}

@@ -1,0 +1,101 @@
+/** What a connection needs next. Pure. */
+import { nameSome } from "../../../util/name-some.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Progress } from "../../frame/kind-controller.ts";
+import type { Released, Settled, Waiting } from "../../frame/rules/outcome.ts";
+import { authentication } from "./authentication.ts";
+import { clientSettings } from "./client-settings.ts";
+import type {
+  ConnectionAction,
+  ConnectionKind,
+  ConnectionSnapshot,
+  SessionChange,
+} from "./snapshot.ts";
+
+const NAMED_USERS = 5;
+
+export function next(
+  progress: Progress<ConnectionKind>,
+  at: ClockReading,
+): ConnectionAction | Waiting | Settled {
+  const { snapshot, done } = progress;
+  const action = done.login === undefined ? sessionAction(snapshot, at) : undefined;
+  return action ?? standing(progress);
+}
+
+/** A connection in use keeps its login: those that wait for their own deletion need it. */
+export function nextOfDeletion(
+  progress: Progress<ConnectionKind>,
+  at: ClockReading,
+): ConnectionAction | Waiting | Settled | Released {
+  const { snapshot, done } = progress;
+  const { users, session } = snapshot;
+  if (users.length === 0)
+    return session === undefined ? { kind: "Released", events: [] } : { kind: "CloseSession" };
+  const action = done.login === undefined ? sessionAction(snapshot, at) : undefined;
+  return (
+    action ?? {
+      kind: "Waiting",
+      state: "Reconciling",
+      reason: "InUse",
+      message: `Deletion waits for what still uses it: ${nameSome(users, NAMED_USERS)}. Delete these first.`,
+    }
+  );
+}
+
+/** How the login stands is how the connection stands. */
+function standing({ snapshot, done }: Progress<ConnectionKind>): Waiting | Settled {
+  const { status, reason, message } = authentication(snapshot, done.login);
+  if (status === "True") return { kind: "Settled" };
+  const state = RESOLVED_WITHOUT_A_PERSON.has(reason) ? "Reconciling" : "Stalled";
+  return { kind: "Waiting", state, reason, message };
+}
+
+/** A Secret may come from another controller, and a console comes back. */
+const RESOLVED_WITHOUT_A_PERSON: ReadonlySet<string> = new Set([
+  "SecretNotFound",
+  "ConsoleUnavailable",
+]);
+
+function sessionAction(
+  snapshot: ConnectionSnapshot,
+  { now }: ClockReading,
+): ConnectionAction | undefined {
+  const { spec, credentials, identity, session } = snapshot;
+  if (!spec.ok || credentials?.ok === false) return closeUnlessNeeded(snapshot);
+  if (credentials === undefined || identity === undefined) return undefined;
+  const because = changeOf(snapshot);
+  if (because !== undefined) {
+    const settings = clientSettings(spec.spec, credentials.credentials);
+    return { kind: "OpenSession", because, identity, settings };
+  }
+  if (session === undefined) return undefined;
+  const isPaused = !session.usable && now < (session.refusal?.until ?? now);
+  return isPaused ? undefined : { kind: "Authenticate", session };
+}
+
+/** Credentials that were taken away are no longer used, except to clean up what is going away with them. */
+function closeUnlessNeeded({
+  object,
+  session,
+  namespaceTerminating,
+}: ConnectionSnapshot): ConnectionAction | undefined {
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  return session === undefined || isDeleting || namespaceTerminating
+    ? undefined
+    : { kind: "CloseSession" };
+}
+
+function changeOf({
+  session,
+  identity: wanted,
+  request,
+}: ConnectionSnapshot): SessionChange | undefined {
+  if (session === undefined) return "NoSession";
+  const { identity } = session;
+  if (identity.uid !== wanted?.uid) return "Recreated";
+  if (identity.spec !== wanted.spec) return "SpecChanged";
+  if (identity.secretUid !== wanted.secretUid || identity.secretVersion !== wanted.secretVersion)
+    return "SecretChanged";
+  return request === undefined ? undefined : "Requested";
+}

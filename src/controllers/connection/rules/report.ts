@@ -1,0 +1,107 @@
+/** What a connection says after a run. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ConnectionStatus } from "../../../api/connection.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { jittered } from "../../../util/jitter.ts";
+import { type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Progress } from "../../frame/kind-controller.ts";
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { authentication } from "./authentication.ts";
+import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
+
+/** Secrets are not watched: this is how long a changed one may go unnoticed. */
+const CHECK_READY_MS = 60 * SECOND;
+const CHECK_UNREADY_MS = 12 * SECOND;
+const SPREAD = { least: 0.9, most: 1.1 };
+const SKEW_WARNING_S = (5 * MINUTE) / SECOND;
+/** The Date header has whole seconds and travels for a while: smaller moves are noise. */
+const SKEW_NOISE_S = 5;
+
+export function report(
+  { type, cache }: Pick<ObjectReport, "type" | "cache">,
+  { snapshot, done: { login } }: Progress<ConnectionKind>,
+  outcome: Outcome,
+  at: ClockReading,
+): Report<undefined> {
+  const { object, request, spec } = snapshot;
+  const authenticated = authentication(snapshot, login);
+  const readiness = readinessOf(snapshot, outcome, authenticated);
+  const status = statusFields(snapshot, login, at.now);
+  const isKnown = outcome.kind !== "Failed" && outcome.kind !== "Suspended";
+  const isFinal = readiness.state === "Ready" || !spec.ok;
+  return {
+    objects: [
+      {
+        type,
+        cache,
+        object,
+        status,
+        readiness,
+        conditions: isKnown ? [{ type: "Authenticated", ...authenticated }] : [],
+        handledRequest: isKnown ? request : undefined,
+      },
+    ],
+    events: clockEvents(object.status, status).map((event) => ({ object, event })),
+    requeueAfterMs: jittered(isFinal ? CHECK_READY_MS : CHECK_UNREADY_MS, SPREAD, at.fraction),
+  };
+}
+
+function readinessOf(
+  { session }: ConnectionSnapshot,
+  outcome: Outcome,
+  { reason, message }: ReturnType<typeof authentication>,
+): Readiness {
+  switch (outcome.kind) {
+    case "Failed":
+      return outcome.readiness;
+    case "Waiting":
+      return { state: outcome.state, reason: outcome.reason, message: outcome.message };
+    case "Settled":
+      return { state: "Ready", reason, message };
+    case "Suspended":
+      return session?.usable === true
+        ? { state: "Ready", reason, message }
+        : { state: "Stalled", reason: "Suspended", message: "There is no login." };
+  }
+}
+
+function statusFields(
+  { object, spec, users, clockSkewSeconds }: ConnectionSnapshot,
+  login: Login | undefined,
+  now: Instant,
+): ConnectionStatus {
+  const { apiURL, lastAuthenticationTime, clockSkewSeconds: oldSkew } = object.status ?? {};
+  const url = spec.ok ? spec.spec.baseURL : apiURL;
+  const authenticatedAt =
+    login?.kind === "Accepted" && login.isNew ? toIso8601(now) : lastAuthenticationTime;
+  const skew = steady(oldSkew, clockSkewSeconds);
+  return {
+    users: users.length,
+    ...(url === undefined ? {} : { apiURL: url }),
+    ...(authenticatedAt === undefined ? {} : { lastAuthenticationTime: authenticatedAt }),
+    ...(skew === undefined ? {} : { clockSkewSeconds: skew }),
+  };
+}
+
+/** One when the clocks drift apart. */
+function clockEvents(
+  before: ConnectionStatus | undefined,
+  after: ConnectionStatus,
+): readonly EventNote[] {
+  if (!isSkewed(after) || isSkewed(before)) return [];
+  const seconds = Math.abs(after.clockSkewSeconds ?? 0);
+  const note = `The console's clock and ours are ${seconds} seconds apart; expiry times are off by as much.`;
+  return [{ type: "Warning", reason: "ClockSkewed", action: "Authenticate", note }];
+}
+
+function isSkewed(status: ConnectionStatus | undefined): boolean {
+  return Math.abs(status?.clockSkewSeconds ?? 0) > SKEW_WARNING_S;
+}
+
+function steady(old: number | undefined, seen: number | undefined): number | undefined {
+  if (seen === undefined) return old;
+  const rounded = Math.round(seen);
+  return old !== undefined && Math.abs(old - rounded) < SKEW_NOISE_S ? old : rounded;
+}

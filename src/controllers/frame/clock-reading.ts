@@ -1,0 +1,20 @@
+import type { Random } from "../../util/random.ts";
+import type { Clock, Instant } from "../../util/time.ts";
+
+/** The time a decision is made at, read once: what is pure takes it as data. */
+export interface ClockReading {
+  /** Wall-clock time, in milliseconds since the epoch. May jump. */
+  readonly now: Instant;
+  /** Milliseconds of a clock that never jumps; for waits within this process. */
+  readonly monotonic: number;
+  /** In [0, 1), new for every reading; what spreads the next reconciles of many objects. */
+  readonly fraction: number;
+}
+
+export function readClock(context: {
+  readonly clock: Clock;
+  readonly random: Random;
+}): ClockReading {
+  const { clock, random } = context;
+  return { now: clock.now(), monotonic: clock.monotonic(), fraction: random.fraction() };
+}

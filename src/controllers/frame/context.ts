@@ -1,0 +1,68 @@
+import type { ApiKey } from "../../api/api-key.ts";
+import type { ClusterConnection, Connection, ConnectionSpec, Grant } from "../../api/connection.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { IamClient } from "../../iam/client/client.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { Store } from "../../kube/store/store.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import type { Log } from "../../util/log.ts";
+import type { Random } from "../../util/random.ts";
+import type { Clock } from "../../util/time.ts";
+
+/** Index names; each index maps an object to the text given. */
+export const indexes = {
+  /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
+  serviceAccount: "serviceAccount",
+  /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
+  connection: "connection",
+  /** ServiceAccount → `orgId/saId` known from spec or status. */
+  saId: "saId",
+  /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
+  apiKey: "apiKey",
+} as const;
+
+export interface Caches {
+  readonly clusterConnections: Store<ClusterConnection>;
+  readonly connections: Store<Connection>;
+  readonly serviceAccounts: Store<ServiceAccount>;
+  readonly apiKeys: Store<ApiKey>;
+  readonly policyBindings: Store<PolicyBinding>;
+  readonly resourceQuotaExports: Store<ResourceQuotaExport>;
+  readonly namespaces: Store<KubeObject>;
+}
+
+/** A connection that a namespace may use right now. */
+export interface ConnectionAccess {
+  readonly client: IamClient;
+  readonly spec: ConnectionSpec;
+  /** What the namespace may do: the union of the grants that match it; all rights on a Connection. */
+  readonly grant: Grant;
+}
+
+export type ConnectionLookup =
+  | { readonly ok: true; readonly access: ConnectionAccess }
+  /** The object waits: the reason is CamelCase, the message says what to do. A change will wake it. */
+  | { readonly ok: false; readonly reason: string; readonly message: string };
+
+/** Finds the console client of a connection; the only way to one. */
+export interface Connections {
+  /** Checks existence, spec, grant and authentication state; makes no console call. */
+  resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup>;
+}
+
+/** Everything a reconcile is given besides its object. */
+export interface Context {
+  readonly kube: KubeClient;
+  readonly caches: Caches;
+  readonly connections: Connections;
+  readonly events: EventRecorder;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: Random;
+}

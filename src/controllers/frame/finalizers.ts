@@ -1,0 +1,31 @@
+/** The operator's finalizer on objects of its own kinds. */
+import { FINALIZER } from "../../api/meta.ts";
+import * as finalizer from "../../kube/client/finalizer.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { Context } from "./context.ts";
+import type { StatusCache } from "./rules/report.ts";
+
+export function hasFinalizer(object: KubeObject): boolean {
+  return finalizer.hasFinalizer(object, FINALIZER);
+}
+
+/** Holds the object until the operator lets it go; answers it as it is then. Conflict where it has changed. */
+export async function addFinalizer<T extends KubeObject>(
+  { kube }: Pick<Context, "kube">,
+  type: ResourceType<T>,
+  cache: StatusCache<T>,
+  object: T,
+): Promise<T> {
+  const written = await finalizer.addFinalizer(kube, type, object, FINALIZER);
+  if (written !== object) cache.noteWrite(written);
+  return written;
+}
+
+/** Lets the object go. Resolves also where it is already gone. */
+export async function removeFinalizer<T extends KubeObject>(
+  { kube }: Pick<Context, "kube">,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  await finalizer.removeFinalizer(kube, type, object, FINALIZER);
+}

@@ -1,0 +1,133 @@
+/** The one reconcile loop of all kinds: parse, observe, (next, perform)*, report; for deletions as well. */
+import type { EventNote } from "../../kube/events/event-recorder.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Reconcile, Result } from "../../runtime/result.ts";
+import { SECOND } from "../../util/time.ts";
+import { readClock } from "./clock-reading.ts";
+import type { Context } from "./context.ts";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
+import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
+import { ProcessState } from "./process-state.ts";
+import { rejectSpec, reportFailure, reportOutcome } from "./report-run.ts";
+import { isOutcome, isReleased, nextStep, type Step } from "./rules/next-step.ts";
+import { recordEvent } from "./write-report.ts";
+
+/** More steps than any way through a kind's rules has: rules that go in circles must not spin. */
+const MAX_STEPS = 40;
+/** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
+const RELEASED_RECHECK_MS = 30 * SECOND;
+
+export interface KindReconciler<K extends KindTypes> {
+  readonly reconcile: Reconcile<K["Object"]>;
+  /** To be called when an object is no longer in the cache. */
+  readonly onGone: (key: ObjectKey) => void;
+}
+
+/**
+ * Reconciles objects of one kind.
+ *
+ * Guarantees: an action that leaves something to clean up is performed only on an object that has the operator's
+ * finalizer; on a suspended object, only what the kind names is performed; a run that does not conflict and is not
+ * stopped ends with a report of what it came to; a report that cannot be written hides no failure. Rejects with what
+ * the run failed with: the queue, and only the queue, tries again, as the error policy says.
+ *
+ * Assumptions: no two runs of one object at once.
+ */
+export function createReconciler<K extends KindTypes>(
+  kind: KindController<K>,
+  context: Context,
+  states = new ProcessState<K["State"]>(),
+): KindReconciler<K> {
+  const forget = (key: ObjectKey) => {
+    states.forget(keyText(key));
+    kind.forget?.(key);
+  };
+  const contextOf = (uid: string, signal: AbortSignal): ReconcileContext<K["State"]> => ({
+    ...context,
+    signal,
+    get state() {
+      return states.of(uid);
+    },
+    setState: (state) => states.set(uid, state),
+  });
+  return {
+    reconcile: async (object, { signal }) => {
+      const key = keyOf(object);
+      if (isOver(kind, object)) {
+        forget(key);
+        return {};
+      }
+      states.track(keyText(key), object.metadata.uid);
+      const run = contextOf(object.metadata.uid, signal);
+      const parsed = kind.parse(object);
+      if (parsed.ok) return await runKind(kind, object, parsed.spec, run);
+      kind.forget?.(key);
+      return object.metadata.deletionTimestamp === undefined
+        ? await rejectSpec(kind, object, parsed.message, run)
+        : await release(kind, object, [], run);
+    },
+    onGone: (key) => {
+      forget(key);
+      context.metrics.forgetObject(kind.type.kind, key.namespace, key.name);
+    },
+  };
+}
+
+/** Nothing of ours is on an object that is being deleted. */
+function isOver<K extends KindTypes>(kind: KindController<K>, object: K["Object"]): boolean {
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  return isDeleting && (kind.nextOfDeletion === undefined || !hasFinalizer(object));
+}
+
+/** One run over an object whose spec is valid. */
+async function runKind<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  spec: K["Spec"],
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  let progress: Progress<K> | undefined;
+  try {
+    progress = { snapshot: await kind.observe(object, spec, run), done: kind.start };
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const next: Step<K> = nextStep(kind, progress, spec, readClock(run));
+      if (isReleased(next)) return await release(kind, progress.snapshot.object, next.events, run);
+      if (isOutcome(next)) return await reportOutcome(kind, progress, next, run);
+      progress = await perform(kind, next, progress, run);
+    }
+    throw new Error(`the rules for a ${kind.type.kind} go in circles`);
+  } catch (error) {
+    return await reportFailure(kind, progress, error, run);
+  }
+}
+
+/** One action, or the finalizer that it needs first: what is next is decided anew then. */
+async function perform<K extends KindTypes>(
+  kind: KindController<K>,
+  action: K["Action"],
+  progress: Progress<K>,
+  run: ReconcileContext<K["State"]>,
+): Promise<Progress<K>> {
+  if (!kind.always.has(action.kind)) run.signal.throwIfAborted();
+  const { object } = progress.snapshot;
+  if (!kind.needsFinalizer.has(action.kind) || hasFinalizer(object))
+    return kind.perform(action, progress, run);
+  const held = await addFinalizer(run, kind.type, kind.cache, object);
+  return { ...progress, snapshot: { ...progress.snapshot, object: held } };
+}
+
+/** Removes the finalizer, then tells of it: the object may be gone at once. */
+async function release<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  events: readonly EventNote[],
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  await removeFinalizer(run, kind.type, object);
+  for (const event of events) recordEvent(run, object, event);
+  const reasons = events.map(({ reason }) => reason);
+  run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons }, "released object");
+  run.setState(undefined);
+  kind.forget?.(keyOf(object));
+  return { requeueAfterMs: RELEASED_RECHECK_MS };
+}

@@ -1,0 +1,103 @@
+/** How a run ends: what it came to is reported, and the queue is told when to reconcile again. */
+import type { Result } from "../../runtime/result.ts";
+import { toError } from "../../util/to-error.ts";
+import { readClock } from "./clock-reading.ts";
+import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
+import { errorPolicy } from "./rules/error-policy.ts";
+import { failureReadiness } from "./rules/failure.ts";
+import { type Outcome, PartialFailure } from "./rules/outcome.ts";
+import type { ObjectReport, Report } from "./rules/report.ts";
+import { tryReport } from "./status-write-failed.ts";
+import { writeReport } from "./write-report.ts";
+
+/** Reports what a run came to that did not fail. */
+export async function reportOutcome<K extends KindTypes>(
+  kind: KindController<K>,
+  progress: Progress<K>,
+  outcome: Outcome,
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  const { requeueAfterMs } = await report(kind, progress, outcome, run);
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs: Math.max(requeueAfterMs, 0) };
+}
+
+/**
+ * Reports a failure and rejects with it, so that the queue tries again. Resolves where only a change of the object would
+ * help as far as the error tells, but the kind knows better when to try again.
+ */
+export async function reportFailure<K extends KindTypes>(
+  kind: KindController<K>,
+  before: Progress<K> | undefined,
+  thrown: unknown,
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  const isPartial = thrown instanceof PartialFailure;
+  const progress = isPartial ? (thrown.progress as Progress<K>) : before;
+  const error: unknown = isPartial ? thrown.cause : thrown;
+  const readiness = failureReadiness(error);
+  // That the process stops is nothing to say about the object.
+  const isStop = run.signal.aborted && error === run.signal.reason;
+  if (progress === undefined || readiness === undefined || isStop) throw error;
+  let requeueAfterMs: number | undefined;
+  const said = await tryReport(
+    error,
+    async () => {
+      ({ requeueAfterMs } = await report(
+        kind,
+        progress,
+        { kind: "Failed", error, readiness },
+        run,
+      ));
+    },
+    run.log,
+  );
+  if (requeueAfterMs !== undefined && errorPolicy(said).kind === "Terminal")
+    return { requeueAfterMs };
+  throw said;
+}
+
+/** A stored object may be older than its schema: it is left as it is, with a word about why. */
+export async function rejectSpec<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  message: string,
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  const { conditions: _, observedGeneration: __, ...status } = object.status ?? {};
+  const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
+  const { type, cache } = kind;
+  await writeReport({ objects: [owned(kind, { type, cache, object, status, readiness })] }, run);
+  return {};
+}
+
+async function report<K extends KindTypes>(
+  kind: KindController<K>,
+  progress: Progress<K>,
+  outcome: Outcome,
+  run: ReconcileContext<K["State"]>,
+): Promise<Report<K["State"]>> {
+  const made = kind.report(progress, outcome, readClock(run), run.state);
+  if ("state" in made) run.setState(made.state);
+  const isSuspended = outcome.kind === "Suspended";
+  const objects = made.objects.map((each) =>
+    owned(kind, { ...each, suspended: each.suspended ?? isSuspended }),
+  );
+  const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
+  try {
+    await writeReport({ ...made, objects }, run);
+  } catch (error) {
+    // In a namespace that is going away nobody needs the words; the finalizer has to go all the same.
+    if (!isDeleting || outcome.kind === "Failed") throw error;
+    run.log.debug({ err: toError(error) }, "could not write the status");
+  }
+  return made;
+}
+
+function owned<K extends KindTypes>(
+  { foreignFields }: KindController<K>,
+  report: ObjectReport,
+): ObjectReport {
+  return foreignFields === undefined
+    ? report
+    : { ...report, write: { ...report.write, foreignFields } };
+}

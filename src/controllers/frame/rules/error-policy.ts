@@ -1,0 +1,68 @@
+import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
+import type { ErrorOutcome } from "../../../runtime/result.ts";
+import { SpecError } from "../spec-error.ts";
+import { StatusUnanswered, StatusWriteFailed } from "../status-write-failed.ts";
+
+type ErrorOutcomeKind = ErrorOutcome["kind"];
+
+const iamOutcomes: Readonly<Record<IamErrorCode, ErrorOutcomeKind>> = {
+  Unauthenticated: "SlowRetry",
+  PermissionDenied: "Terminal",
+  NotFound: "Terminal",
+  AlreadyExists: "Retry",
+  InvalidArgument: "Terminal",
+  RateLimited: "Retry",
+  FailedPrecondition: "SlowRetry",
+  Unavailable: "Retry",
+  Timeout: "Retry",
+  MalformedResponse: "Retry",
+  MfaRequired: "SlowRetry",
+  LoginPaused: "SlowRetry",
+};
+
+const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
+  Unauthenticated: "Retry",
+  // An API server that has just started refuses what it will allow a moment later.
+  Forbidden: "Retry",
+  NotFound: "Retry",
+  AlreadyExists: "Retry",
+  Conflict: "Conflict",
+  Gone: "Retry",
+  Invalid: "Terminal",
+  BadRequest: "Terminal",
+  RateLimited: "Retry",
+  Unavailable: "Retry",
+  Timeout: "Retry",
+  MalformedResponse: "Retry",
+  NotLeading: "Retry",
+};
+
+/** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
+export function errorPolicy(error: unknown): ErrorOutcome {
+  if (error instanceof StatusWriteFailed)
+    return later(errorPolicy(error.cause), errorPolicy(error.refusal));
+  if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
+  if (error instanceof SpecError) return { kind: "Terminal" };
+  if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
+  if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);
+  return { kind: "SlowRetry" };
+}
+
+/** As the failure asks for, but not before its report may be tried again, and not without: somebody has to be told. */
+function later(failure: ErrorOutcome, refusal: ErrorOutcome): ErrorOutcome {
+  const { kind } = failure.kind === "Terminal" ? refusal : failure;
+  const notBefore = Math.max(notBeforeOf(failure), notBeforeOf(refusal));
+  return outcome(kind, notBefore === 0 ? undefined : notBefore);
+}
+
+/** The time before which nothing is to be tried again; 0 where there is none. */
+export function notBeforeOf(outcome: ErrorOutcome): number {
+  return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
+}
+
+function outcome(kind: ErrorOutcomeKind, notBefore: number | undefined): ErrorOutcome {
+  return (kind === "Retry" || kind === "SlowRetry") && notBefore !== undefined
+    ? { kind, notBefore }
+    : { kind };
+}

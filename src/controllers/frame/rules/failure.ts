@@ -1,0 +1,56 @@
+import type { Readiness } from "../../../api/conditions.ts";
+import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { isKubeError, type KubeError } from "../../../kube/errors.ts";
+import { SpecError } from "../spec-error.ts";
+import { StatusUnanswered } from "../status-write-failed.ts";
+import { errorPolicy } from "./error-policy.ts";
+
+/** What a person can do about an answer of the console; nothing where only time helps. */
+const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
+  Unauthenticated: "Check the credentials Secret of the connection.",
+  PermissionDenied: "Ask the console's administrator to allow this to the connection's user.",
+  InvalidArgument: "Correct the spec.",
+  MfaRequired: "Use a user without a second factor, or a token.",
+};
+
+/**
+ * What a failed pass says about the object: Stalled where only a change by a person helps, Reconciling where
+ * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, for a
+ * status that may be stored already, and where the API server asks to be left alone: to say so would take another write (L9).
+ */
+export function failureReadiness(error: unknown): Readiness | undefined {
+  if (error instanceof StatusUnanswered) return undefined;
+  const { kind } = errorPolicy(error);
+  if (kind === "Conflict" || isKubeError(error, "RateLimited")) return undefined;
+  return { state: kind === "Terminal" ? "Stalled" : "Reconciling", ...describe(error) };
+}
+
+function describe(error: unknown): { reason: string; message: string } {
+  if (error instanceof SpecError) return { reason: error.reason, message: error.message };
+  if (isIamError(error)) return { reason: error.code, message: iamMessage(error) };
+  if (isKubeError(error)) return { reason: error.code, message: kubeMessage(error) };
+  return {
+    reason: "InternalError",
+    message: "The operator ran into an unexpected error; its log has the details.",
+  };
+}
+
+/** The error's own words name the call and the status. */
+function iamMessage(error: IamError): string {
+  const parts = [
+    `A call to the console failed: ${ended(error.message)}`,
+    advice[error.code] === undefined ? "" : ` ${advice[error.code]}`,
+    error.requestId === undefined || error.message.includes(error.requestId)
+      ? ""
+      : ` (requestId ${error.requestId})`,
+  ];
+  return parts.join("");
+}
+
+function kubeMessage(error: KubeError): string {
+  return `The Kubernetes API answered ${error.code}: ${ended(error.message)}`;
+}
+
+function ended(sentence: string): string {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,45 @@
+/** What a run does next: the kind's rules, and suspension over them. Pure. */
+import type { ClockReading } from "../clock-reading.ts";
+import type { KindController, KindTypes, Progress } from "../kind-controller.ts";
+import type { Outcome, Released, Suspended, Waiting } from "./outcome.ts";
+
+const SUSPENDED: Suspended = { kind: "Suspended" };
+
+const SUSPENDED_DELETION: Waiting = {
+  kind: "Waiting",
+  state: "Stalled",
+  reason: "Suspended",
+  message: "spec.suspend is true: the deletion continues when it is false.",
+};
+
+export type Step<K extends KindTypes> =
+  | K["Action"]
+  | Exclude<Outcome, { kind: "Failed" }>
+  | Released;
+
+export function nextStep<K extends KindTypes>(
+  kind: KindController<K>,
+  progress: Progress<K>,
+  { suspend }: K["Spec"],
+  at: ClockReading,
+): Step<K> {
+  const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
+  const step =
+    isDeleting && kind.nextOfDeletion !== undefined
+      ? kind.nextOfDeletion(progress, at)
+      : kind.next(progress, at);
+  if (!suspend || kind.always.has(step.kind)) return step;
+  return isDeleting ? SUSPENDED_DELETION : SUSPENDED;
+}
+
+const OUTCOMES: ReadonlySet<string> = new Set(["Waiting", "Settled", "Suspended"]);
+
+export function isOutcome(step: {
+  readonly kind: string;
+}): step is Exclude<Outcome, { kind: "Failed" }> {
+  return OUTCOMES.has(step.kind);
+}
+
+export function isReleased(step: { readonly kind: string }): step is Released {
+  return step.kind === "Released";
+}

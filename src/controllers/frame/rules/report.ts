@@ -1,0 +1,154 @@
+/** What a run tells about its objects, as data; {@link writeReport} makes it known. Pure. */
+import {
+  type Condition,
+  type ConditionUpdate,
+  type Readiness,
+  readinessConditions,
+  removeCondition,
+  setCondition,
+} from "../../../api/conditions.ts";
+import type { IamObject } from "../../../api/meta.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
+import type { Store } from "../../../kube/store/store.ts";
+import type { Metrics } from "../../../observability/metrics.ts";
+import type { Instant } from "../../../util/time.ts";
+
+/** What a status write needs of a cache: reading our own writes. */
+export type StatusCache<T extends KubeObject> = Pick<Store<T>, "noteWrite">;
+
+export interface StatusWriteOptions {
+  /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
+  readonly resourceVersion?: string;
+  /** Fields of the status that another field manager owns: neither compared nor written. */
+  readonly foreignFields?: readonly string[];
+  /** Defaults to the operator's own field manager. */
+  readonly fieldManager?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The status fields that every kind has. */
+export interface CommonStatus {
+  readonly observedGeneration?: number | undefined;
+  readonly lastHandledReconcileAt?: string | undefined;
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+export type ReportedObject = IamObject<unknown, CommonStatus>;
+
+export interface Report<State = unknown> {
+  /** One entry for each object whose status is written, in this order. */
+  readonly objects: readonly ObjectReport[];
+  /** Recorded in addition to those of changed conditions; about objects that `objects` need not list. */
+  readonly events?: readonly EventOf[];
+  /**
+   * Reconcile again after this many milliseconds at the latest. After a failure: where the error policy would wait
+   * for a change of the object. Without it, the controller's resync.
+   */
+  readonly requeueAfterMs?: number | undefined;
+  /** The process state from now on; absent where it stays as it is. */
+  readonly state?: State;
+}
+
+export interface EventOf {
+  readonly object: ReportedObject;
+  readonly event: EventNote;
+}
+
+export interface ObjectReport<T extends ReportedObject = ReportedObject> {
+  readonly type: ResourceType<T>;
+  readonly cache: StatusCache<T>;
+  /** As last read or written; the base of the write. */
+  readonly object: T;
+  /** The whole status but for observedGeneration, conditions and lastHandledReconcileAt. */
+  readonly status: object;
+  readonly readiness: Readiness;
+  /** The kind's own conditions; one without `status` is taken away. */
+  readonly conditions?: readonly KindCondition[];
+  /** `spec.suspend`: the readiness is said as suspended. */
+  readonly suspended?: boolean;
+  /** The request of a person (`reconcile-requested-at`) that this run has answered. */
+  readonly handledRequest?: string | undefined;
+  readonly gauges?: readonly GaugeValue[];
+  readonly write?: Pick<StatusWriteOptions, "resourceVersion" | "foreignFields">;
+}
+
+export type KindCondition = { readonly type: string } & (
+  | (ConditionUpdate & {
+      /** Whether it is worth a Warning event when it becomes False. */
+      readonly isWarning?: boolean;
+    })
+  | { readonly status?: undefined }
+);
+
+/** One of the metrics that have one series for each object; without a value, the series goes. */
+export interface GaugeValue {
+  readonly metric: GaugeName;
+  readonly value: number | undefined;
+}
+
+/** Gauges with the labels namespace and name. */
+export type GaugeName = Extract<
+  keyof Metrics,
+  | `apiKey${"Ready" | "Expiration" | "Renewal" | "IssuanceAllowed"}`
+  | "orphanedKeys"
+  | "supersededLiveKeys"
+  | "consumers"
+  | "staleConsumers"
+>;
+
+/**
+ * Suspension as every kind says it, and as GitOps tools read it: an object in use stays Ready; one that cannot be used
+ * waits for a person.
+ */
+export function suspendedReadiness({ state, message }: Readiness): Readiness {
+  return state === "Ready"
+    ? {
+        state: "Ready",
+        reason: "Suspended",
+        message: `${message} Nothing is changed while spec.suspend is true.`,
+      }
+    : {
+        state: "Stalled",
+        reason: "Suspended",
+        message: "spec.suspend is true: nothing is done for this object until it is false.",
+      };
+}
+
+/** The whole status that a report stands for. */
+export function statusOf(
+  { object, status, handledRequest, ...report }: ObjectReport,
+  now: Instant,
+): CommonStatus {
+  const generation = object.metadata.generation ?? 0;
+  const handled = handledRequest ?? object.status?.lastHandledReconcileAt;
+  return {
+    observedGeneration: generation,
+    ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
+    ...status,
+    conditions: conditionsOf(object, report, generation, now),
+  };
+}
+
+/** What is said about the object as a whole. */
+export function readinessOf({
+  readiness,
+  suspended = false,
+}: Pick<ObjectReport, "readiness" | "suspended">): Readiness {
+  return suspended ? suspendedReadiness(readiness) : readiness;
+}
+
+function conditionsOf(
+  { status }: ReportedObject,
+  report: Pick<ObjectReport, "readiness" | "suspended" | "conditions">,
+  generation: number,
+  now: Instant,
+): readonly Condition[] {
+  const before = status?.conditions ?? [];
+  const common = readinessConditions(before, readinessOf(report), generation, now);
+  return (report.conditions ?? []).reduce((list, condition) => {
+    if (condition.status === undefined) return removeCondition(list, condition.type);
+    const { isWarning: _, ...update } = condition;
+    return setCondition(list, update, generation, now);
+  }, common);
+}

@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from "node:util";
+import { API_VERSION, type IamObject } from "../../api/meta.ts";
+import { isKubeError, type KubeErrorCode } from "../../kube/errors.ts";
+import type { ResourceType } from "../../kube/resource.ts";
+import type { Context } from "./context.ts";
+import type { StatusCache, StatusWriteOptions } from "./rules/report.ts";
+import { StatusUnanswered } from "./status-write-failed.ts";
+
+const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
+  "Timeout",
+  "Unavailable",
+  "MalformedResponse",
+]);
+
+/**
+ * Makes `status` the whole status of `object` by one server-side apply, unless it already is. The uid is a
+ * precondition, so that a re-created object never inherits a status. Answers the object as it is then.
+ */
+export async function writeStatus<T extends IamObject<unknown, unknown>>(
+  context: Pick<Context, "kube">,
+  type: ResourceType<T>,
+  cache: StatusCache<T>,
+  object: T,
+  status: NonNullable<T["status"]>,
+  options: StatusWriteOptions = {},
+): Promise<T> {
+  const { resourceVersion, foreignFields = [], fieldManager, signal } = options;
+  const wanted = without(foreignFields, asJson(status));
+  if (isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}))) return object;
+  const { name, namespace, uid } = object.metadata;
+  const body = {
+    apiVersion: API_VERSION,
+    kind: type.kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      uid,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    status: wanted,
+  };
+  const written = await context.kube
+    .apply<T>(type, body, {
+      subresource: "status",
+      ...(fieldManager === undefined ? {} : { fieldManager }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    .catch((error: unknown) => {
+      throw isKubeError(error) && UNANSWERED.has(error.code) ? new StatusUnanswered(error) : error;
+    });
+  cache.noteWrite(written);
+  return written;
+}
+
+/** As it would travel: without undefined values. */
+function asJson(status: object): object {
+  return JSON.parse(JSON.stringify(status));
+}
+
+function without(fields: readonly string[], status: object): object {
+  if (fields.length === 0) return status;
+  return Object.fromEntries(Object.entries(status).filter(([field]) => !fields.includes(field)));
+}

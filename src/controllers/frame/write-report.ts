@@ -1,0 +1,65 @@
+/** Makes a report known: statuses, events, metrics. */
+import { API_VERSION } from "../../api/meta.ts";
+import type { EventNote } from "../../kube/events/event-recorder.ts";
+import { keyOf } from "../../kube/resource.ts";
+import type { Context } from "./context.ts";
+import { conditionEvents } from "./rules/condition-events.ts";
+import {
+  type ObjectReport,
+  type Report,
+  type ReportedObject,
+  readinessOf,
+  statusOf,
+} from "./rules/report.ts";
+import { writeStatus } from "./status-writer.ts";
+
+type ReportContext = Context & { readonly signal: AbortSignal };
+
+/** In the order of the report. Rejects at the first status that cannot be written. */
+export async function writeReport(
+  { objects, events = [] }: Report,
+  context: ReportContext,
+): Promise<void> {
+  for (const each of objects) {
+    const written = await writeObjectStatus(each, context);
+    setGauges(each, context);
+    const warnings = (each.conditions ?? [])
+      .filter((condition) => condition.status !== undefined && condition.isWarning)
+      .map(({ type }) => type);
+    const before = each.object.status?.conditions;
+    for (const event of conditionEvents(before, written.status?.conditions, warnings))
+      recordEvent(context, each.object, event);
+  }
+  for (const { object, event } of events) recordEvent(context, object, event);
+}
+
+/** Writes one status alone, as an intent is before its call; answers the object as it is then. */
+export async function writeObjectStatus<T extends ReportedObject>(
+  report: ObjectReport<T>,
+  context: ReportContext,
+): Promise<T> {
+  const { type, cache, object, write } = report;
+  const status = statusOf(report as unknown as ObjectReport, context.clock.now());
+  const { signal } = context;
+  return writeStatus<T>(context, type, cache, object, status as NonNullable<T["status"]>, {
+    ...write,
+    signal,
+  });
+}
+
+export function recordEvent(
+  { events }: Pick<Context, "events">,
+  { kind, metadata }: Pick<ReportedObject, "kind" | "metadata">,
+  event: EventNote,
+): void {
+  events.record({ apiVersion: API_VERSION, kind, metadata }, event);
+}
+
+function setGauges(report: ObjectReport, { metrics }: Context): void {
+  const { namespace, name } = keyOf(report.object);
+  const ready = readinessOf(report).state === "Ready" ? 1 : 0;
+  metrics.objectReady.set({ kind: report.type.kind, namespace, name }, ready);
+  for (const { metric, value } of report.gauges ?? [])
+    if (value === undefined) metrics[metric].remove({ namespace, name });
+    else metrics[metric].set({ namespace, name }, value);
+}

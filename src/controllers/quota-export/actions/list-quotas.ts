@@ -1,0 +1,85 @@
+import type { ApiKey } from "../../../api/api-key.ts";
+import { type IamError, isIamError } from "../../../iam/errors.ts";
+import type { KeyPair, Quota } from "../../../iam/model.ts";
+import { MINUTE } from "../../../util/time.ts";
+import type { ConnectionAccess } from "../../frame/context.ts";
+import type { Progress, ReconcileContext } from "../../frame/kind-controller.ts";
+import { errorPolicy } from "../../frame/rules/error-policy.ts";
+import { failureReadiness } from "../../frame/rules/failure.ts";
+import { explainDenial } from "../rules/denial.ts";
+import type {
+  QuotaExportKind,
+  QuotaExportSnapshot,
+  QuotaExportState,
+  Refusal,
+} from "../rules/snapshot.ts";
+
+/** A key that the console does not accept is tried again after this long, or when it changes. */
+const REJECTED_PAUSE_MS = 5 * MINUTE;
+
+/** The pair that an ApiKey's Secret holds right now; `undefined` where it holds none. */
+export type ReadPair = (apiKey: ApiKey, signal: AbortSignal) => Promise<KeyPair | undefined>;
+
+/**
+ * Takes the whole listing. That the console refuses the credential is a finding; anything else that goes wrong is a
+ * failure, and rejects.
+ */
+export async function listQuotas(
+  readPair: ReadPair,
+  { snapshot }: Progress<QuotaExportKind>,
+  run: ReconcileContext<QuotaExportState>,
+): Promise<Progress<QuotaExportKind>> {
+  const { connection, credential } = snapshot;
+  const startedAt = run.clock.monotonic();
+  const pair =
+    credential.kind === "Key" ? await readPair(credential.apiKey, run.signal) : undefined;
+  if (credential.kind === "Key" && pair === undefined)
+    return { snapshot, done: { startedAt, refusal: NO_PAIR } };
+  if (!connection.ok) throw new Error("a listing needs a connection");
+  try {
+    const quotas = await list(connection.access, snapshot, pair, run.signal);
+    return { snapshot, done: { startedAt, durationMs: run.clock.monotonic() - startedAt, quotas } };
+  } catch (error) {
+    const refusal = refusalOf(error, snapshot);
+    if (refusal === undefined || run.signal.aborted) throw error;
+    return { snapshot, done: { startedAt, refusal } };
+  }
+}
+
+function list(
+  { client }: ConnectionAccess,
+  { spec: { clusterId, namespaces, filterNames } }: QuotaExportSnapshot,
+  pair: KeyPair | undefined,
+  signal: AbortSignal,
+): Promise<readonly Quota[]> {
+  return client.listResourceQuotas({ clusterId, namespaces, filterNames }, pair, signal);
+}
+
+const NO_PAIR: Refusal = {
+  state: "Reconciling",
+  reason: "WaitingForApiKey",
+  message: "The ApiKey's Secret does not hold its key.",
+};
+
+function refusalOf(
+  error: unknown,
+  { credential, intervalMs }: QuotaExportSnapshot,
+): Refusal | undefined {
+  if (credential.kind === "Key" && isIamError(error, "Unauthenticated"))
+    return {
+      state: "Stalled",
+      reason: "KeyRejected",
+      message: rejection(error, credential.apiKey),
+      pauseMs: REJECTED_PAUSE_MS,
+    };
+  if (!isIamError(error) || errorPolicy(error).kind !== "Terminal") return undefined;
+  const readiness = failureReadiness(error);
+  const message =
+    error.code === "PermissionDenied" ? explainDenial(error, credential) : readiness?.message;
+  return { state: "Stalled", reason: error.code, message: message ?? "", pauseMs: intervalMs };
+}
+
+function rejection(error: IamError, { metadata, status }: ApiKey): string {
+  const request = error.requestId === undefined ? "" : ` (requestId ${error.requestId})`;
+  return `The console does not accept key ${status?.current?.keyId ?? ""} of ApiKey ${metadata.name}${request}: it is missing, inactive or expired, or its account is inactive. It is tried again within five minutes, and when the key changes.`;
+}

@@ -1,0 +1,51 @@
+/**
+ * Takes the ResourceQuota listing of one cluster at every interval, as a whole or not at all, and shows it as status and
+ * as metrics. A scrape never calls the console.
+ */
+import { parseSpec } from "../../api/parse-spec.ts";
+import { resourceQuotaExportKind } from "../../api/resource-quota-export.ts";
+import { keyOf } from "../../kube/resource.ts";
+import type { Context } from "../frame/context.ts";
+import type { KindController } from "../frame/kind-controller.ts";
+import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
+import { resourceQuotaExportType } from "../resource-types.ts";
+import { listQuotas, type ReadPair } from "./actions/list-quotas.ts";
+import { PublishedQuotas } from "./actions/published-quotas.ts";
+import { observe } from "./observe.ts";
+import { next } from "./rules/next.ts";
+import { report } from "./rules/report.ts";
+import type { QuotaExportKind } from "./rules/snapshot.ts";
+
+export function createQuotaExportController(
+  context: Context,
+  readPair: ReadPair,
+): KindReconciler<QuotaExportKind> {
+  const published = new PublishedQuotas(context.metrics, context.clock);
+  const cache = context.caches.resourceQuotaExports;
+  const kind: KindController<QuotaExportKind> = {
+    type: resourceQuotaExportType,
+    cache,
+    parse: (object) => parseSpec(resourceQuotaExportKind, object),
+    start: {},
+    needsFinalizer: new Set(),
+    always: new Set(),
+    observe,
+    next,
+    perform: async (_, progress, run) => {
+      const after = await listQuotas(readPair, progress, run);
+      const { object, spec, intervalMs } = after.snapshot;
+      const { quotas, durationMs = 0 } = after.done;
+      if (quotas !== undefined)
+        published.publish(keyOf(object), {
+          clusterId: spec.clusterId,
+          quotas,
+          intervalMs,
+          durationMs,
+        });
+      return after;
+    },
+    report: (progress, outcome, at) => report(cache, progress, outcome, at),
+    forget: (key) => published.drop(key),
+  };
+  return createReconciler(kind, context);
+}

@@ -1,0 +1,50 @@
+import { annotations } from "../../api/meta.ts";
+import type {
+  ResourceQuotaExport,
+  ResourceQuotaExportSpec,
+} from "../../api/resource-quota-export.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { parseDuration } from "../../util/time.ts";
+import type { Context } from "../frame/context.ts";
+import type { ReconcileContext } from "../frame/kind-controller.ts";
+import { requestToken } from "../frame/request-token.ts";
+import { type Credential, chooseCredential } from "./rules/credential.ts";
+import type { QuotaExportSnapshot, QuotaExportState } from "./rules/snapshot.ts";
+
+/** From the caches alone: the console is asked by the one action. */
+export async function observe(
+  object: ResourceQuotaExport,
+  spec: ResourceQuotaExportSpec,
+  { caches, connections, state }: ReconcileContext<QuotaExportState>,
+): Promise<QuotaExportSnapshot> {
+  const { namespace } = keyOf(object);
+  const credential = credentialOf(namespace, spec, caches);
+  return {
+    object,
+    spec,
+    intervalMs: parseDuration(spec.interval) ?? 0,
+    connection: await connections.resolve(spec.connectionRef, namespace),
+    credential,
+    rights: rightsOf(credential),
+    request: requestToken(object.metadata, annotations.reconcileRequestedAt),
+    state,
+  };
+}
+
+function credentialOf(
+  namespace: string,
+  { apiKeyRef, connectionRef }: ResourceQuotaExportSpec,
+  { apiKeys, serviceAccounts }: Context["caches"],
+): Credential {
+  const apiKey = apiKeyRef && apiKeys.get({ namespace, name: apiKeyRef.name });
+  return chooseCredential(apiKeyRef?.name, connectionRef, apiKey, (name) =>
+    serviceAccounts.get({ namespace, name }),
+  );
+}
+
+function rightsOf(credential: Credential): string {
+  if (credential.kind !== "Key") return credential.kind;
+  const { apiKey, account } = credential;
+  const { state, bindings } = account.status ?? {};
+  return JSON.stringify([apiKey.status?.current?.keyId, state, bindings?.policyIds]);
+}

@@ -1,0 +1,47 @@
+/** With whose credential an export is listed. Pure. */
+import { type ApiKey, apiKeyKind } from "../../../api/api-key.ts";
+import type { ConnectionRef } from "../../../api/fields.ts";
+import { parseSpec } from "../../../api/parse-spec.ts";
+import { type ServiceAccount, serviceAccountKind } from "../../../api/service-account.ts";
+
+export type Credential =
+  | { readonly kind: "Bearer" }
+  | { readonly kind: "Key"; readonly apiKey: ApiKey; readonly account: ServiceAccount }
+  /** The ApiKey's change will wake the export. */
+  | { readonly kind: "Waiting"; readonly message: string }
+  | { readonly kind: "Mismatch"; readonly message: string };
+
+/**
+ * A key is sent only over the connection that its own ServiceAccount uses. Otherwise whoever may create an
+ * export and a Connection, but not read Secrets, could have a key sent to a server of their own.
+ */
+export function chooseCredential(
+  name: string | undefined,
+  connectionRef: ConnectionRef,
+  apiKey: ApiKey | undefined,
+  accountOf: (name: string) => ServiceAccount | undefined,
+): Credential {
+  if (name === undefined) return { kind: "Bearer" };
+  if (apiKey === undefined) return waiting(`ApiKey ${name} does not exist.`);
+  const key = parseSpec(apiKeyKind, apiKey);
+  if (!key.ok) return waiting(`The spec of ApiKey ${name} is invalid.`);
+  const accountName = key.spec.serviceAccountRef.name;
+  const account = accountOf(accountName);
+  const parsed = account === undefined ? undefined : parseSpec(serviceAccountKind, account);
+  if (account === undefined || parsed?.ok !== true) {
+    return waiting(`ServiceAccount ${accountName} of ApiKey ${name} is missing or invalid.`);
+  }
+  const { kind, name: connection } = parsed.spec.connectionRef;
+  if (kind !== connectionRef.kind || connection !== connectionRef.name) {
+    return {
+      kind: "Mismatch",
+      message: `ApiKey ${name} belongs to the ${kind} ${connection}: a key is never sent over another connection than its own. Set connectionRef to it.`,
+    };
+  }
+  if (apiKey.status?.current === undefined) return waiting(`ApiKey ${name} has no key yet.`);
+  return { kind: "Key", apiKey, account };
+}
+
+function waiting(message: string): Credential {
+  return { kind: "Waiting", message };
+}

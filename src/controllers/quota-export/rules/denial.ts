@@ -1,0 +1,32 @@
+/** What a 403 can be blamed on, in the order in which the console's documentation checks. Pure. */
+import type { IamError } from "../../../iam/errors.ts";
+import type { Credential } from "./credential.ts";
+
+export function explainDenial(error: IamError, credential: Credential): string {
+  const request =
+    error.requestId === undefined || error.message.includes(error.requestId)
+      ? ""
+      : ` (requestId ${error.requestId})`;
+  return `The console denied the listing: ${error.message}${request}. ${findings(credential).join(" ")}`;
+}
+
+function findings(credential: Credential): readonly string[] {
+  if (credential.kind !== "Key") {
+    return ["The connection's user needs a policy that allows listing resource quotas."];
+  }
+  const { apiKey, account } = credential;
+  const { saId = "unknown", bindings } = account.status ?? {};
+  const count = bindings?.policyCount;
+  return [
+    count === undefined
+      ? `1. Whether any policy is bound to account ${saId} is not known: no PolicyBinding of it was synced yet.`
+      : count === 0
+        ? `1. No policy is bound to account ${saId}: create a PolicyBinding.`
+        : `1. Account ${saId} has ${count} ${count === 1 ? "policy" : "policies"} bound.`,
+    ...(count === 0
+      ? []
+      : ["2. Check that one of them allows listing resource quotas and that none denies it."]),
+    `3. Key ${apiKey.status?.current?.keyId ?? ""} was issued for that account.`,
+    "4. This call ignores the partition header.",
+  ];
+}

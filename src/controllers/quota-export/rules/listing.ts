@@ -1,0 +1,67 @@
+/** What one whole listing says in status. Pure. */
+import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
+import type { Quota } from "../../../iam/model.ts";
+
+type Entry = NonNullable<ResourceQuotaExportStatus["quotas"]>[number];
+
+interface Summary {
+  readonly total: number;
+  readonly statusCounts: Record<string, number>;
+  readonly quotas: Entry[];
+  readonly truncated: boolean;
+}
+
+const SHOWN = 100;
+/** Well below the schema's bounds: a hundred of the longest records still fit into one object. */
+const MAX_NAME = 253;
+const MAX_TEXT = 512;
+const MAX_DATE = 64;
+const MAX_STATUS = 256;
+const MAX_STATUSES = 50;
+
+export function summarize(quotas: readonly Quota[]): Summary {
+  return {
+    total: quotas.length,
+    statusCounts: countStatuses(quotas),
+    quotas: quotas.toSorted(byName).slice(0, SHOWN).map(toEntry),
+    truncated: quotas.length > SHOWN,
+  };
+}
+
+/** The first `max` characters, without half a character at the end, which no JSON could carry. */
+export function cut(text: string, max: number): string {
+  const kept = text.length <= max ? text : text.slice(0, max);
+  return kept.toWellFormed();
+}
+
+function toEntry(quota: Quota): Entry {
+  return {
+    name: cut(quota.name, MAX_NAME),
+    namespace: cut(quota.namespace, MAX_NAME),
+    ...(quota.status === undefined ? {} : { status: cut(quota.status, MAX_STATUS) }),
+    request: cut(quota.displayRequest, MAX_TEXT),
+    limit: cut(quota.displayLimit, MAX_TEXT),
+    creationTime: cut(quota.createdAt, MAX_DATE),
+  };
+}
+
+/** The most frequent statuses by name; the rest, if a console invents hundreds, under `Other`. */
+function countStatuses(quotas: readonly Quota[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of quotas) {
+    const name = status === undefined || status === "" ? "None" : cut(status, MAX_STATUS);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const ranked = [...counts].sort(([a, m], [b, n]) => n - m || compare(a, b));
+  const shown = ranked.slice(0, MAX_STATUSES).sort(([a], [b]) => compare(a, b));
+  const rest = ranked.slice(MAX_STATUSES).reduce((sum, [, count]) => sum + count, 0);
+  return Object.fromEntries(rest === 0 ? shown : [...shown, ["Other", rest]]);
+}
+
+function byName(a: Quota, b: Quota): number {
+  return compare(a.name, b.name) || compare(a.namespace, b.namespace);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,82 @@
+/** What a ResourceQuotaExport says after a run. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
+import type { Quota } from "../../../iam/model.ts";
+import { toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Progress } from "../../frame/kind-controller.ts";
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { resourceQuotaExportType } from "../../resource-types.ts";
+import { summarize } from "./listing.ts";
+import type { QuotaExportKind, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
+import { turnAfter, turnOf } from "./turn.ts";
+
+/** Before its turn, an export says what it said last; a suspended one that was listed counts as in use. */
+export function report(
+  cache: ObjectReport["cache"],
+  { snapshot, done }: Progress<QuotaExportKind>,
+  outcome: Outcome,
+  at: ClockReading,
+): Report<QuotaExportState> {
+  const state = turnAfter(turnOf(snapshot, at), done, snapshot);
+  const readiness = readinessOf(snapshot, done.quotas, outcome);
+  const requeueAfterMs = "afterMs" in outcome ? outcome.afterMs : undefined;
+  if (readiness === undefined) return { objects: [], state, requeueAfterMs };
+  const { object, request } = snapshot;
+  return {
+    objects: [
+      {
+        type: resourceQuotaExportType,
+        cache,
+        object,
+        status: { ...listingOf(object.status), ...listed(done.quotas, at) },
+        readiness,
+        handledRequest: done.quotas === undefined ? undefined : request,
+      },
+    ],
+    state,
+    requeueAfterMs,
+  };
+}
+
+function readinessOf(
+  { object }: QuotaExportSnapshot,
+  quotas: readonly Quota[] | undefined,
+  outcome: Outcome,
+): Readiness | undefined {
+  switch (outcome.kind) {
+    case "Failed":
+      return outcome.readiness;
+    case "Waiting": {
+      const { state, reason, message } = outcome;
+      return { state, reason, message };
+    }
+    case "Settled":
+      return quotas && ready(quotas.length);
+    case "Suspended": {
+      const { lastSuccessTime, total = 0 } = object.status ?? {};
+      return lastSuccessTime === undefined
+        ? { state: "Stalled", reason: "Suspended", message: "Nothing has been listed yet." }
+        : ready(total);
+    }
+  }
+}
+
+function ready(total: number): Readiness {
+  const message = `The listing holds ${total} ${total === 1 ? "quota" : "quotas"}.`;
+  return { state: "Ready", reason: "Listed", message };
+}
+
+/** The last whole listing stays shown until the next one. */
+function listingOf(status: ResourceQuotaExportStatus = {}): ResourceQuotaExportStatus {
+  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...listing } = status;
+  return listing;
+}
+
+function listed(
+  quotas: readonly Quota[] | undefined,
+  { now }: ClockReading,
+): ResourceQuotaExportStatus {
+  return quotas === undefined ? {} : { lastSuccessTime: toIso8601(now), ...summarize(quotas) };
+}

@@ -1,0 +1,47 @@
+import type { Quota } from "../model.ts";
+import type { QuotaPage } from "../wire/catalogue.ts";
+import { ShapeError } from "../wire/shape-error.ts";
+
+/** More than any listing has; a console that always says "next" ends here. */
+const MAX_PAGES = 1_000;
+
+/**
+ * Every quota, from page 1 on, or ShapeError: a listing that changed while it was read, repeats a record,
+ * or ends before its own total is not returned in part.
+ */
+export async function readAllPages(
+  readPage: (page: number) => Promise<QuotaPage>,
+): Promise<readonly Quota[]> {
+  const quotas = new Map<string, Quota>();
+  let total: number | undefined;
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    const answer = await readPage(page);
+    checkPosition(answer, page);
+    total ??= answer.totalCount;
+    if (answer.totalCount !== total) throw new ShapeError("totalCount changed between pages");
+    addAll(quotas, answer.quotas);
+    if (answer.hasNext !== true) return whole(quotas, total);
+    if (answer.quotas.length === 0) throw new ShapeError("an empty page has a next one");
+  }
+  throw new ShapeError("the list does not end");
+}
+
+function checkPosition({ page, hasNext, totalCount }: QuotaPage, wanted: number): void {
+  if (hasNext === undefined || totalCount === undefined) {
+    throw new ShapeError("there is no pagination in the answer");
+  }
+  if (page !== undefined && page !== wanted) throw new ShapeError("this is another page");
+}
+
+function addAll(found: Map<string, Quota>, quotas: readonly Quota[]): void {
+  for (const quota of quotas) {
+    const key = JSON.stringify([quota.namespace, quota.name]);
+    if (found.has(key)) throw new ShapeError("a quota is listed twice");
+    found.set(key, quota);
+  }
+}
+
+function whole(found: ReadonlyMap<string, Quota>, total: number | undefined): readonly Quota[] {
+  if (found.size !== total) throw new ShapeError("totalCount is not the number of records");
+  return [...found.values()];
+}

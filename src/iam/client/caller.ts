@@ -1,0 +1,73 @@
+import { isIamError } from "../errors.ts";
+import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
+import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
+import { type Identity, keyHolder, nobody, userWith } from "../session/identity.ts";
+import type { AccessToken, Session } from "../session/session.ts";
+import type { Call } from "./call.ts";
+
+/** Makes calls as whoever they are to be made by. */
+export class Caller {
+  readonly #exchange: Exchange;
+  readonly #session: Session;
+  readonly #closing: AbortSignal;
+  readonly #isUrgent: boolean;
+
+  /** `isUrgent`: whether calls are sent although the console asked to wait. */
+  constructor(exchange: Exchange, session: Session, closing: AbortSignal, isUrgent: boolean) {
+    this.#exchange = exchange;
+    this.#session = session;
+    this.#closing = closing;
+    this.#isUrgent = isUrgent;
+  }
+
+  /**
+   * The answer, whatever its status. A Bearer call that is answered 401 is repeated once with another
+   * token, if there is one: the console refused the first attempt before it did anything.
+   */
+  async call(call: Call, signal?: AbortSignal): Promise<Exchanged> {
+    const either = this.#eitherSignal(signal);
+    if (call.as === "nobody") return this.#send(call, nobody, either);
+    if (call.as !== "user") return this.#send(call, keyHolder(call.as), either);
+    const token = await this.#before(call, either, () => this.#session.token(either));
+    const first = await this.#callWith(token, call, either);
+    if (first.response.status !== 401) return first;
+    const other = await this.#before(call, either, () => this.#session.replace(token, either));
+    return other === undefined ? first : this.#callWith(other, call, either);
+  }
+
+  /** Makes sure that there is a token that is not known to be refused. */
+  async authenticate(signal?: AbortSignal): Promise<void> {
+    const either = this.#eitherSignal(signal);
+    await this.#before({ operation: "login" }, either, () => this.#session.token(either));
+  }
+
+  #eitherSignal(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing : AbortSignal.any([this.#closing, signal]);
+  }
+
+  async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
+    const exchanged = await this.#send(call, userWith(token.value), signal);
+    if (provesCredentials(exchanged)) this.#session.accepted(token);
+    return exchanged;
+  }
+
+  #send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const sent = this.#isUrgent ? { ...call, ignoresHold: true as const } : call;
+    return this.#exchange.send(sent, identity, signal);
+  }
+
+  /** What has to be done before a call, with a cancellation told as one. */
+  async #before<T>(
+    { operation }: Pick<Call, "operation">,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    if (!this.#isUrgent) this.#exchange.refuseWhileHeld(operation);
+    try {
+      return await work();
+    } catch (error) {
+      if (isIamError(error) || !signal.aborted) throw error;
+      throw unsentFailure(operation, "it was cancelled");
+    }
+  }
+}

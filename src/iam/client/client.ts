@@ -1,0 +1,87 @@
+import type {
+  ActionQuery,
+  BindingSet,
+  ClockSkew,
+  IamAction,
+  IamPolicy,
+  IamServiceAccount,
+  IamServiceAccountDetail,
+  Json,
+  KeyPair,
+  LiveBindings,
+  NewKey,
+  NewServiceAccount,
+  Quota,
+  QuotaQuery,
+} from "../model.ts";
+
+/**
+ * One console seen through one connection: a method per documented endpoint, and the extra calls of the
+ * connection. Every method sends its request once; the single repeat after a new login (401 on a Bearer
+ * call) is the session's. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, five
+ * minutes at most: they reject with RateLimited, unsent. Rejects with IamError only.
+ */
+export interface IamClient {
+  /** Call 1, unless a token is at hand: proves that the credentials are accepted. */
+  authenticate(signal?: AbortSignal): Promise<void>;
+  /** Call 2. Not idempotent. */
+  createServiceAccount(
+    account: NewServiceAccount,
+    signal?: AbortSignal,
+  ): Promise<IamServiceAccount>;
+  /** Call 3, all pages; rejects with MalformedResponse where the listing is not whole. */
+  listServiceAccounts(signal?: AbortSignal): Promise<readonly IamServiceAccount[]>;
+  /** Call 4; `undefined` where the console does not know the account (404). */
+  getServiceAccount(
+    saId: string,
+    signal?: AbortSignal,
+  ): Promise<IamServiceAccountDetail | undefined>;
+  /** Call 5. Not idempotent; the secret is shown by this answer only. */
+  issueKey(saId: string, key: NewKey, signal?: AbortSignal): Promise<KeyPair>;
+  /** Call 6, opaque in and out: the spec shows neither body. */
+  validateKey(body: Json, signal?: AbortSignal): Promise<Json>;
+  /** Call 7, all pages. */
+  listPolicies(
+    query: { orgId: string; status?: string; search?: string },
+    signal?: AbortSignal,
+  ): Promise<readonly IamPolicy[]>;
+  /** Call 8: full replacement. Idempotent. */
+  syncBindings(bindings: BindingSet, signal?: AbortSignal): Promise<void>;
+  /** Call 9, read tolerantly. */
+  listBindings(tpn: string, signal?: AbortSignal): Promise<LiveBindings>;
+  /** Call 10, opaque in and out: the spec shows neither body. */
+  evaluatePolicy(body: Json, signal?: AbortSignal): Promise<Json>;
+  /** Call 11, one page. */
+  listInstances(
+    page: { page: number; pageSize: number },
+    key: KeyPair,
+    signal?: AbortSignal,
+  ): Promise<readonly Json[]>;
+  /** Call 12, all pages or nothing; with the key where one is given, otherwise as the connection's user. */
+  listResourceQuotas(
+    query: QuotaQuery,
+    key?: KeyPair,
+    signal?: AbortSignal,
+  ): Promise<readonly Quota[]>;
+  /** Call 13, one page. */
+  searchActions(
+    query: ActionQuery,
+    key?: KeyPair,
+    signal?: AbortSignal,
+  ): Promise<readonly IamAction[]>;
+  /** Present where the connection names the call. */
+  readonly extra: {
+    readonly disableKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
+    readonly deleteKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
+    readonly deleteServiceAccount?: (saId: string, signal?: AbortSignal) => Promise<void>;
+  };
+  /**
+   * The same connection for the kill switch and for what a person asks for: its calls, and logins for them,
+   * go through while `Retry-After` holds all others.
+   */
+  readonly urgent: IamClient;
+  /** The last clock skew seen, if any answer carried a Date. */
+  clockSkew(): ClockSkew | undefined;
+  /** Frees pooled connections; running calls are aborted. */
+  close(): Promise<void>;
+}

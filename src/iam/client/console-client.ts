@@ -1,0 +1,243 @@
+import type { SendHttp } from "../../http/http.ts";
+import type { Random } from "../../util/random.ts";
+import type { Redacted } from "../../util/redacted.ts";
+import type { Clock } from "../../util/time.ts";
+import { noTracer, type Tracer } from "../../util/trace.ts";
+import { IamError, isIamError } from "../errors.ts";
+import { Exchange, type Limits, readAnswer, requireSuccess } from "../exchange/exchange.ts";
+import type { Exchanged } from "../exchange/failures.ts";
+import { createTransport } from "../exchange/transport.ts";
+import type { extraOperations, Json, Operation, Quota, QuotaQuery } from "../model.ts";
+import { nobody, type Organization } from "../session/identity.ts";
+import { type LoginResult, LoginSession, type Session, tokenSession } from "../session/session.ts";
+import { readActions, readQuotaPage } from "../wire/catalogue.ts";
+import { readListing } from "../wire/listing.ts";
+import { type LoginAnswer, readLogin } from "../wire/login.ts";
+import { readBindings, readPolicies } from "../wire/policy.ts";
+import {
+  readKeyPair,
+  readServiceAccount,
+  readServiceAccountDetail,
+  readServiceAccounts,
+} from "../wire/service-account.ts";
+import { ShapeError } from "../wire/shape-error.ts";
+import { readAllPages } from "./all-pages.ts";
+import type { Call } from "./call.ts";
+import { Caller } from "./caller.ts";
+import * as calls from "./calls.ts";
+import type { IamClient } from "./client.ts";
+
+export type IamCredentials =
+  | ({ readonly kind: "login" } & calls.LoginCredentials)
+  | { readonly kind: "token"; readonly token: Redacted };
+
+/** What happens on the wire, for metrics. Must not throw. */
+export interface IamObserver {
+  /** A request ended; `code` is the status of its answer, or the IamErrorCode where there is none. */
+  onRequest(operation: Operation, code: string, seconds: number): void;
+  onLogin(result: LoginResult): void;
+}
+
+export type ExtraCalls = Readonly<
+  Partial<Record<(typeof extraOperations)[number], calls.ExtraCall | undefined>>
+>;
+
+export interface IamClientOptions extends Organization {
+  readonly baseURL: string;
+  readonly credentials: IamCredentials;
+  readonly limits: Limits;
+  /** Deadline of calls that change something, at most that of the others. Default 5 s (S8). */
+  readonly mutationTimeoutMs?: number;
+  /** PEM certificates to trust besides the system's. */
+  readonly caBundle?: string;
+  readonly extraCalls?: ExtraCalls;
+  /** `iam-operator/<version>` */
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Takes the place of the network; for the simulation. */
+  readonly send?: SendHttp;
+  /** The fence: throws where a call that lasts `timeoutMs` could outlive the lease. */
+  readonly beforeMutation?: (timeoutMs: number) => void;
+  readonly observer?: IamObserver;
+  /** Gets a span for every call. */
+  readonly tracer?: Tracer;
+}
+
+const MUTATION_TIMEOUT_MS = 5_000;
+
+/** A client for one console, with its own connections and session. Changed options need a new one. */
+export function createIamClient(options: IamClientOptions): IamClient {
+  const closing = new AbortController();
+  const wire = createWire(options);
+  const exchange = createExchange(options, wire.send);
+  const session = createSession(options, exchange, closing.signal);
+  const rest = {
+    clockSkew: () => exchange.skew,
+    close: async () => {
+      closing.abort(new Error("the client was closed"));
+      await wire.close();
+    },
+  };
+  const callsOf = (isUrgent: boolean) => {
+    const caller = new Caller(exchange, session, closing.signal, isUrgent);
+    const extra = extraCalls(caller, options.extraCalls ?? {});
+    return { ...managementCalls(caller), ...resourceCalls(caller), extra, ...rest };
+  };
+  const urgent: IamClient = {
+    ...callsOf(true),
+    get urgent() {
+      return urgent;
+    },
+  };
+  return { ...callsOf(false), urgent };
+}
+
+function createWire(options: IamClientOptions) {
+  if (options.send !== undefined) return { send: options.send, close: async () => undefined };
+  return createTransport({
+    origin: new URL(options.baseURL).origin,
+    connections: options.limits.concurrency,
+    clock: options.clock,
+    ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
+  });
+}
+
+function createExchange(options: IamClientOptions, send: SendHttp): Exchange {
+  return new Exchange({
+    baseURL: options.baseURL,
+    organization: options,
+    limits: options.limits,
+    mutationTimeoutMs: options.mutationTimeoutMs ?? MUTATION_TIMEOUT_MS,
+    userAgent: options.userAgent,
+    clock: options.clock,
+    send,
+    beforeMutation: options.beforeMutation ?? (() => undefined),
+    onRequest: (...seen) => options.observer?.onRequest(...seen),
+    tracer: options.tracer ?? noTracer,
+  });
+}
+
+function createSession(
+  options: IamClientOptions,
+  exchange: Exchange,
+  closing: AbortSignal,
+): Session {
+  const { credentials, clock, random, observer } = options;
+  if (credentials.kind === "token") return tokenSession(credentials.token);
+  const login = async (): Promise<LoginAnswer> =>
+    readOnce(await exchange.send(calls.login(credentials), nobody, closing), readLogin);
+  return new LoginSession({
+    login,
+    clock,
+    random,
+    onLogin: (result) => observer?.onLogin(result),
+  });
+}
+
+/** Calls 1 to 10. */
+function managementCalls(caller: Caller) {
+  return {
+    authenticate: (signal) => caller.authenticate(signal),
+    createServiceAccount: async (account, signal) =>
+      readAnswer(
+        await caller.call(calls.createServiceAccount(account), signal),
+        readServiceAccount,
+      ),
+    listServiceAccounts: async (signal) =>
+      readAnswer(await caller.call(calls.listServiceAccounts(), signal), readServiceAccounts),
+    getServiceAccount: async (saId, signal) =>
+      unlessNotFound(async () =>
+        readAnswer(
+          await caller.call(calls.getServiceAccount(saId), signal),
+          readServiceAccountDetail,
+        ),
+      ),
+    issueKey: async (saId, key, signal) =>
+      readOnce(await caller.call(calls.issueKey(saId, key), signal), readKeyPair),
+    validateKey: async (body, signal) =>
+      readOpaque(await caller.call(calls.validateKey(body), signal)),
+    listPolicies: async (query, signal) =>
+      readAnswer(await caller.call(calls.listPolicies(query), signal), readPolicies),
+    // What call 8 answers is not shown and not needed: the status says it all.
+    syncBindings: async (bindings, signal) =>
+      requireSuccess(await caller.call(calls.syncBindings(bindings), signal)),
+    listBindings: async (tpn, signal) =>
+      readAnswer(await caller.call(calls.listBindings(tpn), signal), (json) =>
+        readBindings(json, tpn),
+      ),
+    evaluatePolicy: async (body, signal) =>
+      readOpaque(await caller.call(calls.evaluatePolicy(body), signal)),
+  } satisfies Partial<IamClient>;
+}
+
+/** Calls 11 to 13. */
+function resourceCalls(caller: Caller) {
+  return {
+    listInstances: async (page, key, signal) =>
+      readAnswer(
+        await caller.call(calls.listInstances(page, key), signal),
+        (json) => readListing(json, ["instances"]).records,
+      ),
+    listResourceQuotas: (query, key, signal) =>
+      allQuotas(query, (page) => caller.call(calls.listResourceQuotas(query, page, key), signal)),
+    searchActions: async (query, key, signal) =>
+      readAnswer(await caller.call(calls.searchActions(query, key), signal), readActions),
+  } satisfies Partial<IamClient>;
+}
+
+function extraCalls(caller: Caller, named: ExtraCalls): IamClient["extra"] {
+  const { disableKey, deleteKey, deleteServiceAccount } = named;
+  const make = async (call: Call, signal?: AbortSignal) =>
+    requireSuccess(await caller.call(call, signal));
+  const onKey =
+    (operation: "disableKey" | "deleteKey", call: calls.ExtraCall) =>
+    async (saId: string, keyId: string, signal?: AbortSignal) =>
+      make(calls.extraCall(operation, call, { saId, keyId }), signal);
+  return {
+    ...(disableKey && { disableKey: onKey("disableKey", disableKey) }),
+    ...(deleteKey && { deleteKey: onKey("deleteKey", deleteKey) }),
+    ...(deleteServiceAccount && {
+      deleteServiceAccount: async (saId: string, signal?: AbortSignal) =>
+        make(calls.extraCall("deleteServiceAccount", deleteServiceAccount, { saId }), signal),
+    }),
+  };
+}
+
+async function allQuotas(
+  query: QuotaQuery,
+  readPage: (page: number) => Promise<Exchanged>,
+): Promise<readonly Quota[]> {
+  try {
+    return await readAllPages(async (page) => readAnswer(await readPage(page), readQuotaPage));
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    const message = `the quotas of cluster ${query.clusterId} cannot be listed whole: ${error.message}`;
+    throw new IamError("MalformedResponse", message, { operation: "listResourceQuotas" });
+  }
+}
+
+/** Reads an answer that holds a secret, and wipes its bytes. */
+function readOnce<T>(exchanged: Exchanged, read: (json: Json) => T): T {
+  try {
+    return readAnswer(exchanged, read);
+  } finally {
+    exchanged.response.body.fill(0);
+  }
+}
+
+/** Any JSON, or `null` for no body. */
+function readOpaque(exchanged: Exchanged): Json {
+  requireSuccess(exchanged);
+  return exchanged.response.body.length === 0 ? null : readAnswer(exchanged, (json) => json);
+}
+
+/** Only the console's own 404 is NotFound; a login that ends so is Unauthenticated. */
+async function unlessNotFound<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isIamError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,231 @@
+import type { HttpRequest, HttpResponse, SendHttp } from "../../http/http.ts";
+import { parseRetryAfter } from "../../http/retry-after.ts";
+import type { Clock } from "../../util/time.ts";
+import { TokenBucket } from "../../util/token-bucket.ts";
+import type { Span, Tracer } from "../../util/trace.ts";
+import type { Call } from "../client/call.ts";
+import { IamError, isIamError } from "../errors.ts";
+import type { ClockSkew, Json, Operation } from "../model.ts";
+import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
+import { Pause } from "../session/pause.ts";
+import { parseJson } from "../wire/json.ts";
+import { ShapeError } from "../wire/shape-error.ts";
+import { measureSkew } from "./clock-skew.ts";
+import {
+  codeOfStatus,
+  type Exchanged,
+  requestIdOf,
+  shapeFailure,
+  statusFailure,
+  transportFailure,
+  unsentFailure,
+} from "./failures.ts";
+import { Slots } from "./slots.ts";
+
+export interface Limits {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+}
+
+export interface ExchangeOptions {
+  readonly baseURL: string;
+  readonly organization: Organization;
+  readonly limits: Limits;
+  readonly mutationTimeoutMs: number;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly send: SendHttp;
+  readonly beforeMutation: (timeoutMs: number) => void;
+  readonly onRequest: (operation: Operation, code: string, seconds: number) => void;
+  readonly tracer: Tracer;
+}
+
+const ONE_MIB = 1_024 * 1_024;
+const MAX_RECORD_BYTES = ONE_MIB;
+const MAX_LIST_BYTES = 8 * ONE_MIB;
+
+/**
+ * Sends calls, each once, within the connection's limits.
+ *
+ * *Guarantees*: a mutating call passes the fence after every wait here and again right before its first byte
+ * leaves, and has its short deadline (S8); while the console asked to wait, only what `ignoresHold` is sent; what
+ * fails before sending has `sent: false`; rejects with IamError only.
+ */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #host: string;
+  readonly #slots: Slots;
+  readonly #bucket: TokenBucket;
+  /** What the console asked for by `Retry-After`. */
+  readonly #hold: Pause;
+  #skew: ClockSkew | undefined;
+
+  constructor(options: ExchangeOptions) {
+    const { requestsPerSecond, burst, concurrency } = options.limits;
+    this.#options = options;
+    this.#host = new URL(options.baseURL).host;
+    this.#slots = new Slots(concurrency);
+    this.#bucket = new TokenBucket(options.clock, { perSecond: requestsPerSecond, burst });
+    this.#hold = new Pause(options.clock);
+  }
+
+  get skew(): ClockSkew | undefined {
+    return this.#skew;
+  }
+
+  /** Rejects while the console asked to wait: of all calls of the connection, whichever was answered so. */
+  refuseWhileHeld(operation: Operation): void {
+    const retryAt = this.#hold.until;
+    if (retryAt === undefined) return;
+    const message = `${operation} was not sent: the console asked to wait`;
+    throw new IamError("RateLimited", message, { operation, sent: false, retryAt });
+  }
+
+  /** The answer, whatever its status. */
+  send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const { operation, method } = call;
+    const fields = {
+      operation,
+      "http.request.method": method,
+      "server.address": this.#host,
+    };
+    return this.#options.tracer.span(`console ${operation}`, fields, async (span) => {
+      const exchanged = await this.#sendInTurn(call, identity, signal, span);
+      noteAnswer(span, exchanged);
+      return exchanged;
+    });
+  }
+
+  async #sendInTurn(
+    call: Call,
+    identity: Identity,
+    signal: AbortSignal,
+    span: Span,
+  ): Promise<Exchanged> {
+    const { clock } = this.#options;
+    const since = clock.monotonic();
+    let isSending = false;
+    try {
+      return await this.#slots.run(async () => {
+        await this.#bucket.take(signal);
+        signal.throwIfAborted();
+        if (!call.ignoresHold) this.refuseWhileHeld(call.operation);
+        if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
+        isSending = true;
+        span.set({ waitedMs: Math.round(clock.monotonic() - since) });
+        return await this.#transmit(call, identity, signal);
+      }, signal);
+    } catch (error) {
+      if (isSending || isIamError(error)) throw error;
+      throw signal.aborted
+        ? unsentFailure(call.operation, "it was cancelled")
+        : unsentFailure(call.operation, "changes are not allowed now", error);
+    }
+  }
+
+  async #transmit(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
+    const { clock, send, onRequest } = this.#options;
+    const sentAt = clock.now();
+    const startedAt = clock.monotonic();
+    const finished = (code: string) =>
+      onRequest(call.operation, code, (clock.monotonic() - startedAt) / 1_000);
+    const request = this.#toRequest(call, identity, signal);
+    let response: HttpResponse;
+    try {
+      response = await send(request);
+    } catch (error) {
+      const failure = transportFailure(call.operation, error);
+      finished(failure.code);
+      throw failure;
+    }
+    finished(String(response.status));
+    const receivedAt = clock.now();
+    this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
+    if (asksToWait(response.status)) this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
+    const secrets = [...identity.secrets, ...(call.secrets ?? [])];
+    return { operation: call.operation, response, secrets, receivedAt };
+  }
+
+  #holdUntil(retryAt = 0): void {
+    // Of several answers the one that asks for most counts.
+    if (retryAt > (this.#hold.until ?? 0)) this.#hold.start(retryAt - this.#options.clock.now());
+  }
+
+  #toRequest(call: Call, identity: Identity, signal: AbortSignal): HttpRequest {
+    const { baseURL, organization, userAgent } = this.#options;
+    return {
+      method: call.method,
+      url: `${baseURL.replace(/\/+$/, "")}${call.path}`,
+      headers: {
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "user-agent": userAgent,
+        ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(call.as === "nobody"
+          ? {}
+          : organizationHeaders(organization, call.ignoresPartition !== true)),
+        ...identity.headers.reveal(),
+      },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      timeoutMs: this.#timeoutOf(call),
+      maxBytes: call.isList ? MAX_LIST_BYTES : MAX_RECORD_BYTES,
+      signal,
+      ...(call.isMutating
+        ? { beforeSending: () => this.#options.beforeMutation(this.#timeoutOf(call)) }
+        : {}),
+    };
+  }
+
+  #timeoutOf(call: Call): number {
+    const { limits, mutationTimeoutMs } = this.#options;
+    return call.isMutating ? Math.min(limits.timeoutMs, mutationTimeoutMs) : limits.timeoutMs;
+  }
+}
+
+/** Other refusals are about their call alone. */
+function asksToWait(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+/** Nothing that goes wrong here may cost an answer, which may be the only one with a key's secret. */
+function noteAnswer(span: Span, exchanged: Exchanged): void {
+  if (!span.isRecording) return;
+  const { status } = exchanged.response;
+  try {
+    span.set({ "http.response.status_code": status, requestId: requestIdOf(exchanged) });
+    if (!isSuccess(status)) span.fail(codeOfStatus(status));
+  } catch {
+    // The span has less to say.
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Rejects an answer that is no success. */
+export function requireSuccess(exchanged: Exchanged): void {
+  if (!isSuccess(exchanged.response.status)) throw statusFailure(exchanged);
+}
+
+/** What a successful answer says; MalformedResponse where it is no JSON or `read` cannot use it. */
+export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T {
+  requireSuccess(exchanged);
+  try {
+    const json = parseJson(exchanged.response.body);
+    if (json === undefined) throw new ShapeError("the answer is not JSON, or nests too deep");
+    return read(json);
+  } catch (error) {
+    if (error instanceof ShapeError) throw shapeFailure(exchanged, error);
+    throw error;
+  }
+}
+
+/** Whether an answer shows that the console took the credentials. */
+export function provesCredentials({ response: { status } }: Exchanged): boolean {
+  if (isSuccess(status)) return true;
+  const code = codeOfStatus(status);
+  return code === "PermissionDenied" || code === "NotFound" || code === "InvalidArgument";
+}

@@ -1,0 +1,74 @@
+import { getCACertificates } from "node:tls";
+import { Agent } from "undici";
+import { startDeadline } from "../../http/deadline.ts";
+import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
+import { sendOnce } from "../../http/send-once.ts";
+import type { Clock } from "../../util/time.ts";
+
+export interface TransportOptions {
+  /** The only origin that is ever sent anything. */
+  readonly origin: string;
+  /** PEM certificates to trust besides the system's. */
+  readonly caBundle?: string;
+  readonly connections: number;
+  readonly clock: Clock;
+}
+
+export interface Transport {
+  readonly send: SendHttp;
+  /** Ends every connection and request. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 60_000;
+const MAX_HEADER_BYTES = 32 * 1_024;
+
+/**
+ * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
+ *
+ * A POST gets a connection of its own, used once: a pooled one that the console closes at that moment
+ * would leave it open whether a service account or key was created.
+ */
+export function createTransport(options: TransportOptions): Transport {
+  const pooled = createAgent(options, 1);
+  const single = createAgent(options, 0);
+  return {
+    send: (request) => send(request.method === "POST" ? single : pooled, request, options),
+    close: async () => {
+      await Promise.all([pooled.destroy(), single.destroy()]);
+    },
+  };
+}
+
+function createAgent({ connections, caBundle }: TransportOptions, pipelining: 0 | 1): Agent {
+  return new Agent({
+    allowH2: false,
+    connections,
+    pipelining,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The total deadline of each request covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    autoSelectFamily: true,
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      keepAliveInitialDelay: 30_000,
+      // An explicit `ca` replaces the root store, so it has to hold that too.
+      ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
+    },
+  });
+}
+
+async function send(
+  agent: Agent,
+  request: HttpRequest,
+  { origin, clock }: TransportOptions,
+): Promise<HttpResponse> {
+  if (new URL(request.url).origin !== origin) {
+    throw new HttpError("refused", "the URL is of another origin");
+  }
+  const deadline = startDeadline(clock, request.timeoutMs, request.signal);
+  return sendOnce(agent, request, deadline.signal).finally(deadline.stop);
+}

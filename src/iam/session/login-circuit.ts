@@ -1,0 +1,46 @@
+import { jittered } from "../../util/jitter.ts";
+import type { Random } from "../../util/random.ts";
+import { type Clock, HOUR, type Instant, MINUTE } from "../../util/time.ts";
+import { Pause } from "./pause.ts";
+
+const TOLERATED = 3;
+const FIRST_PAUSE_MS = MINUTE;
+const LONGEST_PAUSE_MS = HOUR;
+
+/**
+ * Keeps a wrong password from locking its user out: after three failed logins in a row none is tried for
+ * a minute, then for twice as long after each further failure, up to an hour (S19).
+ */
+export class LoginCircuit {
+  readonly #random: Random;
+  readonly #pause: Pause;
+  #failures = 0;
+
+  constructor(clock: Clock, random: Random) {
+    this.#random = random;
+    this.#pause = new Pause(clock);
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** When a login may be tried again; `undefined` where it may be now. */
+  get retryAt(): Instant | undefined {
+    return this.#pause.until;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+    if (this.#failures < TOLERATED) return;
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - TOLERATED), LONGEST_PAUSE_MS);
+    // Never shorter: the pause is what keeps the user from being locked out.
+    const spreadMs = jittered(pauseMs, { least: 1, most: 1.2 }, this.#random.fraction());
+    this.#pause.start(Math.min(spreadMs, LONGEST_PAUSE_MS));
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#pause.start(0);
+  }
+}

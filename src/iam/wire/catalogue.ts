@@ -1,0 +1,48 @@
+/** Quotas (call 12) and actions (call 13): the two records that the spec shows in full. */
+import * as z from "zod";
+import type { IamAction, Json, Quota } from "../model.ts";
+import { type Listing, readListing } from "./listing.ts";
+import { ShapeError } from "./shape-error.ts";
+
+const QuotaRecord = z.object({
+  name: z.string(),
+  namespace: z.string(),
+  status: z
+    .string()
+    .nullish()
+    .transform((status) => status ?? undefined),
+  displayRequest: z.string(),
+  displayLimit: z.string(),
+  createdAt: z.string(),
+});
+
+export interface QuotaPage extends Omit<Listing, "records"> {
+  readonly quotas: readonly Quota[];
+}
+
+/** One page of call 12. */
+export function readQuotaPage(json: Json): QuotaPage {
+  const { records, ...position } = readListing(json);
+  return { ...position, quotas: records.map(readQuota) };
+}
+
+function readQuota(record: Json): Quota {
+  const parsed = QuotaRecord.safeParse(record);
+  if (!parsed.success) throw new ShapeError("there is a quota without its required fields");
+  const { status, ...rest } = parsed.data;
+  return { ...rest, status };
+}
+
+const ActionRecord = z.object({
+  actionId: z.string().min(1),
+  actionClass: z.string().optional().catch(undefined),
+});
+
+/** One page of call 13. */
+export function readActions(json: Json): readonly IamAction[] {
+  return readListing(json).records.map((record) => {
+    const parsed = ActionRecord.safeParse(record);
+    if (!parsed.success) throw new ShapeError("there is an action without actionId");
+    return { actionId: parsed.data.actionId, actionClass: parsed.data.actionClass };
+  });
+}

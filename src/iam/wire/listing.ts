@@ -1,0 +1,86 @@
+/** Lists as the console may write them: in an envelope with pagination, or as a bare array. */
+import * as z from "zod";
+import type { Json } from "../model.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
+import { ShapeError } from "./shape-error.ts";
+
+export interface Listing {
+  readonly records: readonly Json[];
+  /** `undefined` where the answer does not say. */
+  readonly page: number | undefined;
+  readonly hasNext: boolean | undefined;
+  readonly totalCount: number | undefined;
+}
+
+const count = z.int().min(0).optional().catch(undefined);
+
+const Counts = z.object({
+  page: count,
+  totalCount: count,
+  total: count,
+  totalPages: count,
+  dataCount: count,
+  hasNext: z.boolean().optional().catch(undefined),
+});
+type Counts = z.infer<typeof Counts>;
+
+/** The payload of an answer: `result` of an envelope, or the answer itself where it has none. */
+export function payloadOf(json: Json): Json {
+  if (!isJsonObject(json)) return json;
+  const { result } = json;
+  return isJsonObject(result) || Array.isArray(result) ? result : json;
+}
+
+/**
+ * The records of a list. `names` are the properties they may be under besides the documented `data`.
+ * Throws ShapeError where there is no list, or fewer or more records than `dataCount` says.
+ */
+export function readListing(json: Json, names: readonly string[] = []): Listing {
+  const payload = payloadOf(json);
+  if (Array.isArray(payload)) return { records: payload, ...readPosition({}) };
+  if (!isJsonObject(payload)) throw new ShapeError("there is no list in the answer");
+  const counts = readCounts(payload);
+  const records = recordsOf(payload, counts, ["data", "items", ...names]);
+  if (counts.dataCount !== undefined && counts.dataCount !== records.length) {
+    throw new ShapeError("dataCount is not the number of records");
+  }
+  return { records, ...readPosition(counts) };
+}
+
+/** The records of a list that is known to be complete; throws ShapeError where it is not. */
+export function readWholeListing(json: Json, names?: readonly string[]): readonly Json[] {
+  const { records, hasNext, totalCount } = readListing(json, names);
+  if (hasNext === true) throw new ShapeError("the list goes on after this page");
+  if (totalCount !== undefined && totalCount !== records.length) {
+    throw new ShapeError("totalCount is not the number of records");
+  }
+  return records;
+}
+
+function readCounts(payload: JsonObject): Partial<Counts> {
+  const { pagination } = payload;
+  const own = Counts.parse(payload);
+  return isJsonObject(pagination) ? merged(own, Counts.parse(pagination)) : own;
+}
+
+/** What `pagination` says goes before what stands beside it. */
+function merged(own: Counts, pagination: Counts): Partial<Counts> {
+  const said = Object.entries(pagination).filter(([, value]) => value !== undefined);
+  return { ...own, ...Object.fromEntries(said) };
+}
+
+function readPosition({ page, hasNext, totalCount, total, totalPages }: Partial<Counts>) {
+  const followed =
+    page !== undefined && page > 0 && totalPages !== undefined ? page < totalPages : undefined;
+  return { page, hasNext: hasNext ?? followed, totalCount: totalCount ?? total };
+}
+
+function recordsOf(payload: JsonObject, counts: Partial<Counts>, names: readonly string[]) {
+  for (const name of names) {
+    const found = payload[name];
+    if (Array.isArray(found)) return found as readonly Json[];
+  }
+  // `data` is optional in a list result: absent, it stands for no records where the count agrees.
+  if ((payload.data ?? null) === null && counts.dataCount === 0) return [];
+  throw new ShapeError("there is no list in the answer");
+}

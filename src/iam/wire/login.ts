@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { Redacted } from "../../util/redacted.ts";
+import type { Json } from "../model.ts";
+import { isJsonObject } from "./json.ts";
+import { payloadOf } from "./listing.ts";
+import { ShapeError } from "./shape-error.ts";
+
+export type LoginAnswer =
+  | { readonly kind: "Token"; readonly token: Redacted }
+  | { readonly kind: "MfaRequired" };
+
+/** Visible ASCII: what a header can carry unchanged. */
+const Token = z.string().regex(/^[\x21-\x7e]+$/);
+
+/** Call 1. `mfaRequired` decides, also where a token stands beside it. */
+export function readLogin(json: Json): LoginAnswer {
+  const payload = payloadOf(json);
+  if (!isJsonObject(payload)) throw new ShapeError("there is no login result in the answer");
+  if (payload.mfaRequired === true) return { kind: "MfaRequired" };
+  const token = Token.safeParse(payload.accessToken);
+  if (!token.success) throw new ShapeError("there is no usable accessToken in the answer");
+  return { kind: "Token", token: new Redacted(token.data) };
+}

@@ -1,0 +1,108 @@
+/** Policies and bindings as calls 7 and 9 may write them: the spec shows neither record. */
+
+import type { IamPolicy, Json, LiveBindings } from "../model.ts";
+import { isConsoleId } from "./console-id.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
+import { payloadOf, readListing, readWholeListing } from "./listing.ts";
+import { ShapeError } from "./shape-error.ts";
+
+/** Call 7. The spec shows no paging parameters, so the one answer must be the whole list. */
+export function readPolicies(json: Json): readonly IamPolicy[] {
+  return readWholeListing(json, ["policies"]).map(readPolicy);
+}
+
+function readPolicy(record: Json): IamPolicy {
+  const policyId = isJsonObject(record) ? firstText(record, ["policyId", "id"]) : undefined;
+  if (policyId === undefined || !isJsonObject(record)) {
+    throw new ShapeError("there is a policy without id");
+  }
+  const name = firstText(record, ["name", "policyName"]);
+  const kind = firstText(record, ["kind", "policyKind", "type", "policyType"]);
+  return {
+    policyId,
+    ...(name === undefined ? {} : { name }),
+    ...(kind === undefined ? {} : { kind }),
+  };
+}
+
+const UNREADABLE: LiveBindings = { readable: false };
+
+/** Where policy ids may be; all that are present must say the same. */
+const PLACES = ["data", "items", "policyIds", "policies", "bindings"] as const;
+
+/**
+ * Call 9. Anything in doubt makes the whole answer unreadable; an explicit empty list is readable. Throws
+ * ShapeError where the list is known to be incomplete: that is no basis for a full replacement, whoever
+ * made the account.
+ */
+export function readBindings(json: Json, tpn: string): LiveBindings {
+  const payload = payloadOf(json);
+  if (Array.isArray(payload)) return readIds(payload, tpn);
+  if (!isJsonObject(payload) || isForAnother(payload, tpn)) return UNREADABLE;
+  const lists = PLACES.filter((place) => Array.isArray(payload[place]));
+  if (lists.length === 0 && payload.dataCount === undefined) return UNREADABLE;
+  refuseIncomplete(payload);
+  const found = lists.map((place) => readIds(payload[place] as readonly Json[], tpn));
+  const [first = { readable: true, policyIds: [] }, ...others] = found;
+  return others.every((other) => isSame(first, other)) ? first : UNREADABLE;
+}
+
+function refuseIncomplete(payload: JsonObject): void {
+  const { hasNext, totalCount, records } = readListing(payload, PLACES);
+  // A record may hold several ids, so a total is compared only with what it can count: records.
+  if (hasNext === true || (totalCount !== undefined && totalCount > records.length)) {
+    throw new ShapeError("the list of bindings is not whole");
+  }
+}
+
+function readIds(records: readonly Json[], tpn: string): LiveBindings {
+  const ids = records.map((record) => readBinding(record, tpn));
+  return ids.every((found) => found?.every(isConsoleId))
+    ? { readable: true, policyIds: [...new Set(ids.flatMap((found) => found ?? []))] }
+    : UNREADABLE;
+}
+
+/** The policy ids of one entry: a text, a policy, a binding, or a binding of several policies. */
+function readBinding(record: Json, tpn: string): readonly string[] | undefined {
+  if (typeof record === "string") return record === "" ? undefined : [record];
+  if (!isJsonObject(record) || isForAnother(record, tpn)) return undefined;
+  if (Array.isArray(record.policyIds)) return textsOf(record.policyIds);
+  const policyId = firstText(record, ["policyId"]) ?? ownPolicy(record.policy) ?? ownId(record);
+  return policyId === undefined ? undefined : [policyId];
+}
+
+/** `id` of a record that names a target or a policy is the id of a binding. */
+function ownId({ id, targetId, targetType, policy }: JsonObject): string | undefined {
+  const others = [targetId, targetType, policy];
+  if (typeof id !== "string" || id === "") return undefined;
+  return others.every((other) => other === undefined) ? id : undefined;
+}
+
+function ownPolicy(policy: Json | undefined): string | undefined {
+  if (isJsonObject(policy)) return firstText(policy, ["policyId", "id"]);
+  return typeof policy === "string" && policy !== "" ? policy : undefined;
+}
+
+function isForAnother(record: JsonObject, tpn: string): boolean {
+  return typeof record.targetId === "string" && record.targetId !== tpn;
+}
+
+function isSame(one: LiveBindings, other: LiveBindings): boolean {
+  if (!one.readable || !other.readable) return false;
+  const ids = new Set(one.policyIds);
+  return ids.size === other.policyIds.length && other.policyIds.every((id) => ids.has(id));
+}
+
+function textsOf(values: readonly Json[]): readonly string[] | undefined {
+  return values.every((value) => typeof value === "string" && value !== "")
+    ? (values as readonly string[])
+    : undefined;
+}
+
+function firstText(record: JsonObject, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = record[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,95 @@
+/** Service accounts and API keys as calls 2 to 5 write them. */
+import * as z from "zod";
+import { Redacted } from "../../util/redacted.ts";
+import type { IamServiceAccount, IamServiceAccountDetail, Json, KeyPair } from "../model.ts";
+import { isConsoleId } from "./console-id.ts";
+import { isJsonObject } from "./json.ts";
+import { payloadOf, readWholeListing } from "./listing.ts";
+import { ShapeError } from "./shape-error.ts";
+
+/** More keys than a status can name count as a list that cannot be read. */
+const MAX_KEYS = 10_000;
+
+const text = z.string().optional().catch(undefined);
+const id = z.string().refine(isConsoleId);
+const otherId = id.optional().catch(undefined);
+
+const AccountRecord = z.object({
+  saId: id,
+  tpn: z.string().max(1_024).optional().catch(undefined),
+  orgId: otherId,
+  projectId: otherId,
+  name: text,
+  description: text,
+  status: text,
+});
+
+/** A service account, bare (as documented for call 2) or in an envelope; only `saId` is indispensable. */
+export function readServiceAccount(json: Json): IamServiceAccount {
+  return readAccountRecord(recordWith("saId", json));
+}
+
+/** Call 3. The spec shows no parameters, so the one answer must be the whole list. */
+export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
+  return readWholeListing(json, ["serviceAccounts", "accounts"]).map(readAccountRecord);
+}
+
+/** Call 4. A key list that cannot be read is `undefined`; the account is still returned. */
+export function readServiceAccountDetail(json: Json): IamServiceAccountDetail {
+  const record = recordWith("saId", json);
+  return { ...readAccountRecord(record), keyIds: readKeyIds(record) };
+}
+
+const some = z.string().min(1);
+const IssuedKey = z.object({ keyId: some, secret: some });
+
+/**
+ * Call 5. Any two non-empty strings are a pair: a prefix or length that the spec does not promise is no
+ * reason to lose a key that exists.
+ */
+export function readKeyPair(json: Json): KeyPair {
+  const parsed = IssuedKey.safeParse(recordWith("secret", json));
+  if (!parsed.success) throw new ShapeError("there is no key pair in the answer");
+  return { keyId: parsed.data.keyId, secret: new Redacted(parsed.data.secret) };
+}
+
+/** The record that holds `field`: the answer itself, or the payload of its envelope. */
+function recordWith(field: string, json: Json): Json {
+  return isJsonObject(json) && json[field] !== undefined ? json : payloadOf(json);
+}
+
+function readAccountRecord(record: Json): IamServiceAccount {
+  const parsed = AccountRecord.safeParse(record);
+  if (!parsed.success) throw new ShapeError("there is a service account without saId");
+  return withoutUndefined(parsed.data);
+}
+
+function withoutUndefined(record: z.infer<typeof AccountRecord>): IamServiceAccount {
+  const said = Object.entries(record).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(said) as Record<string, string> & { saId: string };
+}
+
+/** Every id in the key list, whatever the state of the key; `undefined` where one cannot be read. */
+function readKeyIds(record: Json): readonly string[] | undefined {
+  if (!isJsonObject(record)) return undefined;
+  const { keys } = record;
+  const entries = Array.isArray(keys) ? keys : listedKeys(keys);
+  if (entries === undefined || entries.length > MAX_KEYS) return undefined;
+  const ids = entries.map(readKeyId);
+  return ids.every((keyId) => keyId !== undefined) ? ids : undefined;
+}
+
+function listedKeys(keys: Json | undefined): readonly Json[] | undefined {
+  if (!isJsonObject(keys)) return undefined;
+  try {
+    return readWholeListing(keys);
+  } catch (error) {
+    if (error instanceof ShapeError) return undefined;
+    throw error;
+  }
+}
+
+function readKeyId(entry: Json): string | undefined {
+  const value = isJsonObject(entry) ? (entry.keyId ?? entry.id) : entry;
+  return isConsoleId(value) ? value : undefined;
+}

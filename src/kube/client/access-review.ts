@@ -1,0 +1,44 @@
+import { SECOND } from "../../util/time.ts";
+import { callApi, type KubeApi } from "./api-call.ts";
+import { isRecord } from "./status.ts";
+
+export type Access = "Allowed" | "Forbidden" | "Unauthenticated";
+
+const TIMEOUT_MS = 5 * SECOND;
+
+/**
+ * Whether the holder of a token may `get` a path of no resource, such as /metrics: who it is says a TokenReview,
+ * and what they may do a SubjectAccessReview. Rejects with KubeError where the API server does not say.
+ */
+export async function reviewAccess(api: KubeApi, token: string, path: string): Promise<Access> {
+  const { authenticated, user } = await review(api, "authentication.k8s.io", "TokenReview", {
+    token,
+  });
+  if (authenticated !== true || !isRecord(user)) return "Unauthenticated";
+  const { username, uid, groups, extra } = user;
+  const { allowed } = await review(api, "authorization.k8s.io", "SubjectAccessReview", {
+    user: username,
+    uid,
+    groups,
+    extra,
+    nonResourceAttributes: { path, verb: "get" },
+  });
+  return allowed === true ? "Allowed" : "Forbidden";
+}
+
+/** The status of a review, which the API server answers and keeps nowhere. */
+async function review(
+  api: KubeApi,
+  group: string,
+  kind: string,
+  spec: object,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { status } = await callApi(api, {
+    attempted: `create ${kind}`,
+    method: "POST",
+    path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
+    body: { apiVersion: `${group}/v1`, kind, spec },
+    timeoutMs: TIMEOUT_MS,
+  });
+  return isRecord(status) ? status : {};
+}

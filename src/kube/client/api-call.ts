@@ -1,0 +1,91 @@
+/** One JSON call to the API server over an injected transport. */
+import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
+import type { Clock } from "../../util/time.ts";
+import { isKubeError, KubeError } from "../errors.ts";
+import { type Query, queryText } from "./api-path.ts";
+import { fromHttpError, isRecord, parseStatus, toKubeError } from "./status.ts";
+
+/** How to reach the API server. */
+export interface KubeApi {
+  /** Without a trailing slash. */
+  readonly baseURL: string;
+  readonly send: SendHttp;
+  readonly clock: Clock;
+  readonly userAgent: string;
+}
+
+export interface ApiCall {
+  /** What is attempted, on what; opens every error message. */
+  readonly attempted: string;
+  readonly method: HttpRequest["method"];
+  readonly path: string;
+  readonly query?: Query;
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: object;
+  readonly timeoutMs: number;
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** See {@link HttpRequest.beforeSending}; a KubeError that it throws is what the call fails with. */
+  readonly beforeSending?: (() => void) | undefined;
+}
+
+/** Of one object or one page of a list. etcd takes 1.5 MiB an object, and pages hold 500. */
+export const MAX_BYTES = 64 * 2 ** 20;
+
+/** Sends `call` once and gives the parsed answer. Rejects with KubeError only. */
+export async function callApi(
+  api: KubeApi,
+  call: ApiCall,
+): Promise<Readonly<Record<string, unknown>>> {
+  const response = await send(api, call);
+  const answer = parseJson(response);
+  if (response.status >= 200 && response.status < 300) {
+    if (isRecord(answer)) return answer;
+    throw new KubeError("MalformedResponse", `${call.attempted}: the answer is no JSON object`, {
+      status: response.status,
+    });
+  }
+  const serverStatus = parseStatus(answer);
+  throw toKubeError({ ...response, attempted: call.attempted, serverStatus, now: api.clock.now() });
+}
+
+async function send(api: KubeApi, call: ApiCall): Promise<HttpResponse> {
+  try {
+    return await api.send(toRequest(api, call));
+  } catch (error) {
+    if (error instanceof HttpError)
+      throw isKubeError(error.cause) ? error.cause : fromHttpError(call.attempted, error);
+    throw new KubeError("Unavailable", `${call.attempted}: the request could not be made`, {
+      cause: error,
+    });
+  }
+}
+
+function toRequest({ baseURL, userAgent }: KubeApi, call: ApiCall): HttpRequest {
+  return {
+    method: call.method,
+    url: `${baseURL}${call.path}${queryText(call.query ?? {})}`,
+    headers: {
+      accept: call.accept ?? "application/json",
+      "user-agent": userAgent,
+      ...(call.body === undefined
+        ? {}
+        : { "content-type": call.contentType ?? "application/json" }),
+    },
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    timeoutMs: call.timeoutMs,
+    maxBytes: call.maxBytes ?? MAX_BYTES,
+    ...(call.signal === undefined ? {} : { signal: call.signal }),
+    ...(call.beforeSending === undefined ? {} : { beforeSending: call.beforeSending }),
+  };
+}
+
+function parseJson({ body }: HttpResponse): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    // A proxy's error page, or a truncated answer; the text may hold anything and is not kept.
+    return undefined;
+  }
+}

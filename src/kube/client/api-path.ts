@@ -1,0 +1,43 @@
+/** Where objects live at the API server. */
+import { KubeError } from "../errors.ts";
+import type { ObjectKey, ResourceType } from "../resource.ts";
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** `apiVersion` as manifests write it: `v1`, `iam.example.com/v1`. */
+export function apiVersionOf({ group, version }: ResourceType): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/** Path of a collection: of one namespace, of all of them, or of the cluster. */
+export function collectionPath(type: ResourceType, namespace = ""): string {
+  const root = type.group === "" ? `/api/${type.version}` : `/apis/${apiVersionOf(type)}`;
+  const within = type.namespaced && namespace !== "" ? `/namespaces/${segment(namespace)}` : "";
+  return `${root}${within}/${type.plural}`;
+}
+
+/** Path of one object. BadRequest where the key cannot name one, since such a path would mean something else. */
+export function objectPath(type: ResourceType, key: ObjectKey, subresource?: string): string {
+  if (type.namespaced && key.namespace === "") {
+    throw new KubeError("BadRequest", `${type.kind} ${key.name} has no namespace`);
+  }
+  const path = `${collectionPath(type, key.namespace)}/${segment(key.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** `?a=b&c=d` without the parameters that are undefined; "" where none is left. */
+export function queryText(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+}
+
+/** A URL parser would resolve "." and "..", and an empty name would address the collection. */
+function segment(name: string): string {
+  if (name === "" || name === "." || name === "..") {
+    throw new KubeError("BadRequest", `"${name}" is no object's name`);
+  }
+  return encodeURIComponent(name);
+}

@@ -1,0 +1,269 @@
+/** The Kubernetes client over HTTP. */
+
+import { isKubeError, KubeError } from "../errors.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey, type ResourceType } from "../resource.ts";
+import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
+import { apiVersionOf, collectionPath, objectPath } from "./api-path.ts";
+import type {
+  ApplyOptions,
+  CallOptions,
+  KubeClient,
+  ListOptions,
+  Preconditions,
+  WriteOptions,
+} from "./client.ts";
+import { complete, isNamed, listPages, pagesOf } from "./list-pages.ts";
+import { withoutSecretValues } from "./secret-values.ts";
+
+export interface Timeouts {
+  readonly readMs: number;
+  /** Must leave room inside the lease's renew deadline, or no write could ever start (S8). */
+  readonly writeMs: number;
+}
+
+export interface KubeClientOptions extends KubeApi {
+  /** Owner of every field the operator writes. */
+  readonly fieldManager: string;
+  /**
+   * The fence: called before every mutating request that is not a dry run, and again right before it leaves,
+   * with the longest time it may take. Throws KubeError NotLeading to forbid it.
+   */
+  readonly beforeMutation?: (timeoutMs: number) => void;
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+const DEFAULT_TIMEOUTS: Timeouts = { readMs: 15_000, writeMs: 5_000 };
+
+/** A client that sends every request once, with a deadline, and fails with KubeError only. */
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  return new HttpKubeClient(options);
+}
+
+class HttpKubeClient implements KubeClient {
+  readonly #options: KubeClientOptions;
+  readonly #timeouts: Timeouts;
+
+  constructor(options: KubeClientOptions) {
+    this.#options = options;
+    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  }
+
+  async get<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    { signal }: CallOptions = {},
+  ): Promise<T | undefined> {
+    const attempted = describe("get", type, key);
+    const path = objectPath(type, key);
+    const timeoutMs = this.#timeouts.readMs;
+    const call = { attempted, method: "GET", path, timeoutMs, signal } as const;
+    const answer = await callApi(this.#options, call).catch(absentAsUndefined);
+    return answer === undefined ? undefined : asObject<T>(attempted, answer);
+  }
+
+  async list<T extends KubeObject>(
+    type: ResourceType<T>,
+    { signal, ...selection }: ListOptions = {},
+  ): Promise<readonly T[]> {
+    const call = { timeoutMs: this.#timeouts.readMs, signal };
+    return (await listPages(this.#options, type, selection, call)).objects;
+  }
+
+  async collect<T extends KubeObject, R>(
+    type: ResourceType<T>,
+    digest: (object: T) => R | undefined,
+    { signal, ...selection }: ListOptions = {},
+  ): Promise<readonly R[]> {
+    const call = { timeoutMs: this.#timeouts.readMs, signal };
+    const kept: R[] = [];
+    for await (const { items } of pagesOf(this.#options, type, selection, call))
+      for (const item of items) {
+        const part = digest(complete(type, item));
+        if (part !== undefined) kept.push(part);
+      }
+    return kept;
+  }
+
+  async create<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const key = keyOf(object);
+    // A key that could not name the object is refused here as everywhere.
+    objectPath(type, key);
+    return this.#write<T>(type, options, {
+      attempted: describe("create", type, key),
+      method: "POST",
+      path: collectionPath(type, key.namespace),
+      body: typed(type, object),
+    });
+  }
+
+  /** Caveat: of a missing object, a resourceVersion without a uid refuses nothing, the server creates it. */
+  async apply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: KubeObject & object,
+    { subresource, fieldManager, ...options }: ApplyOptions = {},
+  ): Promise<T> {
+    const key = keyOf(object);
+    const call = {
+      attempted: describe("apply", type, key, subresource),
+      method: "PATCH",
+      path: objectPath(type, key, subresource),
+      query: { force: true, ...(fieldManager === undefined ? {} : { fieldManager }) },
+      // JSON is YAML, and this content type is the one that every server takes.
+      contentType: "application/apply-patch+yaml",
+    } as const;
+    const meant =
+      subresource === undefined
+        ? object
+        : await this.#pinned(type, object, call.attempted, options);
+    return this.#write<T>(type, options, { ...call, body: typed(type, meant) });
+  }
+
+  /**
+   * On a subresource of a custom resource the server ignores the uid and would write to a successor of the
+   * object that was meant; it does respect the resourceVersion. So a uid alone is turned into one, at the
+   * price of a read. Whoever gives a resourceVersion does not pay it.
+   */
+  async #pinned(
+    type: ResourceType,
+    object: KubeObject & object,
+    attempted: string,
+    { signal }: WriteOptions,
+  ): Promise<KubeObject & object> {
+    const { uid, resourceVersion } = object.metadata;
+    if (uid === undefined || resourceVersion !== undefined) return object;
+    const current = await this.get(type, keyOf(object), signal === undefined ? {} : { signal });
+    if (current === undefined)
+      throw new KubeError("NotFound", `${attempted}: there is no such object`);
+    const { metadata } = current;
+    if (metadata.uid !== uid)
+      throw new KubeError("Conflict", `${attempted}: it is another object now`);
+    return { ...object, metadata: { ...object.metadata, ...versionOf(metadata) } };
+  }
+
+  async mergePatch<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: object,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#write<T>(type, options, {
+      attempted: describe("patch", type, key),
+      method: "PATCH",
+      path: objectPath(type, key),
+      contentType: "application/merge-patch+json",
+      body: patch,
+    });
+  }
+
+  async replace<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    const key = keyOf(object);
+    return this.#write<T>(type, options, {
+      attempted: describe("replace", type, key),
+      method: "PUT",
+      path: objectPath(type, key),
+      body: typed(type, object),
+    });
+  }
+
+  async delete(
+    type: ResourceType,
+    key: ObjectKey,
+    preconditions: Preconditions,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    await this.#mutate(type, options, {
+      attempted: describe("delete", type, key),
+      method: "DELETE",
+      path: objectPath(type, key),
+      body: deleteOptions(preconditions, options),
+    }).catch(absentAsUndefined);
+  }
+
+  async #write<T extends KubeObject>(
+    type: ResourceType,
+    options: WriteOptions,
+    call: WriteCall,
+  ): Promise<T> {
+    const { fieldManager } = this.#options;
+    const query = { fieldManager, ...(options.dryRun ? { dryRun: "All" } : {}), ...call.query };
+    return asObject<T>(call.attempted, await this.#mutate(type, options, { ...call, query }));
+  }
+
+  async #mutate(type: ResourceType, { dryRun, signal }: WriteOptions, call: WriteCall) {
+    const timeoutMs = this.#timeouts.writeMs;
+    const beforeSending = dryRun ? undefined : () => this.#options.beforeMutation?.(timeoutMs);
+    beforeSending?.();
+    return secretly(type, call.body, () =>
+      callApi(this.#options, { ...call, timeoutMs, signal, beforeSending }),
+    );
+  }
+}
+
+type WriteCall = Omit<ApiCall, "timeoutMs" | "signal">;
+
+/** The server reads options from the query only when there is no body, so a dry run belongs here. */
+function deleteOptions(preconditions: Preconditions, { dryRun }: WriteOptions): object {
+  return {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    preconditions,
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
+}
+
+function typed(type: ResourceType, object: KubeObject): KubeObject {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+function versionOf({ resourceVersion }: KubeObject["metadata"]) {
+  return resourceVersion === undefined ? {} : { resourceVersion };
+}
+
+function describe(verb: string, type: ResourceType, key: ObjectKey, subresource?: string): string {
+  const what = subresource === undefined ? type.plural : `${type.plural}/${subresource}`;
+  return `${verb} ${what} ${keyText(key)}`;
+}
+
+async function secretly<T>(
+  type: ResourceType,
+  body: object | undefined,
+  call: () => Promise<T>,
+): Promise<T> {
+  if (type.group !== "" || type.kind !== "Secret") return call();
+  try {
+    return await call();
+  } catch (error) {
+    throw isKubeError(error) ? redacted(error, body) : error;
+  }
+}
+
+function redacted(error: KubeError, body: object | undefined): KubeError {
+  const { status, reason, retryAt, cause } = error;
+  return new KubeError(error.code, withoutSecretValues(error.message, body), {
+    ...(status === undefined ? {} : { status }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(retryAt === undefined ? {} : { retryAt }),
+    cause,
+  });
+}
+
+/**
+ * Only the API server's own word counts: a 404 of a proxy, or for a kind that is not installed, carries no
+ * such Status, and taking it for absence could have a key issued again.
+ */
+function absentAsUndefined(error: unknown): undefined {
+  if (!isKubeError(error, "NotFound") || error.reason !== "NotFound") throw error;
+}
+
+function asObject<T extends KubeObject>(attempted: string, answer: unknown): T {
+  if (isNamed(answer)) return answer as T;
+  throw new KubeError("MalformedResponse", `${attempted}: the answer is no object`);
+}

@@ -1,0 +1,132 @@
+/** Consistent listing in pages. */
+
+import { KubeError } from "../errors.ts";
+import type { KubeObject, ResourceType } from "../resource.ts";
+import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
+import { apiVersionOf, collectionPath } from "./api-path.ts";
+import { isRecord } from "./status.ts";
+
+/** Kubernetes' own tools use the same; the server may give fewer. */
+const PAGE_SIZE = 500;
+
+export const METADATA_ONLY_LIST =
+  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+export interface Selection {
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  /** Objects come without spec, status and data. */
+  readonly metadataOnly?: boolean | undefined;
+}
+
+export interface Listing<T> {
+  readonly objects: readonly T[];
+  /** The moment of the listing; a watch from here misses nothing. */
+  readonly version: string;
+}
+
+/**
+ * Reads every page, and what was current when it was called or later. All or nothing: a token that expires
+ * between pages rejects with Gone, since a partial list looks like deletions.
+ */
+export async function listPages<T extends KubeObject>(
+  api: KubeApi,
+  type: ResourceType<T>,
+  selection: Selection,
+  options: Pick<ApiCall, "timeoutMs" | "signal">,
+): Promise<Listing<T>> {
+  const objects: T[] = [];
+  let first: string | undefined;
+  for await (const { items, version } of pagesOf(api, type, selection, options)) {
+    for (const item of items) objects.push(complete(type, item));
+    first ??= version;
+  }
+  return { objects, version: first ?? "" };
+}
+
+/** One page after the other, as the server gives them; the next one is asked for when this one is done with. */
+export async function* pagesOf<T extends KubeObject>(
+  api: KubeApi,
+  type: ResourceType<T>,
+  selection: Selection,
+  options: Pick<ApiCall, "timeoutMs" | "signal">,
+): AsyncGenerator<Page<T>> {
+  let token: string | undefined;
+  do {
+    const page = await readPage(api, type, selection, { ...options, token, limit: PAGE_SIZE });
+    yield page;
+    // A server that hands out the same token again would keep us here for ever.
+    if (page.token !== undefined && page.token === token) throw malformed(type, "repeats a page");
+    token = page.token;
+  } while (token !== undefined);
+}
+
+/** The current version of a collection, read with as little as possible. */
+export async function readVersion(
+  api: KubeApi,
+  type: ResourceType,
+  selection: Selection,
+  options: Pick<ApiCall, "timeoutMs" | "signal">,
+): Promise<string> {
+  return (await readPage(api, type, selection, { ...options, limit: 1 })).version;
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly version: string;
+  readonly token: string | undefined;
+}
+
+async function readPage<T extends KubeObject>(
+  api: KubeApi,
+  type: ResourceType<T>,
+  selection: Selection,
+  options: Pick<ApiCall, "timeoutMs" | "signal"> & { token?: string | undefined; limit: number },
+): Promise<Page<T>> {
+  const { labelSelector, fieldSelector, namespace, metadataOnly } = selection;
+  const { limit, token, ...call } = options;
+  const answer = await callApi(api, {
+    ...call,
+    attempted: `list ${type.plural}`,
+    method: "GET",
+    path: collectionPath(type, namespace),
+    // No resourceVersion: with "0" the server ignores the limit and may answer from the past.
+    query: { labelSelector, fieldSelector, limit, continue: token },
+    ...(metadataOnly ? { accept: METADATA_ONLY_LIST } : {}),
+  });
+  return toPage(type, answer);
+}
+
+function toPage<T extends KubeObject>(
+  type: ResourceType,
+  answer: Readonly<Record<string, unknown>>,
+): Page<T> {
+  const { items = [], metadata } = answer;
+  if (!isRecord(metadata) || typeof metadata.resourceVersion !== "string") {
+    throw malformed(type, "has no version");
+  }
+  // Go writes an empty list as null.
+  const objects = items === null ? [] : items;
+  if (!Array.isArray(objects) || !objects.every(isNamed)) throw malformed(type, "has no objects");
+  const token = metadata.continue;
+  return {
+    items: objects as T[],
+    version: metadata.resourceVersion,
+    token: typeof token === "string" && token !== "" ? token : undefined,
+  };
+}
+
+/** Items of lists come without their type, or as PartialObjectMetadata; those of a watch have it. */
+export function complete<T extends KubeObject>(type: ResourceType<T>, object: T): T {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}
+
+export function isNamed(value: unknown): value is KubeObject {
+  return isRecord(value) && isRecord(value.metadata) && typeof value.metadata.name === "string";
+}
+
+function malformed(type: ResourceType, what: string): KubeError {
+  return new KubeError("MalformedResponse", `list ${type.plural}: the answer ${what}`);
+}

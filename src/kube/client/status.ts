@@ -1,0 +1,122 @@
+/** What the API server says when it refuses: HTTP status and metav1.Status to KubeError. */
+import type { HttpError, HttpFailure } from "../../http/http.ts";
+import { parseRetryAfter } from "../../http/retry-after.ts";
+import type { Instant } from "../../util/time.ts";
+import { KubeError, type KubeErrorCode } from "../errors.ts";
+
+const MAX_MESSAGE = 500;
+const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
+
+/** The part of metav1.Status that is read. */
+export interface ServerStatus {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly retryAfterSeconds?: number;
+  /** Whether the resource version asked for lies in the server's future. */
+  readonly versionTooLarge: boolean;
+  /** Whether the object is not the one that was meant. */
+  readonly uidDiffers: boolean;
+}
+
+export interface Refusal {
+  /** What was attempted, on what: `apply secrets team-a/ci`. */
+  readonly attempted: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serverStatus: ServerStatus | undefined;
+  readonly now: Instant;
+}
+
+/** The error for an answer that is not a success. */
+export function toKubeError(refusal: Refusal): KubeError {
+  const { attempted, status, headers, serverStatus, now } = refusal;
+  const retryAt = parseRetryAfter(headers, now, serverStatus?.retryAfterSeconds);
+  const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;
+  const said = bounded(serverStatus?.message ?? "");
+  // The server sees a UID that was given as a precondition as a change of an immutable field.
+  const code = status === 422 && serverStatus?.uidDiffers ? "Conflict" : codeOf(status, reason);
+  return new KubeError(code, `${attempted}: ${said || `status ${status}`}`, {
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    ...(retryAt === undefined ? {} : { retryAt }),
+  });
+}
+
+/** Whether the server does not know a resource version yet (it lags, or etcd was restored). */
+export function isVersionTooLarge(error: KubeError): boolean {
+  return error.reason === TOO_LARGE_VERSION;
+}
+
+const CODE_OF_FAILURE: Readonly<Record<HttpFailure, KubeErrorCode>> = {
+  refused: "Unavailable",
+  network: "Unavailable",
+  timeout: "Timeout",
+  aborted: "Timeout",
+  tooLarge: "MalformedResponse",
+};
+
+/** The error for a request that got no answer. */
+export function fromHttpError(attempted: string, error: HttpError): KubeError {
+  return new KubeError(CODE_OF_FAILURE[error.failure], `${attempted}: ${error.message}`, {
+    cause: error,
+  });
+}
+
+/** Reads a metav1.Status; `undefined` where the value is none. */
+export function parseStatus(value: unknown): ServerStatus | undefined {
+  if (!isRecord(value) || value.kind !== "Status") return undefined;
+  const details = isRecord(value.details) ? value.details : {};
+  const message = typeof value.message === "string" ? value.message : undefined;
+  return {
+    ...(typeof value.code === "number" ? { code: value.code } : {}),
+    ...(typeof value.reason === "string" ? { reason: value.reason } : {}),
+    ...(message === undefined ? {} : { message }),
+    ...(typeof details.retryAfterSeconds === "number"
+      ? { retryAfterSeconds: details.retryAfterSeconds }
+      : {}),
+    // Older servers give no cause, only the text: client-go looks at both.
+    versionTooLarge:
+      hasCause(details.causes, "reason", TOO_LARGE_VERSION) ||
+      message?.startsWith("Too large resource version") === true,
+    uidDiffers: hasCause(details.causes, "field", "metadata.uid"),
+  };
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function hasCause(causes: unknown, property: "reason" | "field", value: string): boolean {
+  return (
+    Array.isArray(causes) && causes.some((cause) => isRecord(cause) && cause[property] === value)
+  );
+}
+
+const CODE_OF_STATUS: Readonly<Record<number, KubeErrorCode>> = {
+  401: "Unauthenticated",
+  403: "Forbidden",
+  404: "NotFound",
+  408: "Timeout",
+  409: "Conflict",
+  410: "Gone",
+  422: "Invalid",
+  429: "RateLimited",
+  504: "Timeout",
+};
+
+/** A version the server cannot serve from is as good as gone: in both cases one reads anew. */
+function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+  if (reason === TOO_LARGE_VERSION || reason === "Expired") return "Gone";
+  if (status === 409 && reason === "AlreadyExists") return "AlreadyExists";
+  const known = CODE_OF_STATUS[status];
+  if (known !== undefined) return known;
+  if (status >= 500) return "Unavailable";
+  // Redirects are not followed: they would carry the token elsewhere.
+  return status >= 400 ? "BadRequest" : "MalformedResponse";
+}
+
+function bounded(message: string): string {
+  const line = message.replaceAll(/\s+/g, " ").trim();
+  return line.length <= MAX_MESSAGE ? line : `${line.slice(0, MAX_MESSAGE)}…`;
+}

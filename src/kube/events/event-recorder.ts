@@ -1,0 +1,22 @@
+import type { ObjectMeta } from "../../util/object-meta.ts";
+
+export interface EventTarget {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+}
+
+export interface EventNote {
+  readonly type: "Normal" | "Warning";
+  /** One CamelCase word from a closed set. */
+  readonly reason: string;
+  /** What the operator was doing: one CamelCase word. */
+  readonly action: string;
+  /** A sentence under 1 KiB without secrets. */
+  readonly note: string;
+}
+
+/** Best effort: never fails, never blocks, bounded. */
+export interface EventRecorder {
+  record(target: EventTarget, event: EventNote): void;
+}

@@ -1,0 +1,177 @@
+/** Writes events to the API server (events.k8s.io/v1). */
+import type { Log } from "../../util/log.ts";
+import type { Random } from "../../util/random.ts";
+import { type Clock, toMicroTime } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
+import type { KubeClient } from "../client/client.ts";
+import { isKubeError } from "../errors.ts";
+import type { KubeObject, ResourceType } from "../resource.ts";
+import type { EventNote, EventRecorder, EventTarget } from "./event-recorder.ts";
+import { EventCorrelator, type EventLimits, type EventSeries } from "./event-series.ts";
+
+interface ClusterEvent extends KubeObject {
+  readonly eventTime?: string;
+  readonly reportingController?: string;
+  readonly reportingInstance?: string;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly action?: string;
+  readonly note?: string;
+  readonly regarding?: Readonly<Record<string, string | undefined>>;
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+}
+
+export const eventType: ResourceType<ClusterEvent> = {
+  group: "events.k8s.io",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
+};
+
+export const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
+
+/** Where events of objects without a namespace go. */
+const CLUSTER_SCOPED_NAMESPACE = "default";
+
+const MAX_NOTE_BYTES = 1_024;
+const MAX_WORD_BYTES = 128;
+/** Series that wait to be written. Each is there once, however often it happens. */
+const MAX_QUEUED = 1_000;
+
+export interface EventWriterOptions {
+  readonly client: KubeClient;
+  /** Name of the pod, or of the host. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly limits?: EventLimits;
+  /** An event was not written. */
+  readonly onDropped?: () => void;
+}
+
+export interface EventWriter extends EventRecorder {
+  /** Resolves when everything recorded so far was tried, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+}
+
+/** A recorder that writes in the background, one event after the other, and never tries one twice. */
+export function createEventWriter(options: EventWriterOptions): EventWriter {
+  const { clock, log, onDropped = () => undefined } = options;
+  const correlator = new EventCorrelator(clock, options.limits);
+  const queue = new Map<string, EventSeries>();
+  let writing: Promise<void> | undefined;
+
+  const drain = async () => {
+    for (const [id, series] of queue) {
+      queue.delete(id);
+      await write(options, correlator, correlator.latest(series)).catch((error: unknown) => {
+        onDropped();
+        log.debug({ err: toError(error) }, "could not write an event");
+      });
+    }
+    writing = undefined;
+  };
+
+  return {
+    record(target, event) {
+      const series = correlator.add(target, event);
+      if (series === undefined || (queue.size >= MAX_QUEUED && !queue.has(series.id))) {
+        onDropped();
+        return;
+      }
+      queue.set(series.id, series);
+      // The caller's pass goes on first.
+      writing ??= Promise.resolve().then(drain);
+    },
+    async flush(timeoutMs) {
+      if (writing === undefined) return;
+      const limit = new AbortController();
+      const timeout = clock.sleep(timeoutMs, limit.signal).catch(() => undefined);
+      await Promise.race([writing, timeout]);
+      limit.abort();
+    },
+  };
+}
+
+async function write(
+  options: EventWriterOptions,
+  correlator: EventCorrelator,
+  series: EventSeries,
+): Promise<void> {
+  if (series.name !== undefined && (await addToSeries(options, series, series.name))) return;
+  const event = toEvent(options, series);
+  correlator.written(series, undefined);
+  await options.client.create(eventType, event);
+  correlator.written(series, event.metadata.name);
+}
+
+/** False where the event is gone: they live for an hour. */
+async function addToSeries(
+  { client, clock }: EventWriterOptions,
+  { target, count }: EventSeries,
+  name: string,
+): Promise<boolean> {
+  const key = { namespace: namespaceOf(target), name };
+  const series = { count, lastObservedTime: toMicroTime(clock.now()) };
+  try {
+    await client.mergePatch(eventType, key, { series });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return false;
+    throw error;
+  }
+}
+
+function toEvent(options: EventWriterOptions, { target, event, count }: EventSeries): ClusterEvent {
+  const { clock, random, instance } = options;
+  const now = toMicroTime(clock.now());
+  return {
+    apiVersion: "events.k8s.io/v1",
+    kind: "Event",
+    metadata: { namespace: namespaceOf(target), name: eventName(target, random.id()) },
+    eventTime: now,
+    reportingController: REPORTING_CONTROLLER,
+    reportingInstance: bounded(instance, MAX_WORD_BYTES),
+    ...words(event),
+    regarding: {
+      apiVersion: target.apiVersion,
+      kind: target.kind,
+      namespace: target.metadata.namespace,
+      name: target.metadata.name,
+      uid: target.metadata.uid,
+      resourceVersion: target.metadata.resourceVersion,
+    },
+    // Some happened before the first could be written.
+    ...(count > 1 ? { series: { count, lastObservedTime: now } } : {}),
+  };
+}
+
+function words({ type, reason, action, note }: EventNote) {
+  return {
+    type,
+    reason: bounded(reason, MAX_WORD_BYTES),
+    action: bounded(action, MAX_WORD_BYTES),
+    note: bounded(note, MAX_NOTE_BYTES),
+  };
+}
+
+function namespaceOf({ metadata }: EventTarget): string {
+  return metadata.namespace ?? CLUSTER_SCOPED_NAMESPACE;
+}
+
+/** Starts with the object's name, as people expect, and is a valid name all the same. */
+function eventName({ metadata }: EventTarget, suffix: string): string {
+  const start = metadata.name.slice(0, 200).replace(/[^a-z0-9]+$/, "");
+  return `${start}.${suffix}`;
+}
+
+/** Cuts between characters, so that the result has at most `maxBytes` in UTF-8. */
+function bounded(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const ellipsis = "…";
+  const kept = bytes.subarray(0, maxBytes - Buffer.byteLength(ellipsis)).toString();
+  return `${kept.replace(/\uFFFD+$/, "")}${ellipsis}`;
+}

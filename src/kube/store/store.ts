@@ -1,0 +1,26 @@
+import type { KubeObject, ObjectKey } from "../resource.ts";
+
+/** A change of a stored object. An object that was re-created under its name comes as two changes. */
+export interface StoreChange<T> {
+  readonly key: ObjectKey;
+  readonly old: T | undefined;
+  readonly new: T | undefined;
+}
+
+/** The operator's view of one kind of object: written by its reflector alone, read by everyone. */
+export interface Store<T extends KubeObject = KubeObject> {
+  /** Whether the first complete listing has arrived. Stays true during a relist. */
+  readonly synced: boolean;
+  get(key: ObjectKey): T | undefined;
+  list(): readonly T[];
+  /** Objects whose index function (given at construction) yields `value`. */
+  byIndex(index: string, value: string): readonly T[];
+  /** Tells the store that `object` is the answer to a write of ours. */
+  noteWrite(object: KubeObject): void;
+  /** Whether the store has seen our own last write of that object (read your own writes). */
+  isCurrent(key: ObjectKey): boolean;
+  /** Whether the store has seen every write of ours. */
+  readonly allCurrent: boolean;
+  /** Calls `listener` after every change. An exception of one listener is logged and harms no other. */
+  subscribe(listener: (change: StoreChange<T>) => void): () => void;
+}

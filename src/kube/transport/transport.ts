@@ -1,0 +1,141 @@
+/**
+ * HTTP to the API server: undici over HTTP/1.1 with connection pools, deadlines and bounded bodies.
+ *
+ * HTTP/1.1 on purpose. Over HTTP/2 an aborted request leaves its session in place, so that behind a dead
+ * connection every later request dies as well, watches included.
+ */
+import type { Dispatcher } from "undici";
+import { startDeadline } from "../../http/deadline.ts";
+import {
+  HttpError,
+  type HttpRequest,
+  type HttpResponse,
+  type OpenStream,
+  type SendHttp,
+  type StreamRequest,
+  type StreamResponse,
+} from "../../http/http.ts";
+import { sendOnce } from "../../http/send-once.ts";
+import type { Clock } from "../../util/time.ts";
+import type { Credentials, KubeEndpoint } from "../config/credentials.ts";
+import { createDispatcher, RenewingPool } from "./renewing-pool.ts";
+import { bodyOf, type OpenedStream, openOnce } from "./stream.ts";
+
+export interface TransportOptions {
+  readonly endpoint: KubeEndpoint;
+  readonly clock: Clock;
+  /** Told of every request on the wire; `code` is the status, or "<error>" where there was no answer. */
+  readonly onRequest?: (method: string, code: string) => void;
+  /** Connections for calls. */
+  readonly connections?: number;
+}
+
+export interface KubeTransport {
+  readonly send: SendHttp;
+  /** The same over connections of its own: renewing the lease never waits behind work. */
+  readonly sendLease: SendHttp;
+  readonly openStream: OpenStream;
+  /** Waits for calls under way, a little; then closes everything. */
+  close(): Promise<void>;
+}
+
+const CONNECTIONS = 16;
+const LEASE_CONNECTIONS = 2;
+
+export function createKubeTransport(options: TransportOptions): KubeTransport {
+  const { endpoint, clock, connections = CONNECTIONS } = options;
+  const calls = new RenewingPool(endpoint, clock, connections);
+  const leases = new RenewingPool(endpoint, clock, LEASE_CONNECTIONS);
+  const streams = new Set<Dispatcher>();
+  return {
+    send: (call) => send(options, calls, call),
+    sendLease: (call) => send(options, leases, call),
+    openStream: (call) => openStream(options, streams, call),
+    async close() {
+      await Promise.all([
+        calls.close(),
+        leases.close(),
+        ...[...streams].map((one) => one.destroy()),
+      ]);
+    },
+  };
+}
+
+async function send(
+  options: TransportOptions,
+  pool: RenewingPool,
+  call: HttpRequest,
+): Promise<HttpResponse> {
+  const { signal, race, stop } = startDeadline(options.clock, call.timeoutMs, call.signal);
+  const attempt = (credentials: Credentials) =>
+    observed(options, call.method, () => {
+      const headers = { ...call.headers, ...credentials.headers };
+      return sendOnce(pool.get(credentials), { ...call, headers }, signal);
+    });
+  return race(authenticated(options, attempt)).finally(stop);
+}
+
+/** Tells the observer of an attempt's outcome. */
+async function observed<R extends { readonly status: number }>(
+  { onRequest }: TransportOptions,
+  method: HttpRequest["method"],
+  attempt: () => Promise<R>,
+): Promise<R> {
+  try {
+    const answer = await attempt();
+    onRequest?.(method, String(answer.status));
+    return answer;
+  } catch (error) {
+    onRequest?.(method, "<error>");
+    throw error;
+  }
+}
+
+/**
+ * Sends with the credentials at hand; after a 401 reads them anew and sends once more. A refused request was
+ * not executed, so this is safe for writes as well, and it stays within the call's one deadline.
+ */
+async function authenticated<R extends { readonly status: number }>(
+  { endpoint }: TransportOptions,
+  attempt: (credentials: Credentials) => Promise<R>,
+  discard: (refused: R) => void = () => undefined,
+): Promise<R> {
+  const credentials = await endpoint.credentials().catch(withoutCredentials);
+  const response = await attempt(credentials);
+  if (response.status !== 401) return response;
+  const renewed = await endpoint.credentials(credentials).catch(() => undefined);
+  if (renewed === undefined) return response;
+  discard(response);
+  return attempt(renewed);
+}
+
+/** A plugin's error text may hold anything; its name must do. */
+function withoutCredentials(error: unknown): never {
+  const name = error instanceof Error ? error.name : "unknown";
+  throw new HttpError("refused", `no credentials (${name})`);
+}
+
+async function openStream(
+  options: TransportOptions,
+  streams: Set<Dispatcher>,
+  call: StreamRequest,
+): Promise<StreamResponse> {
+  const deadline = startDeadline(options.clock, call.headTimeoutMs, call.signal);
+  const attempt = (credentials: Credentials): Promise<OpenedStream> =>
+    observed(options, "GET", () => {
+      const headers = { ...call.headers, ...credentials.headers };
+      const dispatcher = createDispatcher(options.endpoint, credentials.tls, 1);
+      streams.add(dispatcher);
+      const onClose = () => void streams.delete(dispatcher);
+      return openOnce(dispatcher, { ...call, headers }, deadline.signal, onClose);
+    });
+  try {
+    const opened = await deadline.race(authenticated(options, attempt, ({ close }) => close()));
+    // From here on only the caller's own signal counts.
+    deadline.cancelTimer();
+    return { status: opened.status, headers: opened.headers, body: bodyOf(opened, deadline) };
+  } catch (error) {
+    deadline.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * Keeps a store equal to what the API server holds, for ever.
+ *
+ * Guarantees: it ends only when aborted, and then leaves no request open. The store is written in here and
+ * nowhere else, by one event after the other. Nothing is done about an event here: whoever cares listens to
+ * the store.
+ *
+ * Caveats: an etcd restored from a backup without a bump of its revision is noticed by its older versions. If
+ * they overtake ours before we ask, nothing tells them apart, for no client; etcd's manual has the revision
+ * bumped and marked as compacted, which is seen as Gone.
+ */
+import type { Log } from "../../util/log.ts";
+import type { Random } from "../../util/random.ts";
+import { MINUTE, SECOND } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
+import { listPages, readVersion, type Selection } from "../client/list-pages.ts";
+import { isKubeError, KubeError } from "../errors.ts";
+import type { KubeObject, ResourceType } from "../resource.ts";
+import type { StoreWriter, WritableStore } from "../store/memory-store.ts";
+import { Collection } from "./collection.ts";
+import { splitLines } from "./lines.ts";
+import { restartReasonOf } from "./restart-reason.ts";
+import { trim } from "./trim.ts";
+import {
+  INITIAL_STATE,
+  type NextStep,
+  type RestartReason,
+  type StoreEffect,
+  step,
+  type WatchInput,
+  type WatchState,
+} from "./watch-state.ts";
+import { openWatch, parseWatchLine, type WatchApi } from "./watch-stream.ts";
+import { type Silence, Watchdog } from "./watchdog.ts";
+
+export interface ReflectorLimits {
+  /** A stream on which nothing came for this long is dead; bookmarks come about once a minute. */
+  readonly idleMs: number;
+  /** The same while initial objects are awaited, which come in one go. */
+  readonly initialIdleMs: number;
+  /** Bounds of the time after which the server is asked to close a stream. */
+  readonly streamSeconds: readonly [number, number];
+  /** How much later than that the stream is given up. */
+  readonly graceMs: number;
+  /** Deadline of a page, of a version check, and of a stream's head. */
+  readonly callMs: number;
+  readonly maxLineBytes: number;
+}
+
+const DEFAULT_LIMITS: ReflectorLimits = {
+  // A dead stream must be noticed and resumed within 90 s (L8).
+  idleMs: 75 * SECOND,
+  initialIdleMs: 15 * SECOND,
+  streamSeconds: [300, 600],
+  graceMs: 30 * SECOND,
+  callMs: MINUTE / 2,
+  maxLineBytes: 8 * 2 ** 20,
+};
+
+/** For metrics; every function is optional and must not throw. */
+export interface ReflectorObserver {
+  onRestart?(reason: RestartReason): void;
+  /** An object was added, changed or deleted, or a bookmark came. */
+  onEvent?(): void;
+  /** The store's first listing is complete. */
+  onSynced?(): void;
+  /** The number of objects in the store. */
+  onSize?(size: number): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly api: WatchApi;
+  readonly type: ResourceType<T>;
+  /** No namespace: all of them, or the cluster. */
+  readonly scope: { readonly namespace?: string };
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Keeps everything but metadata out of memory; for Secrets. */
+  readonly metadataOnly?: boolean;
+  readonly store: WritableStore<T>;
+  readonly random: Random;
+  readonly log: Log;
+  readonly observer?: ReflectorObserver;
+  readonly limits?: Partial<ReflectorLimits>;
+  readonly signal: AbortSignal;
+}
+
+export interface Reflector {
+  /** Resolves once the reflector was aborted and nothing of it is left; never rejects. */
+  readonly done: Promise<void>;
+  state(): WatchState;
+}
+
+/** Starts at once; the store's scope is open when this returns. */
+export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector {
+  const loop = new ReflectorLoop(options);
+  return { done: loop.run(), state: () => loop.state };
+}
+
+class ReflectorLoop<T extends KubeObject> {
+  state: WatchState = INITIAL_STATE;
+  readonly #options: ReflectorOptions<T>;
+  readonly #limits: ReflectorLimits;
+  readonly #selection: Selection;
+  readonly #writer: StoreWriter<T>;
+  #collection: Collection<T>;
+
+  constructor(options: ReflectorOptions<T>) {
+    const { scope, labelSelector, fieldSelector, metadataOnly } = options;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#selection = { namespace: scope.namespace, labelSelector, fieldSelector, metadataOnly };
+    this.#writer = options.store.openScope(scope.namespace ?? "");
+    this.#collection = new Collection(this.#writer);
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    let next = this.#feed({ kind: "Started" });
+    while (!signal.aborted) {
+      // Every step ends in another one; a step that did not would be a bug, so it starts over.
+      next = (await this.#perform(next ?? { kind: "ListPages" })) ?? next;
+    }
+  }
+
+  async #perform(next: NextStep): Promise<NextStep | undefined> {
+    try {
+      switch (next.kind) {
+        case "OpenStream":
+          return await this.#follow(next.version);
+        case "ListPages":
+          return await this.#list();
+        case "CheckVersion":
+          return await this.#check();
+        case "Wait":
+          return await this.#wait(next.ms);
+      }
+    } catch (error) {
+      return this.#fail(error);
+    }
+  }
+
+  /** Reads one stream until it ends or the protocol has had enough of it. */
+  async #follow(version: string | undefined): Promise<NextStep | undefined> {
+    if (version === undefined) this.#collection = new Collection(this.#writer);
+    const { api, type, random } = this.#options;
+    const { callMs, streamSeconds, graceMs, maxLineBytes } = this.#limits;
+    const [least, most] = streamSeconds;
+    const timeoutSeconds = Math.round(least + (most - least) * random.fraction());
+    const stream = new AbortController();
+    const unlink = linkAbort(this.#options.signal, stream);
+    let silence: Silence | undefined;
+    const watchdog = new Watchdog({
+      clock: api.clock,
+      idleMs: () => this.#idleMs(),
+      deadlineMs: timeoutSeconds * SECOND + graceMs,
+      onSilence: (kind) => {
+        silence = kind;
+        stream.abort(new Error("the stream is silent"));
+      },
+    });
+    try {
+      const body = await openWatch(api, type, {
+        selection: this.#selection,
+        version,
+        timeoutSeconds,
+        headTimeoutMs: callMs,
+        signal: stream.signal,
+      });
+      this.#feed({ kind: "Opened", at: api.clock.monotonic() });
+      return await this.#read(splitLines(noticing(body, watchdog), maxLineBytes));
+    } catch (error) {
+      return this.#fail(error, silence);
+    } finally {
+      watchdog.stop();
+      unlink();
+      // Whatever ended it, nothing stays open.
+      stream.abort();
+    }
+  }
+
+  async #read(lines: AsyncIterable<string>): Promise<NextStep | undefined> {
+    const { api, type, signal, observer } = this.#options;
+    for await (const line of lines) {
+      if (signal.aborted) return undefined;
+      const next = this.#feed(parseWatchLine(api, type, line));
+      observer?.onEvent?.();
+      if (next !== undefined) return next;
+      // What else was left out nobody knows: a listing does.
+      if (this.#writer.hasMissed) return this.#fail(new KubeError("Gone", "an event was left out"));
+    }
+    return this.#feed({ kind: "Closed", ...this.#moment() });
+  }
+
+  async #list(): Promise<NextStep | undefined> {
+    this.#collection = new Collection(this.#writer);
+    const { api, type } = this.#options;
+    const { objects, version } = await listPages(api, type, this.#selection, this.#call());
+    return this.#feed({ kind: "Listed", objects: objects.map(trim), version });
+  }
+
+  async #check(): Promise<NextStep | undefined> {
+    const { api, type } = this.#options;
+    const version = await readVersion(api, type, this.#selection, this.#call());
+    return this.#feed({ kind: "Checked", version });
+  }
+
+  async #wait(ms: number): Promise<NextStep | undefined> {
+    await this.#options.api.clock.sleep(ms, this.#options.signal);
+    return this.#feed({ kind: "Woke" });
+  }
+
+  /** Hands `input` to the protocol and does to the store what it says. */
+  #feed(input: WatchInput<T>): NextStep | undefined {
+    const wasSynced = this.#options.store.synced;
+    const { state, effects, next, restart } = step(this.state, input);
+    this.state = state;
+    for (const effect of effects) this.#write(effect);
+    if (restart !== undefined) this.#note(restart);
+    if (!wasSynced && this.#options.store.synced) this.#options.observer?.onSynced?.();
+    return next;
+  }
+
+  #write(effect: StoreEffect<T>): void {
+    switch (effect.kind) {
+      case "Collect":
+        this.#collection.collect(effect.object, effect.deleted);
+        return;
+      case "Swap":
+        this.#collection.swap(effect.version);
+        break;
+      case "Replace":
+        this.#collection.replace(effect.objects, effect.version);
+        break;
+      case "Put":
+        this.#writer.put(effect.object);
+        break;
+      case "Remove":
+        this.#writer.remove(effect.object);
+        break;
+      case "Advance":
+        this.#writer.advance(effect.version);
+        return;
+    }
+    this.#options.observer?.onSize?.(this.#options.store.size);
+  }
+
+  #fail(error: unknown, silence?: Silence): NextStep | undefined {
+    const { signal, log, api, type } = this.#options;
+    if (signal.aborted) return undefined;
+    const { kind } = type;
+    const reason = silence ?? restartReasonOf(error);
+    if (reason === "Unexpected")
+      log.error({ kind, err: toError(error) }, "watching failed unexpectedly");
+    else log.debug({ kind, err: toError(error), reason }, "a watch was interrupted");
+    const retryAt = isKubeError(error) ? error.retryAt : undefined;
+    const waitAtLeastMs = retryAt === undefined ? 0 : Math.max(0, retryAt - api.clock.now());
+    return this.#feed({ kind: "Failed", reason, waitAtLeastMs, ...this.#moment() });
+  }
+
+  #note(reason: RestartReason): void {
+    const { log, observer, type, scope } = this.#options;
+    observer?.onRestart?.(reason);
+    const { attempts } = this.state;
+    // One lost stream is daily life; somebody may want to know when they cannot be had back.
+    if (attempts > 2) {
+      const { namespace } = scope;
+      log.warn({ kind: type.kind, namespace, reason, attempts }, "cannot watch");
+    }
+  }
+
+  #idleMs(): number {
+    return this.state.phase === "Initial" ? this.#limits.initialIdleMs : this.#limits.idleMs;
+  }
+
+  #moment(): { at: number; fraction: number } {
+    const { api, random } = this.#options;
+    return { at: api.clock.monotonic(), fraction: random.fraction() };
+  }
+
+  #call(): { timeoutMs: number; signal: AbortSignal } {
+    return { timeoutMs: this.#limits.callMs, signal: this.#options.signal };
+  }
+}
+
+async function* noticing(
+  body: AsyncIterable<Uint8Array>,
+  watchdog: Watchdog,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    watchdog.alive();
+    yield chunk;
+  }
+}
+
+/** As AbortSignal.any, but detached as soon as it is not needed: the outer signal lives as long as we do. */
+function linkAbort(outer: AbortSignal, inner: AbortController): () => void {
+  const abort = () => inner.abort(outer.reason);
+  if (outer.aborted) abort();
+  else outer.addEventListener("abort", abort, { once: true });
+  return () => outer.removeEventListener("abort", abort);
+}

@@ -1,0 +1,46 @@
+/** Sorts what a stream or a listing failed with. */
+
+import { HttpError } from "../../http/http.ts";
+import { assertNever } from "../../util/assert-never.ts";
+import { isVersionTooLarge } from "../client/status.ts";
+import { KubeError } from "../errors.ts";
+import { LineTooLong, LineTruncated } from "./lines.ts";
+import type { RestartReason } from "./watch-state.ts";
+import { StreamError } from "./watch-stream.ts";
+
+export function restartReasonOf(error: unknown): RestartReason {
+  if (error instanceof KubeError) return ofKubeError(error);
+  if (error instanceof LineTruncated) return "Truncated";
+  if (error instanceof LineTooLong) return "Malformed";
+  if (error instanceof StreamError) return "StreamError";
+  if (error instanceof HttpError) return error.failure === "timeout" ? "Timeout" : "Unavailable";
+  return "Unexpected";
+}
+
+const UNSUPPORTED: readonly (number | undefined)[] = [400, 405, 406, 415, 422];
+
+function ofKubeError(error: KubeError): RestartReason {
+  const { code } = error;
+  switch (code) {
+    case "Gone":
+      return isVersionTooLarge(error) ? "VersionTooLarge" : "Gone";
+    case "BadRequest":
+    case "Invalid":
+      return UNSUPPORTED.includes(error.status) ? "Unsupported" : "Unavailable";
+    case "MalformedResponse":
+      return "Malformed";
+    case "RateLimited":
+    case "Unavailable":
+    case "Timeout":
+    case "Unauthenticated":
+    case "Forbidden":
+    case "NotFound":
+      return code;
+    case "AlreadyExists":
+    case "Conflict":
+    case "NotLeading":
+      return "Unexpected";
+    default:
+      return assertNever(code);
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * The protocol of a watch that never gives up, as a pure function: no I/O, no clock, no randomness.
+ *
+ *   Initial ──(all initial objects)──> Synced(version) ──(stream lost)──> Resuming(version) ──> Synced
+ *      ^                                  │                                  │
+ *      └──────── Backoff(none) <──────────┴────────> Backoff(version) ──────┘
+ *
+ * Guarantees: the store changes at once from one complete listing to the next; the version only follows what
+ * was delivered; a lost stream is resumed without listing again unless the server cannot or may not have
+ * told everything, and now and then all the same; no wait is shorter than what the server asked for.
+ */
+import { MINUTE, SECOND } from "../../util/time.ts";
+import { compareResourceVersions } from "../resource.ts";
+
+/** Why a stream or a listing ended; the label of `iam_operator_watch_restarts_total`. */
+export type RestartReason =
+  /** The server closed the stream after its time. */
+  | "Ended"
+  /** It closed the stream early. */
+  | "EndedEarly"
+  /** Nothing came for so long that the connection counts as dead. */
+  | "Idle"
+  /** The server did not close the stream in time. */
+  | "Deadline"
+  | "Gone"
+  | "VersionTooLarge"
+  /** The server's versions are older than ours: etcd was restored. */
+  | "VersionWentBack"
+  | "RateLimited"
+  | "Unavailable"
+  | "Timeout"
+  | "Unauthenticated"
+  | "Forbidden"
+  | "NotFound"
+  /** The server or a proxy does not do what was asked. */
+  | "Unsupported"
+  | "Truncated"
+  | "Malformed"
+  /** An error within the stream that nobody knows. */
+  | "StreamError"
+  /** A bug of ours. */
+  | "Unexpected";
+
+/** How the first complete listing is read. */
+export type ListingWay = "stream" | "pages";
+
+interface Footing {
+  readonly via: ListingWay;
+  /** Failures in a row. */
+  readonly attempts: number;
+  /** When the current or the last stream opened, in monotonic milliseconds. */
+  readonly openedAt: number | undefined;
+}
+
+export type WatchState = Footing &
+  (
+    | { readonly phase: "Empty" }
+    /** Objects are being collected; the store still shows what it showed before. */
+    | { readonly phase: "Initial" }
+    | { readonly phase: "Synced"; readonly version: string }
+    /** Making sure that the server has not gone back behind `version`. */
+    | { readonly phase: "Resuming"; readonly version: string }
+    /** No version: everything is listed anew afterwards. */
+    | { readonly phase: "Backoff"; readonly version: string | undefined }
+  );
+
+/** What a decision about timing needs; drawn by the loop. */
+export interface Moment {
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  /** In [0, 1). */
+  readonly fraction: number;
+}
+
+export type WatchInput<T> =
+  | { readonly kind: "Started" }
+  | { readonly kind: "Opened"; readonly at: number }
+  | {
+      readonly kind: "Changed";
+      readonly deleted: boolean;
+      readonly object: T;
+      readonly version: string;
+    }
+  | { readonly kind: "Bookmark"; readonly version: string; readonly endsInitial: boolean }
+  | { readonly kind: "Listed"; readonly objects: readonly T[]; readonly version: string }
+  | { readonly kind: "Checked"; readonly version: string }
+  | { readonly kind: "Woke" }
+  | ({ readonly kind: "Closed" } & Moment)
+  | ({
+      readonly kind: "Failed";
+      readonly reason: RestartReason;
+      /** How long the server wants to be left alone. */
+      readonly waitAtLeastMs: number;
+    } & Moment);
+
+/** What is to be done with the store, in order. */
+export type StoreEffect<T> =
+  /** Keep aside until the listing is complete. */
+  | { readonly kind: "Collect"; readonly deleted: boolean; readonly object: T }
+  /** What was kept aside becomes the store's content. */
+  | { readonly kind: "Swap"; readonly version: string }
+  | { readonly kind: "Replace"; readonly objects: readonly T[]; readonly version: string }
+  | { readonly kind: "Put"; readonly object: T }
+  | { readonly kind: "Remove"; readonly object: T }
+  | { readonly kind: "Advance"; readonly version: string };
+
+/** What is to be done next. It ends whatever stream is open. */
+export type NextStep =
+  /** No version: with all initial objects. */
+  | { readonly kind: "OpenStream"; readonly version: string | undefined }
+  | { readonly kind: "ListPages" }
+  | { readonly kind: "CheckVersion" }
+  | { readonly kind: "Wait"; readonly ms: number };
+
+export interface Step<T> {
+  readonly state: WatchState;
+  readonly effects: readonly StoreEffect<T>[];
+  /** Absent: go on with what is under way. */
+  readonly next?: NextStep;
+  /** Present where a stream or a listing ended. */
+  readonly restart?: RestartReason;
+}
+
+export const INITIAL_STATE: WatchState = {
+  phase: "Empty",
+  via: "stream",
+  attempts: 0,
+  openedAt: undefined,
+};
+
+const FIRST_DELAY = 800;
+const LONGEST_DELAY = 30 * SECOND;
+/** A stream that held for this long wipes out the failures before it. */
+const HEALTHY_AFTER = 2 * MINUTE;
+/** A server that closes streams at once would otherwise be asked without pause. */
+const SHORT_STREAM = 5 * SECOND;
+/** The server closes no stream before this; the shortest `timeoutSeconds` that is asked for. */
+const FULL_STREAM = 5 * MINUTE;
+/**
+ * How many of the streams that ended in good order are followed by a new listing: about one an hour. An event that
+ * the server never sent would be missed for ever otherwise, and nothing else shows that.
+ */
+const RELIST_SHARE = 1 / 8;
+
+export function step<T>(state: WatchState, input: WatchInput<T>): Step<T> {
+  switch (input.kind) {
+    case "Started":
+      return list(state);
+    case "Opened":
+      return stay({ ...state, openedAt: input.at });
+    case "Changed":
+      return onChange(state, input);
+    case "Bookmark":
+      return onBookmark(state, input.version, input.endsInitial);
+    case "Listed":
+      return onListed(state, input.objects, input.version);
+    case "Checked":
+      return onChecked(state, input.version);
+    case "Woke":
+      return onWoke(state);
+    case "Closed":
+      return onClosed(state, input);
+    case "Failed":
+      return onFailed(state, input.reason, input.waitAtLeastMs, input);
+  }
+}
+
+/** Milliseconds before try number `attempts` (from 0): 0.8 s doubling up to 30 s, with full jitter. */
+export function backOffMs(attempts: number, fraction: number): number {
+  return Math.round(fraction * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempts, 16)));
+}
+
+function onChange<T>(
+  state: WatchState,
+  { deleted, object, version }: Extract<WatchInput<T>, { kind: "Changed" }>,
+): Step<T> {
+  // Initial objects do not come in the order of their versions, so the version waits for the bookmark.
+  if (state.phase === "Initial") return stay(state, { kind: "Collect", deleted, object });
+  if (state.phase !== "Synced") return stay(state);
+  // A replayed event would bring back what is gone.
+  if (compareResourceVersions(version, state.version) <= 0) return stay(state);
+  return stay({ ...state, version }, { kind: deleted ? "Remove" : "Put", object });
+}
+
+function onBookmark<T>(state: WatchState, version: string, endsInitial: boolean): Step<T> {
+  if (state.phase === "Initial") {
+    if (!endsInitial) return stay(state);
+    return stay({ ...state, phase: "Synced", version }, { kind: "Swap", version });
+  }
+  if (state.phase !== "Synced") return stay(state);
+  if (compareResourceVersions(version, state.version) < 0) return relist(state, "VersionWentBack");
+  return stay({ ...state, version }, { kind: "Advance", version });
+}
+
+function onListed<T>(state: WatchState, objects: readonly T[], version: string): Step<T> {
+  return {
+    state: { ...state, phase: "Synced", version },
+    effects: [{ kind: "Replace", objects, version }],
+    next: { kind: "OpenStream", version },
+  };
+}
+
+/**
+ * A watch from a version in the server's future stays silent and looks healthy, and the events that follow a
+ * restored etcd have versions we believe to know. Only asking shows it.
+ */
+function onChecked<T>(state: WatchState, version: string): Step<T> {
+  if (state.phase !== "Resuming") return stay(state);
+  if (compareResourceVersions(version, state.version) < 0) return relist(state, "VersionWentBack");
+  return open({ ...state, phase: "Synced" }, state.version);
+}
+
+function onWoke<T>(state: WatchState): Step<T> {
+  if (state.phase !== "Backoff") return stay(state);
+  return state.version === undefined ? list(state) : resume({ ...state, version: state.version });
+}
+
+function onClosed<T>(state: WatchState, moment: Moment): Step<T> {
+  const lasted = moment.at - (state.openedAt ?? moment.at);
+  // Within the initial objects an end is never orderly.
+  if (lasted < SHORT_STREAM || state.phase !== "Synced") {
+    return onFailed(state, "EndedEarly", 0, moment);
+  }
+  const healthy = afterHealth(state, moment.at);
+  if (lasted >= FULL_STREAM) {
+    if (moment.fraction < RELIST_SHARE) return { ...list<T>(healthy), restart: "Ended" };
+    return {
+      ...open<T>({ ...healthy, phase: "Synced", version: state.version }, state.version),
+      restart: "Ended",
+    };
+  }
+  return { ...resume<T>({ ...healthy, version: state.version }), restart: "EndedEarly" };
+}
+
+function onFailed<T>(
+  state: WatchState,
+  reason: RestartReason,
+  waitAtLeastMs: number,
+  moment: Moment,
+): Step<T> {
+  if (state.phase === "Initial" && state.via === "stream" && needsPages(reason)) {
+    return { ...list<T>({ ...state, via: "pages" }), restart: reason };
+  }
+  const footing = afterHealth(state, moment.at);
+  const version =
+    state.phase === "Synced" || state.phase === "Resuming" ? state.version : undefined;
+  // A silent stream has cost its time already, and resuming is cheap.
+  if (version !== undefined && state.phase === "Synced" && isCheap(reason)) {
+    return { ...resume<T>({ ...footing, version }), restart: reason };
+  }
+  const ms = Math.max(waitAtLeastMs, backOffMs(footing.attempts, moment.fraction));
+  return {
+    state: {
+      phase: "Backoff",
+      via: footing.via,
+      openedAt: undefined,
+      attempts: footing.attempts + 1,
+      version: losesVersion(reason) ? undefined : version,
+    },
+    effects: [],
+    next: { kind: "Wait", ms },
+    restart: reason,
+  };
+}
+
+/** Servers that do not stream initial objects say so; some proxies swallow the bookmark that ends them. */
+function needsPages(reason: RestartReason): boolean {
+  return reason === "Unsupported" || reason === "Idle";
+}
+
+function isCheap(reason: RestartReason): boolean {
+  return reason === "Idle" || reason === "Deadline";
+}
+
+/** Whether something may have been missed. */
+function losesVersion(reason: RestartReason): boolean {
+  switch (reason) {
+    case "Gone":
+    case "VersionTooLarge":
+    case "VersionWentBack":
+    case "Unsupported":
+    case "Malformed":
+    case "StreamError":
+    case "Unexpected":
+      return true;
+    case "Ended":
+    case "EndedEarly":
+    case "Idle":
+    case "Deadline":
+    case "RateLimited":
+    case "Unavailable":
+    case "Timeout":
+    case "Unauthenticated":
+    case "Forbidden":
+    case "NotFound":
+    // The line that was cut has not been counted in, so it comes again.
+    case "Truncated":
+      return false;
+  }
+}
+
+function afterHealth(state: WatchState, at: number): Footing {
+  const { via, openedAt } = state;
+  const isHealthy = openedAt !== undefined && at - openedAt >= HEALTHY_AFTER;
+  return { via, openedAt: undefined, attempts: isHealthy ? 0 : state.attempts };
+}
+
+/** Without waiting, but counted: the next failure waits. */
+function relist<T>(state: WatchState, reason: RestartReason): Step<T> {
+  const { via, attempts } = state;
+  return {
+    state: {
+      phase: "Backoff",
+      via,
+      openedAt: undefined,
+      attempts: attempts + 1,
+      version: undefined,
+    },
+    effects: [],
+    next: { kind: "Wait", ms: attempts === 0 ? 0 : backOffMs(attempts, 0.5) },
+    restart: reason,
+  };
+}
+
+function list<T>({ via, attempts }: Footing): Step<T> {
+  return {
+    state: { phase: "Initial", via, attempts, openedAt: undefined },
+    effects: [],
+    next: via === "pages" ? { kind: "ListPages" } : { kind: "OpenStream", version: undefined },
+  };
+}
+
+function resume<T>({ via, attempts, version }: Footing & { version: string }): Step<T> {
+  return {
+    state: { phase: "Resuming", via, attempts, version, openedAt: undefined },
+    effects: [],
+    next: { kind: "CheckVersion" },
+  };
+}
+
+function open<T>(state: WatchState, version: string): Step<T> {
+  return { state, effects: [], next: { kind: "OpenStream", version } };
+}
+
+function stay<T>(state: WatchState, ...effects: readonly StoreEffect<T>[]): Step<T> {
+  return { state, effects };
+}

@@ -1,0 +1,50 @@
+/** Notices a stream on which nothing comes any more: a dead connection looks exactly like a quiet one. */
+import type { Clock } from "../../util/time.ts";
+
+export type Silence = "Idle" | "Deadline";
+
+export interface WatchdogOptions {
+  readonly clock: Clock;
+  /** Asked again at every look, since it differs between the parts of a stream. */
+  readonly idleMs: () => number;
+  readonly deadlineMs: number;
+  readonly onSilence: (silence: Silence) => void;
+}
+
+export class Watchdog {
+  readonly #options: WatchdogOptions;
+  readonly #startedAt: number;
+  #aliveAt: number;
+  #cancel: () => void = () => undefined;
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+    this.#aliveAt = this.#startedAt;
+    this.#look();
+  }
+
+  /** Something came. */
+  alive(): void {
+    this.#aliveAt = this.#options.clock.monotonic();
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  /** One timer that is set anew when it fires, rather than at every event of a storm. */
+  #look(): void {
+    const { clock, idleMs, deadlineMs, onSilence } = this.#options;
+    const now = clock.monotonic();
+    const untilIdle = this.#aliveAt + idleMs() - now;
+    const untilDeadline = this.#startedAt + deadlineMs - now;
+    if (untilDeadline <= 0) onSilence("Deadline");
+    else if (untilIdle <= 0) onSilence("Idle");
+    else {
+      // Whole milliseconds, upwards: a timer that fires early would be set for nothing.
+      const ms = Math.max(1, Math.ceil(Math.min(untilIdle, untilDeadline)));
+      this.#cancel = clock.setTimer(ms, () => this.#look());
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/** A console, or a proxy in front of it, that asks to wait: all calls of its connection do, but not for long. */
+import { expect, test } from "vitest";
+import { MINUTE } from "../../src/util/time.ts";
+import { clientOf, failureOf, startConsole } from "../iam/clients.ts";
+import { ManualClock } from "../iam/manual-clock.ts";
+import { SEEDED } from "../iam-server/seed.ts";
+
+const POLICIES = { orgId: SEEDED.orgId };
+
+/** A console that answered one call with `status` and asked to wait for a day. */
+async function asked(status: number) {
+  const server = await startConsole();
+  const clock = new ManualClock();
+  const client = clientOf(server, { clock });
+  await client.authenticate();
+  server.faults.add({
+    operation: "listPolicies",
+    when: "beforeCommit",
+    action: { kind: "status", status, retryAfter: 86_400 },
+  });
+  const { retryAt } = await failureOf(client.listPolicies(POLICIES));
+  return { server, clock, client, retryAt };
+}
+
+test.each([429, 503])(
+  "a %d with Retry-After holds every call of the connection, five minutes at most",
+  async (status) => {
+    const { server, clock, client, retryAt } = await asked(status);
+    expect(retryAt).toBe(clock.now() + 5 * MINUTE);
+    const sent = server.requests.counts();
+    const held = { code: "RateLimited", sent: false, retryAt };
+    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject(held);
+    expect(await failureOf(client.getServiceAccount("sa-1"))).toMatchObject(held);
+    expect(await failureOf(client.authenticate())).toMatchObject(held);
+    expect(server.requests.counts()).toEqual(sent);
+    clock.advance(5 * MINUTE);
+    expect(await client.listPolicies(POLICIES)).not.toHaveLength(0);
+  },
+);
+
+test("calls that waited for their turn are held as well", async () => {
+  const server = await startConsole();
+  const limits = { requestsPerSecond: 10_000, burst: 10_000, concurrency: 1, timeoutMs: 5_000 };
+  const client = clientOf(server, { limits });
+  await client.authenticate();
+  const action = { kind: "status", status: 429, retryAfter: 60 } as const;
+  server.faults.add({ operation: "listPolicies", when: "beforeCommit", action });
+  const [first, second] = [1, 2].map(() => failureOf(client.listPolicies(POLICIES)));
+  expect(await first).toMatchObject({ sent: true });
+  expect(await second).toMatchObject({ sent: false, code: "RateLimited" });
+});
+
+test("what a person asked for goes through, the login for it included", async () => {
+  const { server, clock, client } = await asked(429);
+  server.world.revokeTokens();
+  expect(await client.urgent.listPolicies(POLICIES)).not.toHaveLength(0);
+  expect(server.requests.count("login")).toBe(2);
+  expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ sent: false });
+  clock.advance(5 * MINUTE);
+  await client.listPolicies(POLICIES);
+});
+
+test("a shorter Retry-After of another answer does not end the wait", async () => {
+  const { server, client, retryAt } = await asked(503);
+  const action = { kind: "status", status: 429, retryAfter: 1 } as const;
+  server.faults.add({ operation: "getServiceAccount", when: "beforeCommit", action });
+  await failureOf(client.urgent.getServiceAccount("sa-1"));
+  expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ retryAt });
+});
+
+test("a refusal of one call holds nothing", async () => {
+  const server = await startConsole();
+  const client = clientOf(server);
+  const action = { kind: "status", status: 404, retryAfter: 60 } as const;
+  server.faults.add({ operation: "getServiceAccount", when: "beforeCommit", action });
+  await client.getServiceAccount("sa-1");
+  expect(await client.listPolicies(POLICIES)).not.toHaveLength(0);
+});
