@@ -10,7 +10,6 @@ const withOwnServer = [
   "test/cluster/control-plane.test.ts",
   "test/api/{server,differential}.test.ts",
   "test/kube/{real-server,event-recorder,finalizer,leader-election}.test.ts",
-  "test/controllers/service-account/reconcile.test.ts",
 ];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
