@@ -113,7 +113,6 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "",
       reasons: {
         WaitingForServiceAccount: "See what the ServiceAccount itself says.",
-        AccessSuspended: "The ServiceAccount's spec.suspendAccess keeps every policy unbound.",
         Contended:
           "Somebody else keeps changing the account's policies: find out who, or set foreignPolicies: Keep.",
       },
@@ -122,6 +121,9 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Stalled",
       meaning: "",
       reasons: {
+        AccessSuspended:
+          "Set spec.suspendAccess of the ServiceAccount to false when access shall come back.",
+        ServiceAccountSuspended: "Set spec.suspend of the ServiceAccount to false.",
         PolicyNotGranted: "Ask for a grant of the policies that the message names.",
         PolicyRefused:
           "The console refuses a policy, such as one of kind scp: take it out of spec.policyIds.",

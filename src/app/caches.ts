@@ -25,7 +25,7 @@ import type { WatchApi } from "../kube/watch/watch-stream.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
-import { toError } from "../util/to-error.ts";
+import { logListenerError, WatchedSecrets } from "./watched-secrets.ts";
 
 export interface ClusterCache {
   readonly caches: Caches;
@@ -38,6 +38,8 @@ export interface ClusterCacheOptions {
   readonly api: WatchApi;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
+  /** Whether the operator's own Secrets are watched; auto: where it may. */
+  readonly watchSecrets: "auto" | "true" | "false";
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
   readonly random: Random;
@@ -58,15 +60,16 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   ): WritableStore<T> => {
     const store = createStore<T>({
       indexes: by,
-      onListenerError: (error) =>
-        options.log.error({ kind: type.kind, err: toError(error) }, "store listener failed"),
+      onListenerError: logListenerError(options.log, type.kind),
     });
     kinds.push({ type, store: store as unknown as WritableStore<KubeObject> });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
     options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
     return store;
   };
+  const secrets = new WatchedSecrets(options);
   const caches: Caches = {
+    secrets,
     clusterConnections: cached<ClusterConnection>(clusterConnectionType),
     connections: cached<Connection>(connectionType),
     serviceAccounts: cached<ServiceAccount>(serviceAccountType, {
@@ -89,10 +92,11 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   return {
     caches,
     get synced() {
-      return kinds.every(({ store }) => store.synced);
+      return secrets.synced && kinds.every(({ store }) => store.synced);
     },
     follow: async (signal) => {
-      await Promise.all(kinds.flatMap((each) => follow(each, options, signal)));
+      const followed = kinds.flatMap((each) => follow(each, options, signal));
+      await Promise.all([...followed, secrets.follow(signal)]);
     },
   };
 }

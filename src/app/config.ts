@@ -81,7 +81,12 @@ const flags = {
   "secret-check-interval": {
     schema: duration.refine((ms) => ms >= 5_000, "must be at least 5s"),
     fallback: "5m",
-    help: "How often a Secret is compared with what it should be. Secrets are not watched.",
+    help: "How often a Secret that is not watched is compared with what it should be.",
+  },
+  "watch-secrets": {
+    schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
+    fallback: "auto",
+    help: "Whether to watch the Secrets that the operator has written, as metadata. Needs the permissions to list and watch Secrets, which include reading them. auto: where it has them.",
   },
   consumers: {
     schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),

@@ -16,7 +16,7 @@ import { ConsumersBoard } from "../controllers/consumers-board.ts";
 import type { Context } from "../controllers/frame/context.ts";
 import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "../controllers/policy-binding/reconcile.ts";
+import { createAccountBindingsController } from "../controllers/policy-binding/controller.ts";
 import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
 import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
@@ -73,7 +73,7 @@ export function createControllers(
   const clusterConnections = createClusterConnectionController(context, deps);
   const connections = createConnectionController(context, deps);
   const serviceAccounts = createServiceAccountReconciler(context);
-  const accountBindings = createAccountBindingsReconciler(context);
+  const accountBindings = createAccountBindingsController(context);
   const board = new ConsumersBoard(config.consumers);
   const apiKeys = createApiKeyReconciler(context, {
     wake: (key) => apiKeyController.enqueue(parseKey(key)),
@@ -117,7 +117,7 @@ export function createControllers(
       name: "PolicyBinding",
       store: createAccountStore(caches),
       reconcile: accountBindings.reconcile,
-      onGone: accountBindings.forget,
+      onGone: accountBindings.onGone,
       watches: watches.accountBindings,
       predicate: () => true,
     }),

@@ -73,6 +73,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const cache = createClusterCache({
     api,
     namespaces: config.namespaces,
+    watchSecrets: config.watchSecrets,
     clusterScoped: watchesCluster(config),
     random,
     log,

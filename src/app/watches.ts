@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../api/api-key.ts";
 import { isTrue } from "../api/conditions.ts";
+import { labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
@@ -39,6 +40,7 @@ export function createWatches(caches: Caches, sessions: Sessions): Watches {
     apiKeys: [
       ...onAccess(apiKeys, (connection) => find.keysOf(find.accountsUsing(connection))),
       ...apiKeyWatches(caches, find),
+      secretWatch(caches),
     ],
     resourceQuotaExports: [
       ...onAccess(resourceQuotaExports, find.exportsUsing),
@@ -118,6 +120,22 @@ function apiKeyWatches({ serviceAccounts, apiKeys }: Caches, find: Finder): read
       mattersToKeys(change) ? find.keysOf([change.key]) : unlistedKeys(change, apiKeys),
     ),
   ];
+}
+
+/** An edited or deleted Secret enqueues the ApiKey that it is for. */
+function secretWatch({ secrets }: Caches): Watch {
+  return {
+    store: secrets,
+    subscribe: (enqueue) =>
+      secrets.subscribe(({ key, old, new: now }) => {
+        const { metadata } = now ?? old ?? {};
+        const name = metadata?.labels?.[labels.apiKey];
+        // A staging Secret goes when its pair is delivered: that is our own doing.
+        const isStaging = metadata?.labels?.[labels.role] === "staging";
+        if (name !== undefined && !(now === undefined && isStaging))
+          enqueue({ namespace: key.namespace, name });
+      }),
+  };
 }
 
 function quotaExportWatches(caches: Caches, find: Finder): readonly Watch[] {

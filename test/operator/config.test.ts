@@ -27,6 +27,7 @@ test("the defaults are those that are documented", () => {
     operatorNamespace: "iam-operator-system",
     concurrency: 16,
     secretCheckInterval: 300_000,
+    watchSecrets: "auto",
     consumers: "none",
     metricsAddress: { port: 8080 },
     metricsSecure: false,

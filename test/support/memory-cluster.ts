@@ -51,7 +51,9 @@ export interface Write {
 
 const BASE_URL = "http://kube";
 const READS: readonly Verb[] = ["get", "list", "watch"];
-const CACHED: Readonly<Record<keyof Caches, ResourceType>> = {
+/** Secrets are not watched, as without the right to. */
+type Cached = Exclude<keyof Caches, "secrets">;
+const CACHED: Readonly<Record<Cached, ResourceType>> = {
   clusterConnections: clusterConnectionType,
   connections: connectionType,
   serviceAccounts: serviceAccountType,
@@ -83,9 +85,9 @@ export class MemoryCluster {
   }
 
   /** Caches as of a new process, which from now on hear of every change; those of `unsynced` never begin. */
-  openCaches(unsynced: readonly (keyof Caches)[] = []): Caches {
+  openCaches(unsynced: readonly Cached[] = []): Caches {
     const caches = emptyCaches();
-    for (const name of Object.keys(CACHED) as (keyof Caches)[])
+    for (const name of Object.keys(CACHED) as Cached[])
       if (!unsynced.includes(name))
         this.#follow(CACHED[name], caches[name] as unknown as WritableStore<KubeObject>);
     return caches;
@@ -212,6 +214,7 @@ function emptyCaches(): Caches {
     api: { ...api, userAgent: "test" },
     namespaces: [],
     clusterScoped: true,
+    watchSecrets: "false",
     random: systemRandom,
     log: silentLog,
     metrics: createMetrics(new Registry()),

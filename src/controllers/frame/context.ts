@@ -7,8 +7,8 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store/store.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { Store, StoreChange } from "../../kube/store/store.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Log } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
@@ -34,7 +34,36 @@ export interface Caches {
   readonly policyBindings: Store<PolicyBinding>;
   readonly resourceQuotaExports: Store<ResourceQuotaExport>;
   readonly namespaces: Store<KubeObject>;
+  readonly secrets: SecretCache;
 }
+
+/**
+ * Metadata of the Secrets that carry the operator's labels, where the operator may list and watch Secrets. What it does
+ * not have may exist all the same: a Secret of somebody else.
+ */
+export interface SecretCache {
+  /** Whether it is known if Secrets are watched, and all that are watched are listed. */
+  readonly synced: boolean;
+  /** Whether what it says can be relied on now. */
+  readonly isWatched: boolean;
+  get(key: ObjectKey): KubeObject | undefined;
+  /** Whether it has seen our own last write of that Secret. */
+  isCurrent(key: ObjectKey): boolean;
+  /** Tells it that `secret` is the answer to a write of ours. */
+  noteWrite(secret: KubeObject): void;
+  /** Calls back with changes that were not noted as our own writes. */
+  subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
+}
+
+/** Where Secrets are not watched. */
+export const unwatchedSecrets: SecretCache = {
+  synced: true,
+  isWatched: false,
+  get: () => undefined,
+  isCurrent: () => true,
+  noteWrite: () => undefined,
+  subscribe: () => () => undefined,
+};
 
 /** A connection that a namespace may use right now. */
 export interface ConnectionAccess {

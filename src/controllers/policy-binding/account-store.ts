@@ -1,14 +1,17 @@
 /** The queue's view: service accounts by key, whether they exist or are merely named by a PolicyBinding. */
 import { isDeepStrictEqual } from "node:util";
+import { API_VERSION } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges } from "../../runtime/predicates.ts";
 import { type Caches, indexes } from "../frame/context.ts";
+import type { ReportedObject } from "../frame/rules/report.ts";
+import { serviceAccountType } from "../resource-types.ts";
 
-/** Names a ServiceAccount, which may not exist. */
-export type AccountRef = KubeObject;
+/** Names a ServiceAccount, which may not exist. Its uid is its key: a name is all that it stands for. */
+export type AccountRef = ReportedObject;
 
 /**
  * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store: it holds the key
@@ -60,8 +63,13 @@ export function createAccountStore(
   };
 }
 
-function toRef({ namespace, name }: ObjectKey): AccountRef {
-  return { metadata: { namespace, name } };
+export function toRef(key: ObjectKey): AccountRef {
+  return {
+    apiVersion: API_VERSION,
+    kind: serviceAccountType.kind,
+    metadata: { ...key, uid: keyText(key), resourceVersion: "" },
+    spec: {},
+  };
 }
 
 /** The ServiceAccount that a stored PolicyBinding names; `undefined` where its spec names none. */

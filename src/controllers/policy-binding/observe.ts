@@ -1,45 +1,109 @@
+/** Reads an account and its PolicyBindings, from the caches or from the API server itself. */
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import { type Context, indexes } from "../frame/context.ts";
+import {
+  type ConnectionAccess,
+  type Connections,
+  type Context,
+  indexes,
+} from "../frame/context.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
+import type { AccountRef } from "./account-store.ts";
+import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
+import { stateOf, withRefusal } from "./rules/state.ts";
+import { type AccountAvailability, toAvailability, toBindingView } from "./rules/views.ts";
 
-/** A ServiceAccount, if there is one, and every PolicyBinding that names it, oldest first. */
-export interface Objects {
+/** A ServiceAccount, if there is one, and every PolicyBinding that names it. */
+interface AccountObjects {
   readonly account: ServiceAccount | undefined;
   readonly bindings: readonly PolicyBinding[];
 }
 
-/** From the caches; `undefined` while one of them has not been listed or has not seen our own last writes. */
-export function observeCached(
-  { caches }: Pick<Context, "caches">,
-  key: ObjectKey,
-): Objects | undefined {
-  const { serviceAccounts, policyBindings } = caches;
-  if (!serviceAccounts.synced || !policyBindings.synced) return undefined;
-  const bindings = policyBindings.byIndex(indexes.serviceAccount, keyText(key));
-  const current =
-    serviceAccounts.isCurrent(key) &&
-    bindings.every((binding) => policyBindings.isCurrent(keyOf(binding)));
-  return current ? { account: serviceAccounts.get(key), bindings: inOrder(bindings) } : undefined;
+/** From the caches alone: the console and the API server are asked by actions. */
+export function observe(
+  object: AccountRef,
+  _spec: unknown,
+  run: BindingsRun,
+): Promise<BindingsSnapshot> {
+  const objects = readCaches(run, keyOf(object));
+  const source = objects === undefined ? "Behind" : "Caches";
+  const { account, bindings } = objects ?? { account: undefined, bindings: [] };
+  const now = run.clock.now();
+  const state = account && stateOf(run.state, account, now);
+  return toSnapshot({ object, source, now, live: undefined, state }, { account, bindings }, run);
 }
 
 /**
- * From the API server itself: what a PUT or the end of an object is decided on (S10, S20). A cache may be
+ * The same from the API server itself: what a PUT or the end of an object is decided on (S10, S20). A cache may be
  * behind in ways it cannot know of; this answer is complete or an error.
  */
-export async function observeLive(
-  { kube }: Pick<Context, "kube">,
-  key: ObjectKey,
-  signal: AbortSignal,
-): Promise<Objects> {
+export async function readLive(
+  snapshot: BindingsSnapshot,
+  run: BindingsRun,
+): Promise<BindingsSnapshot> {
+  const { kube, signal } = run;
+  const key = keyOf(snapshot.object);
   const bindings = await kube.list(policyBindingType, {
     namespace: key.namespace,
     fieldSelector: `spec.serviceAccountRef.name=${key.name}`,
     signal,
   });
   const account = await kube.get(serviceAccountType, key, { signal });
-  return { account, bindings: inOrder(bindings.filter((binding) => names(binding, key))) };
+  const named = bindings.filter((binding) => names(binding, key));
+  return toSnapshot({ ...snapshot, source: "Server" }, { account, bindings: named }, run);
+}
+
+/** `undefined` while a cache has not been listed or has not seen our own last writes. */
+function readCaches(
+  { caches }: Pick<Context, "caches">,
+  key: ObjectKey,
+): AccountObjects | undefined {
+  const { serviceAccounts, policyBindings } = caches;
+  if (!serviceAccounts.synced || !policyBindings.synced) return undefined;
+  const bindings = policyBindings.byIndex(indexes.serviceAccount, keyText(key));
+  const current =
+    serviceAccounts.isCurrent(key) &&
+    bindings.every((binding) => policyBindings.isCurrent(keyOf(binding)));
+  return current ? { account: serviceAccounts.get(key), bindings } : undefined;
+}
+
+async function toSnapshot(
+  base: Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">,
+  { account, bindings }: AccountObjects,
+  { connections }: Pick<Context, "connections">,
+): Promise<BindingsSnapshot> {
+  const { state, now } = base;
+  const { namespace, name } = keyOf(base.object);
+  const found = toAvailability(account, name);
+  const { availability, access } = await accessTo(found, namespace, connections);
+  const recorded = account?.status?.bindings?.policyIds ?? [];
+  const views = inOrder(bindings).map((binding) => {
+    const view = toBindingView(binding, recorded, access?.grant.policyIds);
+    return state === undefined ? view : withRefusal(state, view, now);
+  });
+  return {
+    ...base,
+    account,
+    availability,
+    client: access?.client,
+    bindings: views,
+    objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),
+  };
+}
+
+/** An account whose connection cannot be used is not usable either. */
+async function accessTo(
+  availability: AccountAvailability,
+  namespace: string,
+  connections: Connections,
+): Promise<{ readonly availability: AccountAvailability; readonly access?: ConnectionAccess }> {
+  if (availability.kind !== "Usable") return { availability };
+  const lookup = await connections.resolve(availability.connectionRef, namespace);
+  if (lookup.ok) return { availability, access: lookup.access };
+  const { reason, message } = lookup;
+  const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
+  return { availability: { kind: "Unavailable", state, reason, message } };
 }
 
 function names(binding: PolicyBinding, key: ObjectKey): boolean {

@@ -26,6 +26,22 @@ export async function reviewAccess(api: KubeApi, token: string, path: string): P
   return allowed === true ? "Allowed" : "Forbidden";
 }
 
+export interface ResourceRule {
+  readonly verb: "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+  readonly group: string;
+  readonly resource: string;
+  /** Absent: in every namespace, or in the cluster. */
+  readonly namespace?: string;
+}
+
+/** Whether the operator itself has a permission, by a SelfSubjectAccessReview. Rejects with KubeError where the API server does not say. */
+export async function mayI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
+  const { allowed } = await review(api, "authorization.k8s.io", "SelfSubjectAccessReview", {
+    resourceAttributes: rule,
+  });
+  return allowed === true;
+}
+
 /** The status of a review, which the API server answers and keeps nowhere. */
 async function review(
   api: KubeApi,

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
-import { createAccountStore } from "../../../src/controllers/policy-binding/account-store.ts";
+import {
+  createAccountStore,
+  toRef,
+} from "../../../src/controllers/policy-binding/account-store.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { keyText } from "../../../src/kube/resource.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
 
 const at = (name: string) => ({ metadata: { namespace: "team-a", name } });
+const CI_BOT = toRef({ namespace: "team-a", name: "ci-bot" });
 const binding = (policyIds: readonly string[], status = {}) => ({
   ...at("reading"),
   spec: { serviceAccountRef: { name: "ci-bot" }, policyIds },
@@ -24,9 +28,9 @@ test("a binding stands for its account, whether that exists or not", () => {
   const { kube, store, woken } = watched();
   kube.put(policyBindingType, binding(["p1"]));
   expect(woken).toEqual(["team-a/ci-bot"]);
-  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toEqual(at("ci-bot"));
+  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toEqual(CI_BOT);
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {} });
-  expect(store.list()).toEqual([at("ci-bot")]);
+  expect(store.list()).toEqual([CI_BOT]);
 });
 
 test("an account without objects is not there", () => {

@@ -4,8 +4,11 @@ import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import type { Context } from "../../../src/controllers/frame/context.ts";
-import { createAccountStore } from "../../../src/controllers/policy-binding/account-store.ts";
-import { createAccountBindingsReconciler } from "../../../src/controllers/policy-binding/reconcile.ts";
+import {
+  createAccountStore,
+  toRef,
+} from "../../../src/controllers/policy-binding/account-store.ts";
+import { createAccountBindingsController } from "../../../src/controllers/policy-binding/controller.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { EventNote } from "../../../src/kube/events/event-recorder.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
@@ -95,10 +98,17 @@ export async function accountWorld(options: WorldOptions = {}) {
   };
   putAccount(options.account ?? {});
 
-  let reconciler = createAccountBindingsReconciler(context);
+  let reconciler = createAccountBindingsController(context);
   const accounts = createAccountStore(caches);
   const pass = (): Promise<Result> =>
-    reconciler.reconcile({ metadata: KEY }, { id: "pass", signal: new AbortController().signal });
+    reconciler.reconcile(toRef(KEY), { id: "pass", signal: new AbortController().signal });
+
+  const condition = (name: string, type: string) =>
+    (
+      kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status as
+        | PolicyBindingStatus
+        | undefined
+    )?.conditions?.find((each) => each.type === type);
 
   return {
     console,
@@ -115,7 +125,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     },
     /** As a new process would: nothing is remembered. */
     restart: () => {
-      reconciler = createAccountBindingsReconciler(context);
+      reconciler = createAccountBindingsController(context);
     },
     bind: (
       name: string,
@@ -155,15 +165,10 @@ export async function accountWorld(options: WorldOptions = {}) {
     calls: () => console.requests.all.filter(({ operation }) => operation !== "login").length,
     status: (name: string): PolicyBindingStatus =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name })?.status ?? {},
-    ready: (name: string): string | undefined => {
-      const object = kube.peek(policyBindingType, { namespace: KEY.namespace, name });
-      const conditions = (object?.status as PolicyBindingStatus | undefined)?.conditions;
-      return conditions?.find(({ type }) => type === "Ready")?.reason;
-    },
-    message: (name: string): string =>
-      kube
-        .peek(policyBindingType, { namespace: KEY.namespace, name })
-        ?.status?.conditions?.find(({ type }: { type: string }) => type === "Ready")?.message ?? "",
+    condition,
+    ready: (name: string) => condition(name, "Ready")?.reason,
+    stalled: (name: string) => condition(name, "Stalled")?.reason,
+    message: (name: string) => condition(name, "Ready")?.message ?? "",
     exists: (name: string) =>
       kube.peek(policyBindingType, { namespace: KEY.namespace, name }) !== undefined,
     record: () => kube.peek(serviceAccountType, KEY)?.status?.bindings,

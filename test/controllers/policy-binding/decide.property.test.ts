@@ -1,9 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decide, type Seen } from "../../../src/controllers/policy-binding/decide.ts";
-import { mustAsk } from "../../../src/controllers/policy-binding/plan.ts";
-import type { BindingView } from "../../../src/controllers/policy-binding/view.ts";
-import { account, binding, seen } from "./builders.ts";
+import { mustAsk } from "../../../src/controllers/policy-binding/rules/choose.ts";
+import {
+  type DecisionInput,
+  decide,
+} from "../../../src/controllers/policy-binding/rules/decide.ts";
+import type { BindingView } from "../../../src/controllers/policy-binding/rules/views.ts";
+import { account, binding, input } from "./builders.ts";
 
 const ids = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { maxLength: 6 });
 const bindings: fc.Arbitrary<readonly BindingView[]> = fc
@@ -28,7 +31,6 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
 const record = fc.record({
   ours: fc.option(ids, { nil: undefined }),
   foreign: ids,
-  lastSyncTime: fc.constant(undefined),
 });
 const who = fc
   .record({
@@ -38,19 +40,19 @@ const who = fc
     record,
   })
   .map(account);
-const anything: fc.Arbitrary<Seen> = fc
+const anything: fc.Arbitrary<DecisionInput> = fc
   .tuple(who, bindings, fc.oneof(ids, fc.constant("unreadable" as const)), fc.boolean())
-  .map(([one, list, live, isolating]) => seen(one, list, live, isolating));
+  .map(([one, list, live, isolating]) => input(one, list, live, isolating));
 
-const check = (property: (given: Seen) => void) =>
+const check = (property: (given: DecisionInput) => void) =>
   fc.assert(fc.property(anything, property), { numRuns: 3_000 });
 
-function after(given: Seen, bound: readonly string[]): Seen {
+function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
   const { ours, foreign, shares } = decide(given);
   return {
     ...given,
     live: { readable: true, policyIds: bound },
-    account: { ...given.account, record: { ours, foreign, lastSyncTime: undefined } },
+    account: { ...given.account, record: { ours, foreign } },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
       .map((one) => ({ ...one, applied: shares.get(one.uid) ?? one.applied })),
@@ -86,7 +88,7 @@ describe("for any bindings, record and answer", () => {
       if (sync === undefined) return;
       const next = after(given, sync);
       expect(decide(next).sync).toBeUndefined();
-      const believing: Seen = { ...next, live: { readable: true, policyIds: sync } };
+      const believing: DecisionInput = { ...next, live: { readable: true, policyIds: sync } };
       expect(mustAsk(believing)).toBe(false);
     });
   });

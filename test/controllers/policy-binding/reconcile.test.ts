@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
+import { toRef } from "../../../src/controllers/policy-binding/account-store.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
 import { accountWorld, KEY, type WorldOptions } from "./account-world.ts";
@@ -73,6 +74,19 @@ describe("binding", () => {
     world.restart();
     await world.pass();
     expect([world.calls(), world.kube.writes.length]).toEqual(before);
+  });
+
+  test("a binding whose policies are bound already gets its finalizer before it is ready", async () => {
+    const world = await withReading();
+    world.bind("also-reading", ["pol-read"]);
+    await world.settle();
+    expect(world.ready("also-reading")).toBe("Synced");
+    world.unbind("reading");
+    await world.settle();
+    world.unbind("also-reading");
+    await world.settle();
+    expect(world.exists("also-reading")).toBe(false);
+    expect(world.bound()).toEqual([]);
   });
 
   test("an account that no binding names is never asked about", async () => {
@@ -205,7 +219,7 @@ describe("deleting", () => {
     world.unbind("reading");
     await world.settle();
     expect(world.exists("reading")).toBe(false);
-    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesLeftBound" });
+    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });
   });
 
   test("a binding of an account that is gone at the console goes", async () => {
@@ -251,7 +265,27 @@ describe("deleting", () => {
     await world.clock.advance(24 * HOUR);
     await expect(world.pass()).rejects.toThrow();
     expect(world.exists("reading")).toBe(false);
-    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesLeftBound" });
+    expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });
+  });
+
+  test("a process that comes late tries to revoke before it gives up", async () => {
+    const world = await withReading();
+    world.unbind("reading");
+    await world.clock.advance(25 * HOUR);
+    world.restart();
+    await world.settle();
+    expect(world.exists("reading")).toBe(false);
+    expect(world.bound()).toEqual([]);
+    expect(world.events.map(({ reason }) => reason)).not.toContain("PoliciesNotRevoked");
+  });
+
+  test("the metric of a binding goes with it", async () => {
+    const world = await withReading();
+    expect(await world.metrics.render()).toContain('name="reading"');
+    world.unbind("reading");
+    await world.settle();
+    await world.pass();
+    expect(await world.metrics.render()).not.toContain('name="reading"');
   });
 });
 
@@ -433,7 +467,7 @@ describe("waiting", () => {
     await world.settle();
     expect(world.ready("reading")).toBe("WaitingForServiceAccount");
     expect(world.calls()).toBe(0);
-    expect(world.accounts.list()).toEqual([{ metadata: KEY }]);
+    expect(world.accounts.list()).toEqual([toRef(KEY)]);
   });
 
   test("a binding waits for an account that is not ready", async () => {
@@ -448,7 +482,36 @@ describe("waiting", () => {
     await world.settle();
     expect(world.bound()).toEqual(["pol-read"]);
     expect(world.ready("reading")).toBe("Suspended");
+    expect(world.stalled("reading")).toBe("Suspended");
     expect(world.puts()).toHaveLength(1);
+  });
+
+  test("a suspended binding whose policies are bound stays ready, also while its account is not", async () => {
+    const world = await withReading();
+    world.bind("reading", ["pol-read"], { suspend: true });
+    await world.settle();
+    expect(world.condition("reading", "Ready")).toMatchObject({
+      status: "True",
+      reason: "Suspended",
+    });
+    world.putAccount({}, {}, notReady("ConnectionNotReady"));
+    await world.settle();
+    expect(world.condition("reading", "Ready")).toMatchObject({
+      status: "True",
+      reason: "Suspended",
+    });
+    expect(world.stalled("reading")).toBeUndefined();
+  });
+
+  test.each([
+    ["a suspended account", { suspend: true }, "ServiceAccountSuspended"],
+    ["an account without access", { suspendAccess: true }, "AccessSuspended"],
+  ])("with %s it is for a person to go on", async (_, spec, reason) => {
+    const world = await withReading();
+    world.putAccount(spec);
+    await world.settle();
+    expect(world.stalled("reading")).toBe(reason);
+    expect(world.condition("reading", "Reconciling")).toBeUndefined();
   });
 });
 

@@ -4,7 +4,7 @@ import {
   contendedUntil,
   isStale,
   nextDriftCheck,
-} from "../../../src/controllers/policy-binding/schedule.ts";
+} from "../../../src/controllers/policy-binding/rules/schedule.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

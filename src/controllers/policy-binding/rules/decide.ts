@@ -1,11 +1,10 @@
 /** What the console should hold for one account, and whether a PUT is needed to get there. Pure. */
-import type { LiveBindings } from "../../iam/model.ts";
-import type { PolicySet } from "./policy-set.ts";
-import { common, contains, sameSet, union, without } from "./policy-set.ts";
-import type { AccountView, BindingView, Problem } from "./view.ts";
+import type { LiveBindings } from "../../../iam/model.ts";
+import { common, contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
+import type { BindingView, BoundAccount, Problem } from "./views.ts";
 
-export interface Seen {
-  readonly account: AccountView;
+export interface DecisionInput {
+  readonly account: BoundAccount;
   /** Every PolicyBinding of the account, those being deleted included. */
   readonly bindings: readonly BindingView[];
   readonly live: LiveBindings;
@@ -13,7 +12,7 @@ export interface Seen {
   readonly isolating: boolean;
 }
 
-export interface Decision {
+export interface BindingsDecision {
   /** The whole set to submit; `undefined` where the console is as it should be, or must be left alone. */
   readonly sync: PolicySet | undefined;
   /** What is bound once this decision is carried out. */
@@ -26,19 +25,19 @@ export interface Decision {
   /** Live objects whose policies are not bound yet because others are tried first, by uid. */
   readonly postponed: ReadonlySet<string>;
   /** Why the console is left alone although it may not be as declared. */
-  readonly hold: Problem | undefined;
+  readonly blocked: Problem | undefined;
 }
 
 /** As many as a status can name; nothing bound may be missing from the record. */
 export const MAX_POLICIES = 1_000;
 
-export function decide(seen: Seen): Decision {
-  const { account, bindings } = seen;
-  const known = knownLive(seen);
-  if (known === undefined) return held(seen, [], bindingsUnreadable);
+export function decide(input: DecisionInput): BindingsDecision {
+  const { account, bindings } = input;
+  const known = knownLive(input);
+  if (known === undefined) return leaveAlone(input, [], bindingsUnreadable);
 
-  const candidates = newcomers(bindings, known);
-  const turn = seen.isolating ? new Set(candidates.slice(0, 1)) : new Set(candidates);
+  const candidates = newPolicies(bindings, known).map(({ uid }) => uid);
+  const turn = input.isolating ? new Set(candidates.slice(0, 1)) : new Set(candidates);
   const postponed = new Set(candidates.filter((uid) => !turn.has(uid)));
   const shares = new Map(
     bindings
@@ -52,29 +51,29 @@ export function decide(seen: Seen): Decision {
     : account.foreignPolicies === "Remove"
       ? wanted
       : union(common(known, [...wanted, ...foreign]), wanted);
-  if (target.length > MAX_POLICIES) return held(seen, known, tooManyPolicies);
-  if (!mayBeEmptied(seen) && target.length === 0 && known.length > 0) {
-    return { ...settled(shares, known), sync: undefined, postponed, hold: undefined };
+  if (target.length > MAX_POLICIES) return leaveAlone(input, known, tooManyPolicies);
+  if (!mayBeEmptied(input) && target.length === 0 && known.length > 0) {
+    return { ...settled(shares, known), sync: undefined, postponed, blocked: undefined };
   }
   return {
     ...settled(account.suspendAccess ? emptied(shares) : shares, target),
-    sync: isDifferent(seen, known, target) ? target : undefined,
+    sync: isDifferent(input, known, target) ? target : undefined,
     postponed,
-    hold: undefined,
+    blocked: undefined,
   };
 }
 
-/** The record as if the console had just answered it: what a pass without a call believes. */
-export function believed({ record }: AccountView): LiveBindings {
+/** The record as if the console had just answered it: what a run without a call believes. */
+export function fromRecord({ record }: BoundAccount): LiveBindings {
   return { readable: true, policyIds: union(record.ours ?? [], record.foreign) };
 }
 
 /**
- * What is bound, as far as this pass may rely on it. An unreadable answer is replaced by the record where
+ * What is bound, as far as this run may rely on it. An unreadable answer is replaced by the record where
  * nothing of somebody else's can be harmed: an account that we created, or one whose foreign policies are
  * to go anyway.
  */
-function knownLive({ account, bindings, live }: Seen): PolicySet | undefined {
+function knownLive({ account, bindings, live }: DecisionInput): PolicySet | undefined {
   if (live.readable) return [...new Set(live.policyIds)];
   const { created, foreignPolicies, suspendAccess, record } = account;
   if (!created && foreignPolicies === "Keep" && !suspendAccess) return undefined;
@@ -82,7 +81,7 @@ function knownLive({ account, bindings, live }: Seen): PolicySet | undefined {
 }
 
 function isDifferent(
-  { account, bindings, live }: Seen,
+  { account, bindings, live }: DecisionInput,
   known: PolicySet,
   target: PolicySet,
 ): boolean {
@@ -95,13 +94,14 @@ function isDifferent(
 }
 
 /** Live objects, oldest first, that bring policies which are not bound yet. */
-function newcomers(bindings: readonly BindingView[], known: PolicySet): readonly string[] {
-  return bindings
-    .filter((binding) => isActive(binding) && !contains(known, binding.policyIds))
-    .map(({ uid }) => uid);
+export function newPolicies(
+  bindings: readonly BindingView[],
+  known: PolicySet,
+): readonly BindingView[] {
+  return bindings.filter((each) => isActive(each) && !contains(known, each.policyIds));
 }
 
-/** Whether an object's wish counts; otherwise what it bound before merely stays. */
+/** Whether an object's spec counts; otherwise what it bound before merely stays. */
 export function isActive({ stage, suspended, problem }: BindingView): boolean {
   return stage === "Live" && !suspended && problem === undefined;
 }
@@ -121,7 +121,7 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
 }
 
 /** S11: an empty list needs a person's word, not merely nothing to bind. */
-function mayBeEmptied({ account, bindings }: Seen): boolean {
+function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
     account.suspendAccess ||
     bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0)
@@ -131,7 +131,7 @@ function mayBeEmptied({ account, bindings }: Seen): boolean {
 function settled(
   shares: ReadonlyMap<string, PolicySet>,
   bound: PolicySet,
-): Pick<Decision, "shares" | "bound" | "ours" | "foreign"> {
+): Pick<BindingsDecision, "shares" | "bound" | "ours" | "foreign"> {
   const ours = common(bound, [...shares.values()].flat());
   return { shares, bound, ours, foreign: without(bound, ours) };
 }
@@ -140,7 +140,11 @@ function emptied(shares: ReadonlyMap<string, PolicySet>): ReadonlyMap<string, Po
   return new Map([...shares.keys()].map((uid) => [uid, []]));
 }
 
-function held({ account, bindings }: Seen, known: PolicySet, hold: Problem): Decision {
+function leaveAlone(
+  { account, bindings }: DecisionInput,
+  known: PolicySet,
+  blocked: Problem,
+): BindingsDecision {
   const shares = new Map(
     bindings.filter(({ stage }) => stage === "Live").map(({ uid, applied }) => [uid, applied]),
   );
@@ -151,7 +155,7 @@ function held({ account, bindings }: Seen, known: PolicySet, hold: Problem): Dec
     foreign: account.record.foreign,
     shares,
     postponed: new Set(),
-    hold,
+    blocked,
   };
 }
 

@@ -1,17 +1,15 @@
-/** What the decision needs to know, parsed out of stored objects. Pure. */
-
-import { findCondition, isTrue } from "../../api/conditions.ts";
-import { annotations, FINALIZER } from "../../api/meta.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import { type PolicyBinding, policyBindingKind } from "../../api/policy-binding.ts";
+/** What stored objects say about an account and its PolicyBindings. Pure. */
+import { findCondition, isTrue } from "../../../api/conditions.ts";
+import { annotations, FINALIZER } from "../../../api/meta.ts";
+import { parseSpec } from "../../../api/parse-spec.ts";
+import { type PolicyBinding, policyBindingKind } from "../../../api/policy-binding.ts";
 import {
   type ServiceAccount,
   type ServiceAccountSpec,
   serviceAccountKind,
-} from "../../api/service-account.ts";
-import { requestToken } from "../frame/request-token.ts";
-import type { PolicySet } from "./policy-set.ts";
-import { common } from "./policy-set.ts";
+} from "../../../api/service-account.ts";
+import { requestToken } from "../../frame/request-token.ts";
+import { common, type PolicySet } from "./policy-set.ts";
 
 /** Why something cannot be done; only a change by a person helps. */
 export interface Problem {
@@ -24,10 +22,9 @@ export interface BindingsRecord {
   /** `undefined` where no sync has finished yet, or the record is lost. */
   readonly ours: PolicySet | undefined;
   readonly foreign: PolicySet;
-  readonly lastSyncTime: string | undefined;
 }
 
-export interface AccountView {
+export interface BoundAccount {
   readonly uid: string;
   readonly tpn: string;
   readonly orgId: string;
@@ -39,21 +36,21 @@ export interface AccountView {
 }
 
 /** What may be done for the account that a set of PolicyBindings names. */
-export type Standing =
-  /** There is no such account any more: nothing to revoke, nothing to wait for. */
-  | { readonly kind: "Gone"; readonly message: string }
-  /** Its own controller unbinds everything: PolicyBindings just let go. */
-  | { readonly kind: "Leaving" }
-  | ({
-      readonly kind: "Waiting";
-      /** The console does not know the account any more: there is nothing to revoke. */
-      readonly gone?: boolean;
-    } & Problem)
-  | {
-      readonly kind: "Usable";
-      readonly account: AccountView;
-      readonly spec: ServiceAccountSpec;
-    };
+export type AccountAvailability = UsableAccount | UnavailableAccount;
+
+export interface UsableAccount {
+  readonly kind: "Usable";
+  readonly account: BoundAccount;
+  readonly connectionRef: ServiceAccountSpec["connectionRef"];
+}
+
+export interface UnavailableAccount extends Problem {
+  readonly kind: "Unavailable";
+  /** Stalled where a person has to act. */
+  readonly state: "Reconciling" | "Stalled";
+  /** There is nothing to revoke, or somebody else does it: deleted PolicyBindings may go. */
+  readonly endsAs?: "AccountMissing" | "AccountDeleting" | "AccountGone";
+}
 
 /**
  * How far a PolicyBinding is in its life. Only `Revoking` takes policies away: it is being deleted, still
@@ -63,14 +60,13 @@ export type Stage = "Live" | "Revoking" | "Releasing";
 
 export interface BindingView {
   readonly uid: string;
-  readonly name: string;
   readonly generation: number;
   readonly policyIds: PolicySet;
   /** What this object has bound, or was about to bind, as far as it is recorded. */
   readonly applied: PolicySet;
   readonly stage: Stage;
   /** Carries our finalizer. */
-  readonly held: boolean;
+  readonly hasFinalizer: boolean;
   readonly deletedAt: string | undefined;
   readonly suspended: boolean;
   readonly problem: Problem | undefined;
@@ -78,50 +74,60 @@ export interface BindingView {
   readonly handledAt: string | undefined;
 }
 
-export function toStanding(account: ServiceAccount | undefined, name: string): Standing {
+export function toAvailability(
+  account: ServiceAccount | undefined,
+  name: string,
+): AccountAvailability {
   if (account === undefined) {
-    return { kind: "Gone", message: `There is no ServiceAccount ${name} in this namespace.` };
+    const message = `There is no ServiceAccount ${name} in this namespace.`;
+    return { ...waiting(message), endsAs: "AccountMissing" };
   }
   const parsed = parseSpec(serviceAccountKind, account);
   if (!parsed.ok) return waiting(`The spec of ServiceAccount ${name} is invalid.`);
-  const { spec } = parsed;
-  if (revokesItself(account, spec)) return { kind: "Leaving" };
-  if (spec.suspend) {
-    return {
-      kind: "Waiting",
-      reason: "ServiceAccountSuspended",
-      message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
-    };
-  }
-  return toUsable(account, spec, name);
+  if (revokesItself(account, parsed.spec)) return BEING_DELETED;
+  if (!parsed.spec.suspend) return toUsable(account, parsed.spec);
+  return {
+    kind: "Unavailable",
+    state: "Stalled",
+    reason: "ServiceAccountSuspended",
+    message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+  };
 }
 
-function toUsable(account: ServiceAccount, spec: ServiceAccountSpec, name: string): Standing {
-  const { tpn, orgId, origin, bindings, conditions } = account.status ?? {};
+/** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
+const BEING_DELETED: UnavailableAccount = {
+  kind: "Unavailable",
+  state: "Reconciling",
+  reason: "ServiceAccountDeleting",
+  message: "The ServiceAccount is being deleted and waits for its PolicyBindings to go.",
+  endsAs: "AccountDeleting",
+};
+
+function toUsable(account: ServiceAccount, spec: ServiceAccountSpec): AccountAvailability {
+  const { metadata, status = {} } = account;
+  const { tpn, orgId, origin, bindings, conditions } = status;
   const ready = findCondition(conditions, "Ready");
-  const deleting = account.metadata.deletionTimestamp !== undefined;
+  const deleting = metadata.deletionTimestamp !== undefined;
   // While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge.
   const inCharge = isTrue(conditions, "Ready") || (deleting && ready?.reason === "InUse");
   if (!inCharge || tpn === undefined || orgId === undefined) {
     const why = ready === undefined ? "" : ` (${ready.reason})`;
-    const gone = ready !== undefined && GONE.has(ready.reason);
-    return { ...waiting(`ServiceAccount ${name} is not ready${why}.`), gone };
+    const wait = waiting(`ServiceAccount ${metadata.name} is not ready${why}.`);
+    return ready !== undefined && GONE.has(ready.reason)
+      ? { ...wait, endsAs: "AccountGone" }
+      : wait;
   }
   return {
     kind: "Usable",
-    spec,
+    connectionRef: spec.connectionRef,
     account: {
-      uid: account.metadata.uid,
+      uid: metadata.uid,
       tpn,
       orgId,
       created: origin === "Created",
       foreignPolicies: spec.foreignPolicies,
       suspendAccess: spec.suspendAccess,
-      record: {
-        ours: bindings?.policyIds,
-        foreign: bindings?.foreignPolicyIds ?? [],
-        lastSyncTime: bindings?.lastSyncTime,
-      },
+      record: { ours: bindings?.policyIds, foreign: bindings?.foreignPolicyIds ?? [] },
     },
   };
 }
@@ -138,8 +144,8 @@ function revokesItself(
 /** What the ServiceAccount's own controller says of an account that the console answers 404 for. */
 const GONE: ReadonlySet<string> = new Set(["ServiceAccountGone", "ServiceAccountNotFound"]);
 
-function waiting(message: string): Extract<Standing, { kind: "Waiting" }> {
-  return { kind: "Waiting", reason: "WaitingForServiceAccount", message };
+function waiting(message: string): UnavailableAccount {
+  return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };
 }
 
 export function toBindingView(
@@ -151,16 +157,15 @@ export function toBindingView(
   const parsed = parseSpec(policyBindingKind, binding);
   const policyIds = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
   const suspended = parsed.ok && parsed.spec.suspend;
-  const held = metadata.finalizers?.includes(FINALIZER) ?? false;
+  const hasFinalizer = metadata.finalizers?.includes(FINALIZER) ?? false;
   return {
     uid: metadata.uid,
-    name: metadata.name,
     generation: metadata.generation ?? 0,
     policyIds,
     // A lost status is made up for by the account's record, never by the spec alone (S11).
-    applied: status?.appliedPolicyIds ?? (held ? common(policyIds, recorded) : []),
-    stage: toStage(binding, held, suspended),
-    held,
+    applied: status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []),
+    stage: toStage(binding, hasFinalizer, suspended),
+    hasFinalizer,
     deletedAt: metadata.deletionTimestamp,
     suspended,
     problem: parsed.ok
@@ -171,11 +176,15 @@ export function toBindingView(
   };
 }
 
-function toStage({ metadata, spec }: PolicyBinding, held: boolean, suspended: boolean): Stage {
+function toStage(
+  { metadata, spec }: PolicyBinding,
+  hasFinalizer: boolean,
+  suspended: boolean,
+): Stage {
   if (metadata.deletionTimestamp === undefined) return "Live";
   // Read raw: a person who asked to retain is believed even where the rest of the spec is invalid.
   const retain = (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
-  return !held || suspended || retain ? "Releasing" : "Revoking";
+  return !hasFinalizer || suspended || retain ? "Releasing" : "Revoking";
 }
 
 function notGranted(policyIds: PolicySet, granted: PolicySet | undefined): Problem | undefined {

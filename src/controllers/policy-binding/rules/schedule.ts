@@ -1,5 +1,6 @@
 /** When the console is asked although nothing has changed. Pure. */
-import { HOUR, type Instant, MINUTE, parseInstant } from "../../util/time.ts";
+import { HOUR, type Instant, MINUTE, parseInstant } from "../../../util/time.ts";
+import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 
 const DRIFT_INTERVAL = 10 * MINUTE;
 /** After a correction somebody may be at work on the other side: look again soon. */
@@ -10,21 +11,21 @@ const MAX_CORRECTIONS = 5;
 const REFRESH_SYNCED_AT = HOUR;
 
 /**
- * The drift check that follows a look at `lookedAt`. Checks sit on a grid of ten minutes that each account
+ * The drift check that follows an answer at `askedAt`. Checks sit on a grid of ten minutes that each account
  * shifts by its uid: they spread out, and a restart moves none of them.
  */
 export function nextDriftCheck(
   uid: string,
-  lookedAt: Instant,
+  askedAt: Instant,
   corrections: readonly Instant[],
   now: Instant,
 ): Instant {
-  const phase = hash(uid) % DRIFT_INTERVAL;
-  const slot = Math.floor((lookedAt - phase) / DRIFT_INTERVAL);
+  const phase = Math.floor(stableFraction(uid) * DRIFT_INTERVAL);
+  const slot = Math.floor((askedAt - phase) / DRIFT_INTERVAL);
   const regular = phase + (slot + 1) * DRIFT_INTERVAL;
   return recent(corrections, now).length === 0
     ? regular
-    : Math.min(regular, lookedAt + RECHECK_INTERVAL);
+    : Math.min(regular, askedAt + RECHECK_INTERVAL);
 }
 
 /** When drift may be corrected again; `undefined` where it may be at once. */
@@ -42,13 +43,4 @@ export function recent(corrections: readonly Instant[], now: Instant): readonly 
 export function isStale(lastSyncTime: string | undefined, now: Instant): boolean {
   const at = parseInstant(lastSyncTime);
   return at === undefined || at > now || now - at >= REFRESH_SYNCED_AT;
-}
-
-/** FNV-1a over UTF-16 units: well spread, the same everywhere. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) {
-    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
-  }
-  return value >>> 0;
 }

@@ -1,0 +1,139 @@
+/** The operator's own Secrets, as metadata: watched where the operator may list and watch Secrets. */
+import { labels, MANAGED_BY } from "../api/meta.ts";
+import type { SecretCache } from "../controllers/frame/context.ts";
+import { secretType } from "../controllers/resource-types.ts";
+import { mayI } from "../kube/client/access-review.ts";
+import { isKubeError } from "../kube/errors.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
+import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
+import type { StoreChange } from "../kube/store/store.ts";
+import { startReflector } from "../kube/watch/reflector.ts";
+import type { Log } from "../util/log.ts";
+import { MINUTE, SECOND } from "../util/time.ts";
+import { toError } from "../util/to-error.ts";
+import type { ClusterCacheOptions } from "./caches.ts";
+
+/** Bookmarks come about once a minute: after this long without a sign of life, nothing is believed. */
+const MAX_SILENCE_MS = 5 * MINUTE;
+const REVIEW_RETRY_MS = 2 * SECOND;
+
+/** A failing listener of a store is a bug, and harms no other. */
+export function logListenerError(log: Log, kind: string): (error: unknown) => void {
+  return (error) => log.error({ kind, err: toError(error) }, "store listener failed");
+}
+
+/** Which Secrets the operator has written, and what has become of them. */
+export class WatchedSecrets implements SecretCache {
+  readonly #options: ClusterCacheOptions;
+  readonly #store: WritableStore<KubeObject>;
+  readonly #scopes: readonly string[];
+  /** By scope, when something last came of its watch; monotonic. */
+  readonly #heardAt = new Map<string, number>();
+  /** The resource versions that our own last writes have made. */
+  readonly #ownWrites = new Map<string, string>();
+  #isAllowed: boolean | undefined;
+
+  constructor(options: ClusterCacheOptions) {
+    const { log, namespaces, watchSecrets } = options;
+    this.#options = options;
+    this.#scopes = namespaces.length > 0 ? namespaces : [""];
+    if (watchSecrets !== "auto") this.#isAllowed = watchSecrets === "true";
+    this.#store = createStore({ onListenerError: logListenerError(log, "Secret") });
+  }
+
+  /** Resolves once the signal is aborted and no watch is left, or Secrets are not watched. */
+  async follow(signal: AbortSignal): Promise<void> {
+    this.#isAllowed ??= await mayWatch(this.#options, this.#scopes, signal);
+    if (!this.#isAllowed || signal.aborted) return;
+    await Promise.all(this.#scopes.map((scope) => this.#followScope(scope, signal)));
+  }
+
+  get synced(): boolean {
+    return this.#isAllowed !== undefined && (!this.#isAllowed || this.#store.synced);
+  }
+
+  get isWatched(): boolean {
+    const now = this.#options.api.clock.monotonic();
+    const isFresh = (scope: string) =>
+      now - (this.#heardAt.get(scope) ?? -Infinity) < MAX_SILENCE_MS;
+    return this.#isAllowed === true && this.#store.synced && this.#scopes.every(isFresh);
+  }
+
+  get(key: ObjectKey): KubeObject | undefined {
+    return this.#store.get(key);
+  }
+
+  isCurrent(key: ObjectKey): boolean {
+    return this.#store.isCurrent(key);
+  }
+
+  noteWrite(secret: KubeObject): void {
+    if (this.#isAllowed !== true) return;
+    this.#ownWrites.set(keyText(keyOf(secret)), secret.metadata.resourceVersion ?? "");
+    this.#store.noteWrite(secret);
+  }
+
+  subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void {
+    return this.#store.subscribe((change) => {
+      const key = keyText(change.key);
+      const version = change.new?.metadata.resourceVersion;
+      const isOwn = version !== undefined && this.#ownWrites.get(key) === version;
+      if (isOwn || version === undefined) this.#ownWrites.delete(key);
+      if (!isOwn) listener(change);
+    });
+  }
+
+  #followScope(scope: string, signal: AbortSignal): Promise<void> {
+    const { api, random, log, metrics } = this.#options;
+    const heard = () => void this.#heardAt.set(scope, api.clock.monotonic());
+    const { done } = startReflector({
+      api,
+      type: secretType,
+      scope: scope === "" ? {} : { namespace: scope },
+      labelSelector: `${labels.managedBy}=${MANAGED_BY},${labels.apiKey}`,
+      metadataOnly: true,
+      store: this.#store,
+      random,
+      log,
+      observer: {
+        onEvent: heard,
+        onSynced: () => {
+          heard();
+          metrics.storeSynced.set({ kind: "Secret" }, 1);
+        },
+      },
+      signal,
+    });
+    return done;
+  }
+}
+
+/** Asks until the API server answers; one that knows no such review allows nothing. */
+async function mayWatch(
+  { api, log }: ClusterCacheOptions,
+  scopes: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    try {
+      const answers = await Promise.all(
+        scopes.flatMap((namespace) =>
+          (["list", "watch"] as const).map((verb) =>
+            mayI(api, {
+              verb,
+              group: "",
+              resource: "secrets",
+              ...(namespace === "" ? {} : { namespace }),
+            }),
+          ),
+        ),
+      );
+      return answers.every((isAllowed) => isAllowed);
+    } catch (error) {
+      if (isKubeError(error, "NotFound") || isKubeError(error, "Forbidden")) return false;
+      log.warn({ err: toError(error) }, "could not ask whether Secrets may be watched");
+      await api.clock.sleep(REVIEW_RETRY_MS, signal).catch(() => undefined);
+    }
+  }
+  return false;
+}

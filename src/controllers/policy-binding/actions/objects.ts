@@ -1,0 +1,100 @@
+/** Writes to the PolicyBindings of an account, and to the ServiceAccount itself. */
+import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
+import type { PolicyBinding } from "../../../api/policy-binding.ts";
+import { addFinalizer, removeFinalizer } from "../../frame/finalizers.ts";
+import { PartialFailure } from "../../frame/rules/outcome.ts";
+import { writeStatus } from "../../frame/status-writer.ts";
+import { recordEvent } from "../../frame/write-report.ts";
+import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
+import { listed } from "../rules/policy-set.ts";
+import type { BindingsProgress, Perform, ReleaseCause } from "../rules/snapshot.ts";
+
+export const addFinalizers: Perform<"AddFinalizers"> = ({ uids }, progress, run) =>
+  writeEach(uids, progress, run.signal, (object) =>
+    addFinalizer(run, policyBindingType, run.caches.policyBindings, object),
+  );
+
+/** Makes the policies what the objects' statuses account for, and leaves the rest of these alone. */
+export const writeIntents: Perform<"WriteIntents"> = ({ intents }, progress, run) => {
+  const { caches, signal } = run;
+  const wanted = new Map(intents.map(({ uid, policyIds }) => [uid, policyIds]));
+  return writeEach([...wanted.keys()], progress, signal, (object) => {
+    const appliedPolicyIds = [...(wanted.get(object.metadata.uid) ?? [])];
+    const status = { ...object.status, appliedPolicyIds };
+    return writeStatus(run, policyBindingType, caches.policyBindings, object, status, { signal });
+  });
+};
+
+/** Lets objects go, and tells what they leave bound. */
+export const removeFinalizers: Perform<"RemoveFinalizers"> = ({ uids, because }, progress, run) => {
+  const applied = new Map(progress.snapshot.bindings.map((each) => [each.uid, each.applied]));
+  return writeEach(uids, progress, run.signal, async (object) => {
+    await removeFinalizer(run, policyBindingType, object);
+    const left = applied.get(object.metadata.uid) ?? [];
+    const why = LEFT_BOUND[because];
+    if (why !== undefined && left.length > 0)
+      recordEvent(run, object, {
+        type: "Warning",
+        reason: "PoliciesNotRevoked",
+        action: "RemoveFinalizer",
+        note: `${why} These policies stay bound: ${listed(left)}.`.slice(0, 1_000),
+      });
+    return undefined;
+  });
+};
+
+/** Why policies stay bound; nothing where they are unbound, or will be. */
+const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
+  Retained: "The PolicyBinding is gone without revoking.",
+  AccountMissing: "There is no ServiceAccount to unbind them from.",
+  AccountGone: "The console has no such account.",
+  GaveUp: "The console could not be told in time.",
+};
+
+/** Records on the ServiceAccount how this run leaves the console (S11), and tells of policies that others have bound. */
+export const recordBindings: Perform<"RecordBindings"> = async (
+  { bindings, foundForeign },
+  { snapshot, done },
+  run,
+) => {
+  const { account } = snapshot;
+  if (account === undefined) throw new Error("there is no ServiceAccount to record bindings on");
+  const status = { ...account.status, bindings };
+  await writeStatus(run, serviceAccountType, run.caches.serviceAccounts, account, status, {
+    fieldManager: BINDINGS_FIELD_MANAGER,
+    foreignFields: Object.keys(account.status ?? {}).filter((field) => field !== "bindings"),
+    signal: run.signal,
+  });
+  if (foundForeign.length > 0)
+    recordEvent(run, account, {
+      type: "Normal",
+      reason: "ForeignPoliciesFound",
+      action: "SyncBindings",
+      note: `Somebody else bound ${listed(foundForeign)}; foreignPolicies is Keep, so they stay.`,
+    });
+  return { snapshot, done: { ...done, recorded: true } };
+};
+
+/** One object after the other; where one fails, the progress tells which are written. `undefined` is gone. */
+async function writeEach(
+  uids: readonly string[],
+  { snapshot, done }: BindingsProgress,
+  signal: AbortSignal,
+  write: (object: PolicyBinding) => Promise<PolicyBinding | undefined>,
+): Promise<BindingsProgress> {
+  const objects = new Map(snapshot.objects);
+  const progress = { snapshot: { ...snapshot, objects }, done };
+  for (const uid of uids) {
+    const object = objects.get(uid);
+    if (object === undefined) continue;
+    try {
+      signal.throwIfAborted();
+      const written = await write(object);
+      if (written === undefined) objects.delete(uid);
+      else objects.set(uid, written);
+    } catch (error) {
+      throw new PartialFailure(progress, error);
+    }
+  }
+  return progress;
+}

@@ -1,0 +1,38 @@
+import { assertNever } from "../../../util/assert-never.ts";
+import { readLive } from "../observe.ts";
+import type { BindingsAction, Perform } from "../rules/snapshot.ts";
+import { attribute, listBindings, syncBindings } from "./console.ts";
+import { addFinalizers, recordBindings, removeFinalizers, writeIntents } from "./objects.ts";
+
+/**
+ * Performs one action of a run over an account and its PolicyBindings. Rejects at the first failure; where other
+ * objects may be written already, with a PartialFailure.
+ */
+export const perform: Perform<BindingsAction["kind"]> = (action, progress, run) => {
+  switch (action.kind) {
+    case "ListBindings":
+      return listBindings(action, progress, run);
+    case "ReadLive":
+      return readAgain(action, progress, run);
+    case "AddFinalizers":
+      return addFinalizers(action, progress, run);
+    case "WriteIntents":
+      return writeIntents(action, progress, run);
+    case "SyncBindings":
+      return syncBindings(action, progress, run);
+    case "AttributeRefusal":
+      return attribute(action, progress, run);
+    case "RecordBindings":
+      return recordBindings(action, progress, run);
+    case "RemoveFinalizers":
+      return removeFinalizers(action, progress, run);
+    default:
+      return assertNever(action);
+  }
+};
+
+const readAgain: Perform<"ReadLive"> = async (_, { snapshot, done }, run) => {
+  const live = await readLive(snapshot, run);
+  const accountReplaced = live.account?.metadata.uid !== snapshot.account?.metadata.uid;
+  return { snapshot: live, done: { ...done, accountReplaced } };
+};

@@ -1,0 +1,58 @@
+/** When the console is asked about an account, by call 9. Pure. */
+import { annotations } from "../../../api/meta.ts";
+import type { ServiceAccount } from "../../../api/service-account.ts";
+import { type Instant, SECOND } from "../../../util/time.ts";
+import { requestToken } from "../../frame/request-token.ts";
+import { hasSay, mustAsk, type UsableSnapshot } from "./choose.ts";
+import type { DecisionInput } from "./decide.ts";
+import { nextDriftCheck } from "./schedule.ts";
+import type { AccountBindingsState } from "./state.ts";
+
+/** Something is to change, a person has asked for it, or it is time for a look. */
+export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
+  if (!hasSay(snapshot)) return false;
+  const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
+  return isDue || isRequested(snapshot) || mustAsk(input);
+}
+
+/** Nothing was to be written for what is desired still, and nobody has asked for another look. */
+export function isPaused(snapshot: UsableSnapshot): boolean {
+  const { pause } = snapshot.state;
+  if (pause === undefined || isRequested(snapshot)) return false;
+  return snapshot.now < pause.until && pause.desired === desiredState(snapshot);
+}
+
+/** Milliseconds until the console is asked again although nothing has changed. */
+export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
+  const at = Math.max(dueAt(snapshot, state), state.pause?.until ?? 0);
+  return Math.max(SECOND, at - snapshot.now);
+}
+
+export function dueAt(
+  { availability, now }: UsableSnapshot,
+  { askedAt, corrections }: AccountBindingsState,
+): Instant {
+  return nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+}
+
+/** Everything a person has asked for, as text. */
+export function desiredState({ account, bindings }: UsableSnapshot): string {
+  return JSON.stringify([
+    account?.metadata.generation,
+    bindings.map(({ uid, generation, stage, problem }) => [uid, generation, stage, problem]),
+  ]);
+}
+
+export function tokenOf(account: ServiceAccount | undefined): string | undefined {
+  return account && requestToken(account.metadata, annotations.reconcileRequestedAt);
+}
+
+function isRequested({ account, bindings, state }: UsableSnapshot): boolean {
+  const token = tokenOf(account);
+  return (
+    (token !== undefined && token !== state.handledToken) ||
+    bindings.some(
+      ({ requestedAt, handledAt }) => requestedAt !== undefined && requestedAt !== handledAt,
+    )
+  );
+}

@@ -1,0 +1,154 @@
+/** The next effect for an account that can be worked on. Pure. */
+import { FINALIZER } from "../../../api/meta.ts";
+import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
+import { isPaused, isToBeAsked, untilAsked } from "./asking.ts";
+import { type Choice, choose, hasSay, takingPart, type UsableSnapshot } from "./choose.ts";
+import { newPolicies } from "./decide.ts";
+import { contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
+import { quiet } from "./quiet.ts";
+import { recordOf } from "./record.ts";
+import { release, releaseLate } from "./release.ts";
+import type { BindingsAction, BindingsDone, BindingsSnapshot, Intent } from "./snapshot.ts";
+import { CONFIRM_MS, isConfirmed, vanishedBy } from "./vanished.ts";
+import type { BindingView } from "./views.ts";
+
+interface Situation {
+  readonly snapshot: UsableSnapshot;
+  readonly done: BindingsDone;
+  readonly choice: Choice;
+}
+
+type Finding = BindingsAction | Waiting | undefined;
+
+export function nextOfUsable(
+  snapshot: UsableSnapshot,
+  done: BindingsDone,
+): BindingsAction | Waiting | Settled {
+  const situation = { snapshot, done, choice: choose(snapshot) };
+  return firstFinding(RULES, situation) ?? { kind: "Settled" };
+}
+
+const RULES: readonly ((situation: Situation) => Finding)[] = [
+  handleRefusal,
+  giveUpAfterFailure,
+  pause,
+  ask,
+  confirm,
+  readLive,
+  addFinalizers,
+  recordIntents,
+  sync,
+  giveUpWhereBlocked,
+  record,
+  releaseRevoked,
+  releaseRetained,
+];
+
+/** A refused list took nothing, so that the intents are void; then it is found out whose fault it was. */
+function handleRefusal({ snapshot, done, choice }: Situation): Finding {
+  const { refusal, refusalAttributed } = done;
+  if (refusal === undefined) return undefined;
+  const intents = snapshot.bindings
+    .filter((each) => !sameSet(appliedNow(each, snapshot), each.applied))
+    .map(({ uid, applied }): Intent => ({ uid, policyIds: applied }));
+  if (intents.length > 0) return { kind: "WriteIntents", intents };
+  if (refusalAttributed) return quiet(1);
+  const { before } = choice;
+  return { kind: "AttributeRefusal", refusal, suspects: suspectsOf(choice), before };
+}
+
+/** The revocation has been tried, and failed. */
+function giveUpAfterFailure({ snapshot }: Situation): Finding {
+  return snapshot.state.hasFailed ? releaseLate(snapshot) : undefined;
+}
+
+function pause({ snapshot }: Situation): Finding {
+  if (snapshot.live !== undefined || !isPaused(snapshot)) return undefined;
+  return quiet(untilAsked(snapshot, snapshot.state));
+}
+
+function ask({ snapshot, choice }: Situation): Finding {
+  if (snapshot.live !== undefined || !isToBeAsked(snapshot, choice.input)) return undefined;
+  return { kind: "ListBindings" };
+}
+
+function confirm({ snapshot: { availability, live, state, now } }: Situation): Finding {
+  if (live === undefined) return undefined;
+  const vanished = vanishedBy(availability.account, live, state.vanished, now);
+  return isConfirmed(vanished, now) ? undefined : quiet(CONFIRM_MS);
+}
+
+/** The caches only tell that there is something to do; what is done is decided on what the server holds. */
+function readLive(situation: Situation): Finding {
+  if (situation.snapshot.source === "Server") return undefined;
+  const effects = [addFinalizers, recordIntents, sync, releaseRevoked, releaseRetained];
+  return firstFinding(effects, situation) && { kind: "ReadLive" };
+}
+
+/** Before anything is bound, so that a deletion cannot overtake the revocation. */
+function addFinalizers({ snapshot, choice }: Situation): Finding {
+  const uids = takingPart(choice)
+    .map(({ uid }) => uid)
+    .filter((uid) => !snapshot.objects.get(uid)?.metadata.finalizers?.includes(FINALIZER));
+  return uids.length === 0 ? undefined : { kind: "AddFinalizers", uids };
+}
+
+function recordIntents({ snapshot, choice }: Situation): Finding {
+  const intents = takingPart(choice).flatMap((binding): readonly Intent[] => {
+    const applied = appliedNow(binding, snapshot);
+    return contains(applied, binding.policyIds)
+      ? []
+      : [{ uid: binding.uid, policyIds: union(applied, binding.policyIds) }];
+  });
+  return intents.length === 0 ? undefined : { kind: "WriteIntents", intents };
+}
+
+function sync({ done, choice }: Situation): Finding {
+  const { input, decision, isDrift, before } = choice;
+  if (done.synced || decision.sync === undefined) return undefined;
+  const { suspendAccess } = input.account;
+  return {
+    kind: "SyncBindings",
+    policyIds: decision.sync,
+    before,
+    reason: suspendAccess ? "AccessSuspended" : isDrift ? "DriftCorrected" : "PoliciesSynced",
+    isDrift,
+    suspects: suspectsOf(choice),
+  };
+}
+
+function giveUpWhereBlocked({ snapshot, choice }: Situation): Finding {
+  return choice.decision.blocked === undefined ? undefined : releaseLate(snapshot);
+}
+
+function record({ snapshot, done, choice }: Situation): Finding {
+  if (done.recorded || !hasSay(snapshot)) return undefined;
+  const bindings = recordOf(snapshot, choice);
+  return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
+}
+
+function releaseRevoked({ snapshot, choice }: Situation): Finding {
+  if (choice.decision.blocked !== undefined) return undefined;
+  return release(snapshot, "Revoked", ["Revoking"]);
+}
+
+function releaseRetained({ snapshot }: Situation): Finding {
+  return release(snapshot, "Retained", ["Releasing"]);
+}
+
+/** Whose new policies a PUT binds for the first time. */
+function suspectsOf({ input, decision, before }: Choice): readonly BindingView[] {
+  return newPolicies(input.bindings, before).filter(({ uid }) => !decision.postponed.has(uid));
+}
+
+/** Policies of others that no record has had before. */
+function foundForeign({ input, decision, verified }: Choice): PolicySet {
+  const { record: known, foreignPolicies } = input.account;
+  if (!verified || foreignPolicies === "Remove" || known.ours === undefined) return [];
+  return without(decision.foreign, known.foreign);
+}
+
+/** What the object has on record after this run's writes. */
+function appliedNow({ uid, applied }: BindingView, { objects }: BindingsSnapshot): PolicySet {
+  return objects.get(uid)?.status?.appliedPolicyIds ?? applied;
+}

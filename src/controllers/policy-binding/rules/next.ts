@@ -1,0 +1,48 @@
+/** The next effect for an account and its PolicyBindings, or why there is none. Pure. */
+import { SECOND } from "../../../util/time.ts";
+import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
+import { isUsable } from "./choose.ts";
+import { nextOfUsable } from "./next-of-usable.ts";
+import { quiet } from "./quiet.ts";
+import { endOfWait, release, releaseLate } from "./release.ts";
+import type { BindingsAction, BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
+import type { BindingView, UnavailableAccount } from "./views.ts";
+
+/** The event of our own last write mostly comes first. */
+const CACHES_BEHIND = quiet(SECOND);
+
+/**
+ * Promises: at most one PUT a run (S10), decided on a live and complete list of the account's PolicyBindings and on an
+ * answer of the console in the same run; nothing is unbound but what an existing PolicyBinding has on record, or under
+ * `foreignPolicies: Remove` or `suspendAccess` (S11); what is merely missing from a list causes nothing (S20); with
+ * nothing to do, no call (S18).
+ *
+ * Order: finalizers, intents (`status.appliedPolicyIds` grows), PUT, the account's record, end of deleted objects; the
+ * statuses (`appliedPolicyIds` shrinks) are the report's. A crash between any two leaves policies accounted for by an
+ * object that still exists, and the next run starts over from what is true.
+ */
+export function next({ snapshot, done }: BindingsProgress): BindingsAction | Waiting | Settled {
+  if (snapshot.source === "Behind" || done.accountReplaced) return CACHES_BEHIND;
+  if (isUsable(snapshot)) return nextOfUsable(snapshot, done);
+  const { availability } = snapshot;
+  return availability.kind === "Unavailable"
+    ? nextOfUnavailable(snapshot, availability)
+    : CACHES_BEHIND;
+}
+
+function nextOfUnavailable(
+  snapshot: BindingsSnapshot,
+  { state, reason, message, endsAs }: UnavailableAccount,
+): BindingsAction | Waiting {
+  const { bindings, source } = snapshot;
+  const isOver = bindings.every(({ stage, applied }) => stage === "Live" && applied.length === 0);
+  // Only the API server itself can tell that there is no account (S20).
+  if (endsAs === "AccountMissing" && !isOver && source === "Caches") return { kind: "ReadLive" };
+  const isUnbound = ({ applied }: BindingView) => applied.length === 0;
+  return (
+    (endsAs && release(snapshot, endsAs, ["Revoking", "Releasing"])) ??
+    release(snapshot, "Retained", ["Releasing"]) ??
+    release(snapshot, "NothingBound", ["Revoking"], isUnbound) ??
+    releaseLate(snapshot) ?? { kind: "Waiting", state, reason, message, ...endOfWait(snapshot) }
+  );
+}

@@ -1,0 +1,169 @@
+/** What the PolicyBindings of an account say after a run. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
+import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import { policyBindingType } from "../../resource-types.ts";
+import { untilAsked } from "./asking.ts";
+import { type Choice, choose, hasSay, isUsable } from "./choose.ts";
+import { isActive, MAX_POLICIES } from "./decide.ts";
+import { contains, type PolicySet, sameSet } from "./policy-set.ts";
+import { isQuiet } from "./quiet.ts";
+import { isStale } from "./schedule.ts";
+import type { BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
+import type { AccountBindingsState } from "./state.ts";
+import { stateAfter } from "./state-after.ts";
+import type { BindingView } from "./views.ts";
+
+/** When a revocation that the console refused is tried again: no change of the object is to be expected (L6). */
+const REFUSED_REVOCATION_MS = 5 * MINUTE;
+
+/** What a run came to: a decision that is carried out, or why there is none. */
+type Conclusion = Choice | Readiness;
+
+/** One status for each PolicyBinding that is left; none where nothing new is known. */
+export function report(
+  cache: StatusCache<PolicyBinding>,
+  { snapshot }: BindingsProgress,
+  outcome: Outcome,
+  current: AccountBindingsState | undefined,
+): Report<AccountBindingsState | undefined> {
+  const state = stateAfter(snapshot, outcome, current);
+  const requeueAfterMs = requeueAfter(snapshot, outcome, state);
+  const conclusion = isQuiet(outcome) ? undefined : conclusionOf(snapshot, outcome);
+  if (conclusion === undefined) return { objects: [], state, requeueAfterMs };
+  const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
+    const object = snapshot.objects.get(binding.uid);
+    if (object === undefined || (binding.stage !== "Live" && !binding.hasFinalizer)) return [];
+    return [toReport(cache, snapshot, binding, object, conclusion)];
+  });
+  return { objects, state, requeueAfterMs };
+}
+
+function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
+  switch (outcome.kind) {
+    case "Settled":
+      return isUsable(snapshot) ? choose(snapshot) : undefined;
+    case "Failed":
+      return outcome.readiness;
+    case "Waiting": {
+      const { state, reason, message } = outcome;
+      return { state, reason, message };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function toReport(
+  cache: StatusCache<PolicyBinding>,
+  snapshot: BindingsSnapshot,
+  binding: BindingView,
+  object: PolicyBinding,
+  conclusion: Conclusion,
+): ObjectReport {
+  const status = statusOf(snapshot, binding, object, conclusion);
+  const isDecided = "decision" in conclusion;
+  return {
+    type: policyBindingType,
+    cache,
+    object,
+    status,
+    readiness: readinessOf(binding, status.appliedPolicyIds ?? [], conclusion),
+    suspended: binding.suspended,
+    // The console was asked, or there was no need to.
+    handledRequest: isDecided ? binding.requestedAt : undefined,
+    // A cache may lack an intent that another process wrote just now: it must not be overwritten (S11).
+    write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
+  };
+}
+
+function statusOf(
+  { source, account, now }: BindingsSnapshot,
+  binding: BindingView,
+  { status = {} }: PolicyBinding,
+  conclusion: Conclusion,
+): PolicyBindingStatus {
+  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...old } = status;
+  const withPolicies = (applied: PolicySet, foreign = old.foreignPolicyIds) => ({
+    ...old,
+    appliedPolicyIds: [...applied],
+    policyCount: applied.length,
+    ...(foreign === undefined ? {} : { foreignPolicyIds: foreign.slice(0, MAX_POLICIES) }),
+  });
+  if ("decision" in conclusion) {
+    const { shares, foreign } = conclusion.decision;
+    const next = withPolicies(shares.get(binding.uid) ?? binding.applied, [...foreign]);
+    const isSynced = conclusion.verified && isActive(binding);
+    return isSynced && hasNews(status, next, binding, now)
+      ? { ...next, lastSyncTime: toIso8601(now) }
+      : next;
+  }
+  const isMissing = source === "Server" && account === undefined;
+  // Otherwise what is recorded stays, intents of this run included.
+  return isMissing ? withPolicies([], []) : withPolicies(old.appliedPolicyIds ?? binding.applied);
+}
+
+function hasNews(
+  old: PolicyBindingStatus,
+  { appliedPolicyIds = [] }: PolicyBindingStatus,
+  { generation, requestedAt }: BindingView,
+  now: Instant,
+): boolean {
+  return (
+    !sameSet(old.appliedPolicyIds ?? [], appliedPolicyIds) ||
+    old.observedGeneration !== generation ||
+    old.lastHandledReconcileAt !== requestedAt ||
+    isStale(old.lastSyncTime, now)
+  );
+}
+
+/** What concerns the object itself comes before what concerns its account; a suspended one is in use or not. */
+function readinessOf(binding: BindingView, applied: PolicySet, conclusion: Conclusion): Readiness {
+  const { suspended, problem, policyIds } = binding;
+  if (suspended && contains(applied, policyIds)) return allBound(policyIds);
+  if (problem !== undefined) return { state: "Stalled", ...problem };
+  const readiness = "decision" in conclusion ? decided(conclusion, binding) : conclusion;
+  return suspended ? { ...readiness, state: "Stalled" } : readiness;
+}
+
+function decided({ input, decision }: Choice, { uid, policyIds }: BindingView): Readiness {
+  const { blocked, postponed } = decision;
+  if (blocked !== undefined)
+    return { state: blocked.reason === "Contended" ? "Reconciling" : "Stalled", ...blocked };
+  if (input.account.suspendAccess)
+    return {
+      state: "Stalled",
+      reason: "AccessSuspended",
+      message: "suspendAccess is true on the ServiceAccount: no policy at all is bound to it.",
+    };
+  if (postponed.has(uid))
+    return {
+      state: "Reconciling",
+      reason: "Syncing",
+      message:
+        "The console refused a change of the account's policies; its PolicyBindings are tried one by one.",
+    };
+  return allBound(policyIds);
+}
+
+function allBound({ length }: PolicySet): Readiness {
+  const message = length === 1 ? "1 policy is bound." : `${length} policies are bound.`;
+  return { state: "Ready", reason: "Synced", message };
+}
+
+function requeueAfter(
+  snapshot: BindingsSnapshot,
+  outcome: Outcome,
+  state: AccountBindingsState | undefined,
+): number | undefined {
+  if (outcome.kind === "Waiting") return outcome.afterMs;
+  if (outcome.kind === "Failed")
+    return snapshot.bindings.some(({ stage }) => stage === "Revoking")
+      ? REFUSED_REVOCATION_MS
+      : undefined;
+  if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
+  // Postponed objects have their turn at once.
+  return choose(snapshot).decision.postponed.size > 0 ? 1 : untilAsked(snapshot, state);
+}

@@ -1,0 +1,40 @@
+/** What the process remembers about an account once a run is over. Pure. */
+import type { Outcome } from "../../frame/rules/outcome.ts";
+import { desiredState, dueAt, tokenOf } from "./asking.ts";
+import { choose, isUsable, type UsableSnapshot } from "./choose.ts";
+import { isQuiet } from "./quiet.ts";
+import type { BindingsSnapshot } from "./snapshot.ts";
+import { type AccountBindingsState, stateOf } from "./state.ts";
+
+export function stateAfter(
+  snapshot: BindingsSnapshot,
+  outcome: Outcome,
+  current: AccountBindingsState | undefined,
+): AccountBindingsState | undefined {
+  const { account, source, now } = snapshot;
+  if (source === "Behind") return current;
+  if (account === undefined) return undefined;
+  const state = stateOf(current, account, now);
+  if (isQuiet(outcome)) return state;
+  if (outcome.kind === "Failed") return { ...state, hasFailed: true };
+  const ended = { ...state, hasFailed: false };
+  return outcome.kind === "Settled" && isUsable(snapshot) ? afterDecision(snapshot, ended) : ended;
+}
+
+function afterDecision(
+  snapshot: UsableSnapshot,
+  state: AccountBindingsState,
+): AccountBindingsState {
+  const { decision, contendedUntil } = choose(snapshot);
+  const hasPostponed = decision.postponed.size > 0;
+  if (snapshot.live === undefined) return { ...state, isolating: state.isolating && hasPostponed };
+  const asked = {
+    ...state,
+    askedAt: snapshot.now,
+    handledToken: tokenOf(snapshot.account),
+    isolating: hasPostponed,
+  };
+  const until = contendedUntil ?? dueAt(snapshot, asked);
+  const pause = { desired: desiredState(snapshot), until };
+  return { ...asked, pause: decision.blocked === undefined ? undefined : pause };
+}
