@@ -214,6 +214,10 @@ const grant = z
     policyIds: setOf(grantedPolicyId, 100)
       .default([])
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
+    onWithdrawal: z.enum(["Unbind", "Keep"]).default("Unbind").meta({
+      description:
+        "What becomes of bound policies that are taken out of policyIds: Unbind takes them away, Keep leaves them bound with a warning.",
+    }),
     importServiceAccounts: z
       .boolean()
       .default(false)

@@ -95,10 +95,12 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "An account of that name exists: import it by spec.saId in a new object, or choose another spec.name.",
         AmbiguousServiceAccount:
           "Several accounts at the console might be this one: create the object again with the saId of the right one.",
-        AlreadyClaimed: "Another, older object has this account: delete one of the two.",
+        AlreadyClaimed: "Another object has this account: delete one of the two.",
         ServiceAccountNotFound: "Correct spec.saId: the console does not know that account.",
         ServiceAccountGone:
           "The account was deleted at the console: delete this object, and create another one if it is still needed.",
+        ServiceAccountMismatch:
+          "The status names an account that was not created for this object: create the object again, with spec.saId if it is to have that account.",
         OrganizationMismatch: "Use a connection of the account's organization.",
         ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
         ProjectMissing: "Set spec.projectId, or projectId of the connection.",

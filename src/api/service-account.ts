@@ -71,6 +71,10 @@ const status = z.object({
     .max(256)
     .optional()
     .meta({ description: "The project the account belongs to." }),
+  consoleURL: z.string().max(2_048).optional().meta({
+    description:
+      "The console that the account was found at; where the connection leads elsewhere, it has to be found again.",
+  }),
   state: z
     .string()
     .max(64)

@@ -18,7 +18,7 @@ import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsController } from "../controllers/policy-binding/controller.ts";
 import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
-import { createServiceAccountReconciler } from "../controllers/service-account/reconcile.ts";
+import { createServiceAccountController } from "../controllers/service-account/controller.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
 import {
@@ -72,7 +72,7 @@ export function createControllers(
   const deps = { registry, operatorNamespace: config.operatorNamespace };
   const clusterConnections = createClusterConnectionController(context, deps);
   const connections = createConnectionController(context, deps);
-  const serviceAccounts = createServiceAccountReconciler(context);
+  const serviceAccounts = createServiceAccountController(context);
   const accountBindings = createAccountBindingsController(context);
   const board = new ConsumersBoard(config.consumers);
   const apiKeys = createApiKeyReconciler(context, {

@@ -8,7 +8,8 @@ const UNLISTED: ReadonlySet<IamErrorCode> = new Set(["MalformedResponse", "Permi
 /**
  * Call 4; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
  * accounts at all, and much is given up for an account that is gone: it counts only where the console's listing
- * (call 3) does not have the account either. Rejects with Unavailable where the two do not agree.
+ * (call 3) does not have the account either. Rejects with Unavailable where the two do not agree, and with
+ * MalformedResponse where the answer is about another account.
  */
 export async function lookUpAccount(
   client: Pick<IamClient, "getServiceAccount" | "listServiceAccounts">,
@@ -16,6 +17,7 @@ export async function lookUpAccount(
   signal: AbortSignal,
 ): Promise<IamServiceAccountDetail | undefined> {
   const detail = await client.getServiceAccount(saId, signal);
+  if (detail !== undefined && detail.saId !== saId) throw otherAccount();
   if (detail !== undefined) return detail;
   const listing = await listAccounts(client, signal);
   if (!listing.some((account) => account.saId === saId)) return undefined;
@@ -35,6 +37,11 @@ async function listAccounts(
     if (isIamError(error) && UNLISTED.has(error.code)) return [];
     throw error;
   }
+}
+
+function otherAccount(): IamError {
+  const message = "getServiceAccount: the console answered about another account";
+  return new IamError("MalformedResponse", message, { operation: "getServiceAccount" });
 }
 
 function contradiction(what: string): IamError {

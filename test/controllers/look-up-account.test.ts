@@ -23,6 +23,11 @@ test("an account that the console knows needs no second question", async () => {
   expect(await lookUp(known)).toBe(known);
 });
 
+test("an answer about another account is none", async () => {
+  const answer = lookUp({ saId: "sa-2", keyIds: [] });
+  await expect(answer).rejects.toMatchObject({ code: "MalformedResponse" });
+});
+
 test.each<[string, Listing]>([
   ["the listing does not have it either", [{ saId: "sa-2" }]],
   ["there are no accounts", []],

@@ -413,6 +413,13 @@ describe("a ClusterConnection", () => {
       expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
       await connect(world, [grant(world, { policyIds: ["*"] })]);
       await world.ready("PolicyBinding", "deploy");
+      // What is taken out of the grant is unbound; what is withdrawn under Keep stays.
+      await connect(world, [grant(world)]);
+      await world.condition("PolicyBinding", "deploy", "Stalled", "True", "PolicyNotGranted");
+      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
+      await connect(world, [grant(world, { policyIds: [], onWithdrawal: "Keep" })]);
+      await world.condition("PolicyBinding", "read", "Stalled", "True", "PolicyNotGranted");
+      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
     }),
   );
 

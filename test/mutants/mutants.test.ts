@@ -17,6 +17,7 @@ test("every mutant has a name of its own, and a test that is known to notice it"
   expect(new Set(names).size).toBe(names.length);
   const killers = JSON.parse(readFileSync(join(import.meta.dirname, "killers.json"), "utf8"));
   expect(Object.keys(killers)).toEqual(names);
-  for (const path of mutants.flatMap(({ tests }) => tests))
+  const files = Object.values<{ file: string }>(killers).map(({ file }) => file);
+  for (const path of [...files, ...mutants.flatMap(({ tests }) => tests)])
     expect(existsSync(join(root, path)), path).toBe(true);
 });

@@ -79,7 +79,7 @@ async function toSnapshot(
   const { availability, access } = await accessTo(found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const views = inOrder(bindings).map((binding) => {
-    const view = toBindingView(binding, recorded, access?.grant.policyIds);
+    const view = toBindingView(binding, recorded, access?.grant);
     return state === undefined ? view : withRefusal(state, view, now);
   });
   return {
@@ -92,6 +92,8 @@ async function toSnapshot(
   };
 }
 
+const NEED_A_PERSON: ReadonlySet<string> = new Set(["NotGranted", "ConnectionSuspended"]);
+
 /** An account whose connection cannot be used is not usable either. */
 async function accessTo(
   availability: AccountAvailability,
@@ -102,7 +104,7 @@ async function accessTo(
   const lookup = await connections.resolve(availability.connectionRef, namespace);
   if (lookup.ok) return { availability, access: lookup.access };
   const { reason, message } = lookup;
-  const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
+  const state = NEED_A_PERSON.has(reason) ? "Stalled" : "Reconciling";
   return { availability: { kind: "Unavailable", state, reason, message } };
 }
 

@@ -1,149 +1,74 @@
 import { annotations } from "../../api/meta.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import {
-  type ServiceAccount,
-  type ServiceAccountSpec,
-  serviceAccountKind,
-} from "../../api/service-account.ts";
-import { type IamErrorCode, isIamError } from "../../iam/errors.ts";
-import type { IamServiceAccount } from "../../iam/model.ts";
+import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
-import {
-  type ConnectionAccess,
-  type ConnectionLookup,
-  type Context,
-  indexes,
-} from "../frame/context.ts";
-import { hasFinalizer } from "../frame/finalizers.ts";
+import { type Caches, indexes } from "../frame/context.ts";
+import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
-import { type Account, fromStatus } from "./account.ts";
-import { refOf } from "./find-winner.ts";
-import type { Memory } from "./memory.ts";
+import { readClaim, readOtherClaims, refOf } from "./claims.ts";
+import { fromStatus } from "./rules/account.ts";
+import type { AccountSnapshot, AccountState, CreationAttempt } from "./rules/snapshot.ts";
 
-/** What an object asks for; while it is being deleted, as much of it as can be read. */
-export type Wish =
-  | { readonly ok: true; readonly spec: ServiceAccountSpec }
-  | { readonly ok: false; readonly message: string };
-
-export interface Attempt {
-  readonly id: string;
-  readonly startTime: Instant;
-}
-
-/** What is known without a call to the console. */
-export interface Known {
-  readonly key: ObjectKey;
-  readonly uid: string;
-  readonly generation: number;
-  readonly deleting: boolean;
-  readonly namespaceTerminating: boolean;
-  readonly held: boolean;
-  readonly wish: Wish;
-  readonly lookup: ConnectionLookup;
-  readonly account: Account | undefined;
-  readonly attempt: Attempt | undefined;
-  /** ApiKeys and PolicyBindings that refer to it, by kind and name. */
-  readonly users: readonly string[];
-  /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
-  readonly unlistedKeyAt: Instant | undefined;
-  /** A request for a new look that has not been answered. */
-  readonly asked: string | undefined;
-  readonly memory: Memory;
-}
-
-/** Reads the object and what the caches and the connection registry say about it. */
-export async function observeCluster(
+/** From the caches alone: which look at the console is due, and in what order, is for the rules. */
+export async function observe(
   object: ServiceAccount,
-  memory: Memory,
-  { caches, connections }: Context,
-): Promise<Known> {
+  spec: ServiceAccountSpec,
+  { caches, connections, state = {} }: ReconcileContext<AccountState>,
+): Promise<AccountSnapshot> {
   const { metadata, status } = object;
   const key = keyOf(object);
-  const deleting = metadata.deletionTimestamp !== undefined;
-  const home = caches.namespaces.get({ namespace: "", name: key.namespace });
-  const startTime = parseInstant(status?.attempt?.startTime);
+  const namespace = caches.namespaces.get({ namespace: "", name: key.namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
+  const account = fromStatus(status, spec.saId);
+  const saId = account?.saId ?? spec.saId;
   return {
-    key,
-    uid: metadata.uid,
-    generation: metadata.generation ?? 0,
-    deleting,
-    namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
-    held: hasFinalizer(object),
-    wish: readWish(object, deleting),
-    lookup: await connections.resolve(refOf(object), key.namespace),
-    account: fromStatus(status),
-    attempt:
-      status?.attempt === undefined
-        ? undefined
-        : { id: status.attempt.id, startTime: startTime ?? 0 },
-    users: findUsers(key, caches),
-    unlistedKeyAt: findUnlistedKey(key, status?.liveKeyIds, caches),
-    asked: requested === status?.lastHandledReconcileAt ? undefined : requested,
-    memory,
+    object,
+    spec,
+    connection: await connections.resolve(refOf(object), key.namespace),
+    namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
+    account,
+    attempt: attemptOf(object),
+    users: usersOf(key, caches),
+    unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
+    request: requested === status?.lastHandledReconcileAt ? undefined : requested,
+    claim: await readClaim(object, { caches, connections }),
+    otherClaims: await readOtherClaims(saId === undefined ? [] : [saId], object, {
+      caches,
+      connections,
+    }),
+    listing: undefined,
+    answer: undefined,
+    state,
   };
 }
 
-function readWish(object: ServiceAccount, deleting: boolean): Wish {
-  const parsed = parseSpec(serviceAccountKind, object);
-  if (parsed.ok || !deleting) return parsed;
-  const { suspend, deletionPolicy } = object.spec ?? {};
-  const policies = ["Revoke", "Retain", "Delete"] as const;
-  const policy = policies.find((each) => each === deletionPolicy);
-  const lenient = {
-    ...(suspend === true ? { suspend } : {}),
-    ...(policy === undefined ? {} : { deletionPolicy: policy }),
-  };
-  return parseSpec(serviceAccountKind, { spec: lenient });
+function attemptOf({ status }: ServiceAccount): CreationAttempt | undefined {
+  const { attempt } = status ?? {};
+  return attempt && { id: attempt.id, startTime: parseInstant(attempt.startTime) ?? 0 };
 }
 
-function findUsers(key: ObjectKey, caches: Context["caches"]): readonly string[] {
+function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly string[] {
   const names = (kind: string, objects: readonly { metadata: { name: string } }[]) =>
     objects.map(({ metadata }) => `${kind} ${metadata.name}`).sort();
   return [
-    ...names("ApiKey", caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
-    ...names("PolicyBinding", caches.policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
+    ...names("ApiKey", apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
+    ...names("PolicyBinding", policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
   ];
 }
 
-function findUnlistedKey(
+function unlistedKeyTimeOf(
   key: ObjectKey,
   liveKeyIds: readonly string[] | undefined,
-  caches: Context["caches"],
+  { apiKeys }: Caches,
 ): Instant | undefined {
   if (liveKeyIds === undefined) return undefined;
   const listed = new Set(liveKeyIds);
   let newest: Instant | undefined;
-  for (const { status } of caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
+  for (const { status } of apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
     const { current } = status ?? {};
     if (current === undefined || listed.has(current.keyId)) continue;
-    const at = parseInstant(current.verificationTime ?? current.issueTime) ?? 0;
-    newest = Math.max(newest ?? at, at);
+    const time = parseInstant(current.verificationTime ?? current.issueTime) ?? 0;
+    newest = Math.max(newest ?? time, time);
   }
   return newest;
-}
-
-/** The console's listing, or why there is none that could be used. */
-export type Listing =
-  | { readonly ok: true; readonly accounts: readonly IamServiceAccount[] }
-  | { readonly ok: false; readonly code: IamErrorCode };
-
-const LISTING_UNUSABLE: ReadonlySet<IamErrorCode> = new Set([
-  "MalformedResponse",
-  "NotFound",
-  "PermissionDenied",
-]);
-
-/** Call 3. A console that does not let itself be listed is a finding; one that is down is an error. */
-export async function observeListing(
-  { client }: ConnectionAccess,
-  signal: AbortSignal,
-): Promise<Listing> {
-  try {
-    return { ok: true, accounts: await client.listServiceAccounts(signal) };
-  } catch (error) {
-    if (!isIamError(error) || !LISTING_UNUSABLE.has(error.code)) throw error;
-    return { ok: false, code: error.code };
-  }
 }

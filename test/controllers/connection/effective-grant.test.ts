@@ -4,6 +4,7 @@ import { effectiveGrant } from "../../../src/controllers/connection/rules/effect
 
 const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Grant => ({
   policyIds: [],
+  onWithdrawal: "Unbind",
   importServiceAccounts: false,
   maxExpiresInDays: 90,
   ...rights,
@@ -66,9 +67,42 @@ test("matching grants add up and others do not", () => {
   expect(effectiveGrant(grants, "team-a", { a: "1" })).toEqual({
     namespaces: teamA,
     policyIds: ["p1", "p2", "p3"],
+    onWithdrawal: "Unbind",
     importServiceAccounts: true,
     maxExpiresInDays: 90,
   });
+});
+
+test.each<{ name: string; other: Grant; labels?: Record<string, string>; expected: string }>([
+  {
+    name: "every matching grant says so",
+    other: grant(teamA),
+    expected: "Unbind",
+  },
+  {
+    name: "not where one of them says Keep",
+    other: grant(teamA, { onWithdrawal: "Keep" }),
+    expected: "Keep",
+  },
+  {
+    name: "a grant that does not match has no say",
+    other: grant({ names: ["team-b"] }, { onWithdrawal: "Keep" }),
+    expected: "Unbind",
+  },
+  {
+    name: "not where a selector may match a namespace whose labels are unknown (S11)",
+    other: grant(byLabel({ a: "1" })),
+    expected: "Keep",
+  },
+  {
+    name: "a selector that does not match has no say",
+    other: grant(byLabel({ a: "1" }), { onWithdrawal: "Keep" }),
+    labels: {},
+    expected: "Unbind",
+  },
+])("withdrawn policies are unbound: $name", ({ other, labels, expected }) => {
+  const grants = [grant(teamA, { policyIds: ["p1"] }), other];
+  expect(effectiveGrant(grants, "team-a", labels)?.onWithdrawal).toBe(expected);
 });
 
 test("any policy is any policy", () => {

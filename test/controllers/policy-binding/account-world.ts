@@ -1,5 +1,6 @@
 /** One namespace, one reference console, and the policy-binding reconciler between them. */
 import { Registry } from "prom-client";
+import type { Grant } from "../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
@@ -25,6 +26,7 @@ export interface WorldOptions {
   readonly shapes?: Partial<Shapes>;
   readonly origin?: "Created" | "Imported";
   readonly grant?: readonly string[];
+  readonly onWithdrawal?: Grant["onWithdrawal"];
   readonly account?: Partial<ServiceAccount["spec"]>;
   readonly ready?: boolean;
   readonly synced?: boolean;
@@ -43,25 +45,23 @@ export async function accountWorld(options: WorldOptions = {}) {
   const kube = new MemoryCluster(clock);
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
-  const state = { grant: options.grant ?? ["*"] };
+  const state = { grant: options.grant ?? ["*"], connected: true };
   const caches = kube.openCaches((options.synced ?? true) ? [] : ["policyBindings"]);
   const context: Context = {
     kube: kube.client,
     caches,
     connections: {
-      resolve: async () => ({
-        ok: true,
-        access: {
-          client,
-          spec: {} as never,
-          grant: {
-            namespaces: {},
-            policyIds: [...state.grant],
-            importServiceAccounts: true,
-            maxExpiresInDays: 90,
-          },
-        },
-      }),
+      resolve: async () => {
+        if (!state.connected) return { ok: false, reason: "NotGranted", message: "No grant." };
+        const grant: Grant = {
+          namespaces: {},
+          policyIds: [...state.grant],
+          onWithdrawal: options.onWithdrawal ?? "Unbind",
+          importServiceAccounts: true,
+          maxExpiresInDays: 90,
+        };
+        return { ok: true, access: { client, spec: {} as never, grant } };
+      },
     },
     events: { record: (_, note) => void events.push(note) },
     metrics,
@@ -122,6 +122,10 @@ export async function accountWorld(options: WorldOptions = {}) {
     putAccount,
     grant: (ids: readonly string[]) => {
       state.grant = ids;
+    },
+    /** No grant matches the namespace any more. */
+    disconnect: () => {
+      state.connected = false;
     },
     /** As a new process would: nothing is remembered. */
     restart: () => {

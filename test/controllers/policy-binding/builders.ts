@@ -39,6 +39,7 @@ export function binding(
     generation: 1,
     policyIds,
     applied: policyIds,
+    withdrawn: [],
     stage: "Live",
     hasFinalizer: true,
     deletedAt: undefined,

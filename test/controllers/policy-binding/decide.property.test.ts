@@ -17,14 +17,16 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
       stage: fc.constantFrom("Live" as const, "Revoking" as const, "Releasing" as const),
       suspended: fc.boolean(),
       isRefused: fc.boolean(),
+      isWithdrawn: fc.boolean(),
     }),
     { maxLength: 4 },
   )
   .map((list) =>
-    list.map(({ policyIds, isRefused, ...rest }, index) =>
+    list.map(({ policyIds, isRefused, isWithdrawn, ...rest }, index) =>
       binding(`b${index}`, policyIds, {
         ...rest,
         ...(isRefused ? { problem: { reason: "PolicyRefused", message: "no" } } : {}),
+        ...(isRefused && isWithdrawn ? { withdrawn: rest.applied.slice(0, 2) } : {}),
       }),
     ),
   );
@@ -93,10 +95,12 @@ describe("for any bindings, record and answer", () => {
     });
   });
 
-  test("an empty list needs a kill switch or a deletion that revokes (S11)", () => {
+  test("an empty list needs a kill switch, a deletion that revokes, or a withdrawal (S11)", () => {
     check((given) => {
       if (decide(given).sync?.length !== 0) return;
-      const revokes = given.bindings.some(({ stage }) => stage === "Revoking");
+      const revokes = given.bindings.some(
+        ({ stage, withdrawn }) => stage === "Revoking" || withdrawn.length > 0,
+      );
       expect(given.account.suspendAccess || revokes).toBe(true);
     });
   });

@@ -88,6 +88,25 @@ const cases: readonly [string, DecisionInput, readonly string[] | undefined][] =
     undefined,
   ],
   [
+    "a withdrawn policy goes, and what the object has besides stays",
+    input(kept, [binding("a", ["p1", "p2"], { withdrawn: ["p2"], ...refused })], ["p1", "p2", "f"]),
+    ["p1", "f"],
+  ],
+  [
+    "a withdrawn policy goes although its binding is suspended",
+    input(kept, [binding("a", ["p1"], { withdrawn: ["p1"], suspended: true, ...refused })], ["p1"]),
+    [],
+  ],
+  [
+    "a withdrawn policy that another binding may bind stays",
+    input(
+      kept,
+      [binding("a", ["p1"], { withdrawn: ["p1"], ...refused }), binding("b", ["p1"])],
+      ["p1"],
+    ),
+    undefined,
+  ],
+  [
     "a refused binding does not block others",
     input(kept, [binding("a", ["p1"], { ...fresh, ...refused }), binding("b", ["p2"], fresh)], []),
     ["p2"],

@@ -397,8 +397,52 @@ describe("refusing", () => {
     expect(world.message("deploying")).toContain("pol-deploy");
   });
 
-  test("a grant that is taken away revokes nothing and binds nothing new", async () => {
+  test.each([
+    ["", {}],
+    [", also of a suspended object", { suspend: true }],
+  ])("a policy that is taken out of the grant is unbound%s", async (_, spec) => {
     const world = await accountWorld();
+    world.bindAtConsole(["pol-member"]);
+    world.bind("both", ["pol-deploy", "pol-read"]);
+    world.bind("reading", ["pol-read"]);
+    await world.settle();
+    world.bind("both", ["pol-deploy", "pol-read"], spec);
+    world.grant(["pol-read"]);
+    await world.pass();
+    expect(world.bound()).toEqual(["pol-member", "pol-read"]);
+    expect(world.condition("both", "Ready")?.status).toBe("False");
+    expect(world.status("both").appliedPolicyIds).toEqual(["pol-read"]);
+    expect(world.ready("reading")).toBe("Synced");
+    const calls = world.calls();
+    await world.settle();
+    expect(world.calls()).toBe(calls);
+    world.grant(["*"]);
+    world.bind("both", ["pol-deploy", "pol-read"], { suspend: false });
+    await world.settle();
+    expect(world.bound()).toEqual(["pol-deploy", "pol-member", "pol-read"]);
+  });
+
+  test("the last policy of an account may be withdrawn", async () => {
+    const world = await withReading();
+    world.grant([]);
+    await world.pass();
+    expect(world.bound()).toEqual([]);
+    expect(world.stalled("reading")).toBe("PolicyNotGranted");
+    expect(world.message("reading")).toContain("is unbound");
+  });
+
+  test("a connection that cannot be used withdraws nothing (S11)", async () => {
+    const world = await withReading();
+    world.grant([]);
+    world.disconnect();
+    await world.settle();
+    expect(world.bound()).toEqual(["pol-read"]);
+    expect(world.ready("reading")).toBe("NotGranted");
+    expect(world.stalled("reading")).toBe("NotGranted");
+  });
+
+  test("with onWithdrawal: Keep, a withdrawal revokes nothing and binds nothing new", async () => {
+    const world = await accountWorld({ onWithdrawal: "Keep" });
     world.bind("deploying", ["pol-deploy"]);
     await world.settle();
     world.grant([]);

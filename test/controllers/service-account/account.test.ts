@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import {
   accountReadiness,
+  accountSummary,
   fromConsole,
-  leftBehind,
-} from "../../../src/controllers/service-account/account.ts";
+  fromStatus,
+} from "../../../src/controllers/service-account/rules/account.ts";
 import { account } from "./objects.ts";
 
 test.each([
@@ -33,7 +34,16 @@ test.each([
   expect(`${state} ${reason}`).toBe(found);
 });
 
+test("an import whose status names another account is taken in again", () => {
+  const status = { saId: "sa-2", orgId: "org-1" };
+  expect(fromStatus(status, "sa-1")).toBeUndefined();
+  expect(fromStatus(status, "sa-2")).toMatchObject(status);
+  expect(fromStatus(status, undefined)).toMatchObject(status);
+});
+
 test("a tpn that names another account is not believed", () => {
+  const status = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2" };
+  expect(fromStatus(status, undefined)?.tpn).toBeUndefined();
   const seen = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2", keyIds: undefined };
   expect(fromConsole(seen, { ...account, tpn: undefined }).tpn).toBeUndefined();
 });
@@ -43,7 +53,7 @@ test.each([
   { keys: [], text: "no keys" },
   { keys: undefined, text: "its keys could not be listed" },
 ])("the last words about an account say: $text", ({ keys, text }) => {
-  expect(leftBehind({ ...account, liveKeyIds: keys })).toBe(
+  expect(accountSummary({ ...account, liveKeyIds: keys })).toBe(
     `sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), ${text}`,
   );
 });

@@ -1,101 +1,144 @@
 import { describe, expect, test } from "vitest";
+import type { Released, Waiting } from "../../../src/controllers/frame/rules/outcome.ts";
 import {
-  canCleanUp,
-  cleanUp,
   GIVE_UP_AFTER_MS,
-  judgeDeletion,
-  orGiveUp,
+  nextOfDeletion,
   policyOf,
-} from "../../../src/controllers/service-account/deletion.ts";
-import type { Known } from "../../../src/controllers/service-account/observe.ts";
-import type { Recall } from "../../../src/controllers/service-account/recall.ts";
+} from "../../../src/controllers/service-account/rules/deletion.ts";
+import type {
+  AccountAction,
+  AccountDone,
+  AccountSnapshot,
+} from "../../../src/controllers/service-account/rules/snapshot.ts";
+import { reconciling } from "../../../src/controllers/service-account/rules/waiting.ts";
 import { IamError } from "../../../src/iam/errors.ts";
-import { access, account, accountSpec, known, NOW, situation } from "./objects.ts";
+import { access, account, at, deleted, NOW, snapshotOf } from "./objects.ts";
+import { playDeletion } from "./play.ts";
 
-const wish = (spec: object): Known["wish"] => ({ ok: true, spec: accountSpec(spec) });
-const attempt = { id: "a-1", startTime: NOW };
-const unclear: Recall = { kind: "Unclear", saIds: ["sa-7"] };
-const unanswered: Recall = {
-  kind: "Unanswered",
-  finding: { state: "Reconciling", reason: "Unavailable", message: "down" },
+const attempt = { id: "a-1", startTime: NOW - 60_000 };
+const failure = reconciling("Unavailable", "down");
+const unanswered: AccountDone = { failure };
+const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
+const unclear: AccountSnapshot["listing"] = {
+  ok: true,
+  accounts: [{ saId: "sa-7", name: "ci-bot" }],
 };
 const imported = { ...account, origin: "Imported" } as const;
 
-test.each<{ name: string; seen: Partial<Known>; recall?: Recall; step: string }>([
+interface Case {
+  readonly name: string;
+  readonly seen?: Partial<AccountSnapshot>;
+  readonly spec?: object;
+  readonly done?: AccountDone;
+  readonly step: string;
+}
+
+function stepOf({ seen, spec, done = {} }: Omit<Case, "name" | "step">, now = NOW) {
+  return nextOfDeletion(
+    { snapshot: snapshotOf({ object: deleted, ...seen }, spec), done },
+    { ...at, now },
+  );
+}
+
+/** `GetAccount`, `Waiting InUse`, `Released Retained`. */
+function toText(step: AccountAction | Waiting | Released): string {
+  if (step.kind === "Waiting") return `Waiting ${step.reason}`;
+  if (step.kind !== "Released") return step.kind;
+  return ["Released", ...step.events.map(({ reason }) => reason)].join(" ");
+}
+
+test.each<Case>([
+  { name: "an object without an account is looked for", step: "ListAccounts" },
   {
-    name: "an object that is not held is no concern",
-    seen: { held: false, account },
-    step: "Done",
+    name: "an object whose account nobody knows goes at once",
+    seen: { listing: none },
+    step: "Released",
   },
-  { name: "an object without an account goes at once", seen: {}, step: "Release" },
   {
     name: "an account that may be its own stays, and is named",
-    seen: {},
-    recall: unclear,
-    step: "Release LeftBehind",
+    seen: { listing: unclear },
+    step: "Released CleanupIncomplete",
   },
   {
     name: "an object that may have an account waits for the console",
-    seen: {},
-    recall: unanswered,
-    step: "Failing Unavailable",
+    done: unanswered,
+    step: "Waiting Unavailable",
   },
   {
     name: "users come before that",
     seen: { users: ["ApiKey ci-bot"] },
-    recall: unanswered,
-    step: "Hold InUse",
+    done: unanswered,
+    step: "Waiting InUse",
   },
   {
     name: "suspension holds what may need a call",
-    seen: { wish: wish({ suspend: true }) },
-    recall: unanswered,
-    step: "Hold Suspended",
+    spec: { suspend: true },
+    done: unanswered,
+    step: "Waiting Suspended",
   },
   {
     name: "an account that may be there and shall stay needs no answer",
-    seen: { wish: wish({ deletionPolicy: "Retain" }) },
-    recall: unanswered,
-    step: "Release",
+    spec: { deletionPolicy: "Retain" },
+    done: unanswered,
+    step: "Released",
   },
   {
     name: "nor does one to import, which stays by default",
-    seen: { wish: wish({ saId: "sa-1" }) },
-    recall: unanswered,
-    step: "Release",
+    spec: { saId: "sa-1" },
+    done: unanswered,
+    step: "Released",
   },
-  { name: "users come first", seen: { users: ["ApiKey ci-bot"], account }, step: "Hold InUse" },
+  {
+    name: "users come first",
+    seen: { users: ["ApiKey ci-bot"], account },
+    step: "Waiting InUse",
+  },
   {
     name: "suspension holds a deletion",
-    seen: { account, wish: wish({ suspend: true }) },
-    step: "Hold Suspended",
+    seen: { account },
+    spec: { suspend: true },
+    step: "Waiting Suspended",
   },
   {
-    name: "suspension holds nothing that needs no call",
-    seen: { wish: wish({ suspend: true }) },
-    step: "Release",
+    name: "suspension holds one that needs no call as well",
+    seen: { listing: none },
+    spec: { suspend: true },
+    step: "Waiting Suspended",
   },
   {
     name: "an imported account is retained without a call",
     seen: { account: imported },
-    step: "Release Retained",
+    step: "Released Retained",
   },
-  { name: "a created account is cleaned up", seen: { account }, step: "CleanUp" },
-  { name: "an open attempt is looked into first", seen: { attempt }, step: "CleanUp" },
+  {
+    name: "a created account is looked at before it is cleaned up",
+    seen: { account },
+    step: "GetAccount",
+  },
+  {
+    name: "another account than the object's is left alone",
+    seen: { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } },
+    step: "Waiting ServiceAccountMismatch",
+  },
+  { name: "an open attempt is looked into first", seen: { attempt }, step: "ListAccounts" },
   {
     name: "an open attempt is looked into even to retain",
-    seen: { attempt, wish: wish({ deletionPolicy: "Retain" }) },
-    step: "CleanUp",
+    seen: { attempt },
+    spec: { deletionPolicy: "Retain" },
+    step: "ListAccounts",
   },
-])("$name", ({ seen, recall = { kind: "Nothing" }, step }) => {
-  const judged = judgeDeletion(known({ deleting: true, ...seen }), recall) ?? { kind: "CleanUp" };
-  const reason =
-    judged.kind === "Hold" || judged.kind === "Failing"
-      ? judged.finding.reason
-      : judged.kind === "Release"
-        ? judged.note?.reason
-        : undefined;
-  expect([judged.kind, reason].filter(Boolean).join(" ")).toBe(step);
+  {
+    name: "an attempt that has created nothing leaves nothing",
+    seen: { attempt, listing: none },
+    step: "Released",
+  },
+  {
+    name: "an attempt that cannot be explained is a failure",
+    seen: { attempt, listing: { ok: false, code: "MalformedResponse" } },
+    step: "Waiting CreateOutcomeUnknown",
+  },
+])("$name", ({ step, ...given }) => {
+  expect(toText(stepOf(given))).toBe(step);
 });
 
 test.each([
@@ -113,81 +156,80 @@ test.each([
     policy: "Delete",
   },
 ])("$name", ({ spec, seen, policy }) => {
-  expect(policyOf(known({ wish: wish(spec), account: seen }))).toBe(policy);
+  expect(policyOf(snapshotOf({ account: seen }, spec))).toBe(policy);
 });
 
 test("a console that cannot be used is a reason to wait, not to skip", () => {
-  const lookup = { ok: false, reason: "ConnectionNotReady", message: "not yet" } as const;
-  expect(canCleanUp(known({ account, lookup }))).toEqual({
-    ok: false,
-    finding: { state: "Reconciling", reason: "ConnectionNotReady", message: "not yet" },
+  const connection = { ok: false, reason: "ConnectionNotReady", message: "not yet" } as const;
+  expect(stepOf({ seen: { account, connection } })).toEqual({
+    ...reconciling("ConnectionNotReady", "not yet"),
+    afterMs: 30_000,
   });
   const grant = { ...access.grant, importServiceAccounts: false };
-  const seen = known({ account: imported, lookup: { ok: true, access: { ...access, grant } } });
-  expect(canCleanUp(seen)).toMatchObject({ ok: false, finding: { reason: "NotGranted" } });
+  const seen = {
+    account: imported,
+    connection: { ok: true, access: { ...access, grant } },
+  } as const;
+  expect(stepOf({ seen, spec: { deletionPolicy: "Revoke" } })).toMatchObject({
+    kind: "Waiting",
+    state: "Stalled",
+    reason: "NotGranted",
+  });
 });
 
+const failing = { done: unanswered, seen: { state: { failingSince: NOW } } };
+
 test("what an object without a known account may have had is given up as well", () => {
-  const finding = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
-  const given = orGiveUp({ kind: "Failing", finding }, known(), NOW, NOW + GIVE_UP_AFTER_MS);
-  expect(given).toMatchObject({
-    note: {
-      type: "Warning",
-      reason: "LeftBehind",
-      note: "Gave up cleaning up at the console and left whatever account ServiceAccount team-a/ci-bot had: its status does not name one. Last reason: down",
-    },
+  expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        note: "Gave up cleaning up at the console and left whatever account ServiceAccount team-a/ci-bot had: its status does not name one. Last reason: down",
+      },
+    ],
   });
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {
-  const finding = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
-  const failing = { kind: "Failing", finding } as const;
-  const seen = known({ account });
-  expect(orGiveUp(failing, seen, NOW, NOW)).toEqual({
-    kind: "Hold",
-    finding,
-    requeueAfterMs: 30_000,
-  });
+  const given = { ...failing, seen: { ...failing.seen, account } };
+  expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
+  expect(stepOf({ ...given, seen: { account } })).toEqual({ ...failure, afterMs: 30_000 });
   const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
-  expect(orGiveUp(failing, seen, NOW, almost)).toMatchObject({ requeueAfterMs: 1_000 });
-  expect(orGiveUp(failing, seen, NOW, NOW + GIVE_UP_AFTER_MS)).toEqual({
-    kind: "Release",
-    note: {
-      type: "Warning",
-      reason: "LeftBehind",
-      action: "Delete",
-      note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
-    },
+  expect(stepOf(given, almost)).toMatchObject({ afterMs: 1_000 });
+  expect(stepOf(given, NOW + GIVE_UP_AFTER_MS)).toEqual({
+    kind: "Released",
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        action: "Delete",
+        note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
+      },
+    ],
   });
 });
 
 const gone = new IamError("NotFound", "404", { operation: "deleteServiceAccount", status: 404 });
 
-function cleanUpWith(client: object, spec: object = {}) {
-  const seen = situation({ deleting: true, account, wish: wish(spec) }, spec);
-  const console = { extra: {}, listServiceAccounts: async () => [], ...client } as never;
-  return cleanUp(
-    { ...seen, access: { ...access, client: console } },
-    async () => false,
-    NOW,
-    new AbortController().signal,
-  );
+async function endOf(client: object, spec: object = {}) {
+  return (await playDeletion(client, { account }, spec)).end;
 }
 
 describe("a 404 in the middle of a clean-up", () => {
   test("lets go of an account that the console does not list either", async () => {
-    expect(await cleanUpWith({ getServiceAccount: async () => undefined })).toMatchObject({
-      kind: "Release",
-      note: { reason: "Released" },
+    expect(await endOf({ getServiceAccount: async () => undefined })).toMatchObject({
+      kind: "Released",
+      events: [{ reason: "Released" }],
     });
   });
 
   test("is tried again where the console lists the account", async () => {
-    const step = await cleanUpWith({
+    const end = await endOf({
       getServiceAccount: async () => undefined,
       listServiceAccounts: async () => [{ saId: "sa-1" }],
     });
-    expect(step).toMatchObject({ kind: "Failing", finding: { reason: "Unavailable" } });
+    expect(end).toMatchObject({ kind: "Waiting", reason: "Unavailable" });
   });
 
   test("does not count as the end of an account that is still there", async () => {
@@ -196,8 +238,8 @@ describe("a 404 in the middle of a clean-up", () => {
       getServiceAccount: async () => answers.pop(),
       extra: { deleteServiceAccount: () => Promise.reject(gone) },
     };
-    const step = await cleanUpWith(client, { deletionPolicy: "Delete" });
-    expect(step).toMatchObject({ kind: "Failing", finding: { reason: "NotFound" } });
+    const end = await endOf(client, { deletionPolicy: "Delete" });
+    expect(end).toMatchObject({ kind: "Waiting", reason: "NotFound" });
   });
 
   test("counts as the end of an account that is gone by then", async () => {
@@ -206,7 +248,7 @@ describe("a 404 in the middle of a clean-up", () => {
       getServiceAccount: async () => answers.pop(),
       extra: { deleteServiceAccount: () => Promise.reject(gone) },
     };
-    const step = await cleanUpWith(client, { deletionPolicy: "Delete" });
-    expect(step).toMatchObject({ kind: "Release", note: { reason: "Deleted" } });
+    const end = await endOf(client, { deletionPolicy: "Delete" });
+    expect(end).toMatchObject({ kind: "Released", events: [{ reason: "Deleted" }] });
   });
 });

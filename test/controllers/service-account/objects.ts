@@ -7,9 +7,11 @@ import {
 } from "../../../src/api/service-account.ts";
 import { ALL_RIGHTS } from "../../../src/controllers/connection/rules/effective-grant.ts";
 import type { ConnectionAccess } from "../../../src/controllers/frame/context.ts";
-import type { Account } from "../../../src/controllers/service-account/account.ts";
-import type { Known } from "../../../src/controllers/service-account/observe.ts";
-import type { Situation } from "../../../src/controllers/service-account/plan.ts";
+import type {
+  AccountSnapshot,
+  Claim,
+  KnownAccount,
+} from "../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamClient } from "../../../src/iam/client/client.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
@@ -48,37 +50,54 @@ export const access: ConnectionAccess = {
   grant: ALL_RIGHTS,
 };
 
-export const account: Account = {
+export const account: KnownAccount = {
   saId: "sa-1",
   tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
   orgId: "org-1",
   projectId: "prj-1",
   state: "active",
   origin: "Created",
+  consoleURL: "https://console.example.com",
   liveKeyIds: ["sak_1"],
 };
 
-/** An object in order that has no account yet. */
-export function known(changes: Partial<Known> = {}): Known {
+export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): Claim {
   return {
-    key,
-    uid: "u1",
-    generation: 1,
-    deleting: false,
-    namespaceTerminating: false,
-    held: true,
-    wish: { ok: true, spec: accountSpec() },
-    lookup: { ok: true, access },
-    account: undefined,
-    attempt: undefined,
-    users: [],
-    unlistedKeyAt: undefined,
-    asked: undefined,
-    memory: { uid: "u1" },
+    object,
+    scope: { origin: "https://console.example.com", orgId: "org-1" },
+    isProven: object.status?.saId !== undefined,
+    isOfCluster: true,
+    isUsable: true,
+    mayImport: true,
     ...changes,
   };
 }
 
-export function situation(changes: Partial<Known> = {}, spec: object = {}): Situation {
-  return { known: known(changes), spec: accountSpec(spec), access };
+/** An object in order that has no account yet; `spec` is what its spec says. */
+export function snapshotOf(
+  changes: Partial<AccountSnapshot> = {},
+  spec: object = {},
+): AccountSnapshot {
+  return {
+    object: serviceAccount(),
+    spec: accountSpec(spec),
+    connection: { ok: true, access },
+    namespaceTerminating: false,
+    account: undefined,
+    attempt: undefined,
+    users: [],
+    unlistedKeyTime: undefined,
+    request: undefined,
+    claim: claimOf(serviceAccount()),
+    otherClaims: new Map(),
+    listing: undefined,
+    answer: undefined,
+    state: {},
+    ...changes,
+  };
 }
+
+/** The object is being deleted. */
+export const deleted = serviceAccount({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+
+export const at = { now: NOW, monotonic: 0, fraction: 0.5 };

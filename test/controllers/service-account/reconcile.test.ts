@@ -6,6 +6,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import { startIamServer } from "../../iam-server/server.ts";
 import { createWorld, ready, type World } from "./world.ts";
 
 let world: World;
@@ -116,6 +117,7 @@ describe("a service account", () => {
     const lost = await world.reconcile("ci-bot");
     expect(lost.error).toMatchObject({ name: "IamError" });
     expect(lost.object?.status?.attempt).toBeDefined();
+    expect(lost.object?.metadata.finalizers).toEqual(["iam-operator.io/finalizer"]);
     expect(ready(lost.object)).toBe("Ready=False Unavailable");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe(
       "Ready=False CreateOutcomeUnknown",
@@ -229,6 +231,42 @@ describe("a service account", () => {
     expect(accountsAtConsole()).toHaveLength(0);
   });
 
+  test("a status that names another account is not believed", async () => {
+    const { orgId, projectId } = SEEDED;
+    const victim = { orgId, projectId, name: "admin", description: "" };
+    const { saId, tpn } = world.console.world.createAccount(victim);
+    await world.putAccount("ci-bot");
+    const { object } = await world.reconcile("ci-bot");
+    await world.wipeStatus("ci-bot", { ...object?.status, saId, tpn });
+    world.console.world.replaceBindings(tpn, ["pol-p1-member"]);
+    const seen = await world.reconcile("ci-bot");
+    expect(ready(seen.object)).toBe("Ready=False ServiceAccountMismatch");
+    await remove("ci-bot");
+    expect(ready((await world.reconcile("ci-bot")).object)).toBe(
+      "Ready=False ServiceAccountMismatch",
+    );
+    expect(world.console.world.boundTo(tpn)).toEqual(["pol-p1-member"]);
+  });
+
+  test("an account is found again at another console before anything else", async () => {
+    await world.putAccount("ci-bot");
+    const before = await world.reconcile("ci-bot");
+    expect(before.object?.status?.consoleURL).toBe(world.console.url);
+    const other = await startIamServer();
+    try {
+      await world.putConnection({ baseURL: other.url });
+      await world.connect();
+      const lost = await world.reconcile("ci-bot");
+      expect(ready(lost.object)).toBe("Ready=False ServiceAccountGone");
+      expect(lost.object?.status?.consoleURL).toBe(world.console.url);
+      await world.putConnection();
+      await world.connect();
+      expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=True Created");
+    } finally {
+      await other.close();
+    }
+  });
+
   test("its deletion waits for its keys, unbinds its policies and names what stays", async () => {
     await world.putAccount("ci-bot");
     const { object } = await world.reconcile("ci-bot");
@@ -256,7 +294,7 @@ describe("a service account", () => {
     expect(held.result?.requeueAfterMs).toBe(30_000);
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("a deletion looks into an open attempt first", async () => {
@@ -303,7 +341,7 @@ describe("a service account", () => {
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False Unavailable");
     world.advance(11 * 60_000);
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
-    expect(world.events.at(-1)).toContain("Warning LeftBehind: Gave up cleaning up");
+    expect(world.events.at(-1)).toContain("Warning CleanupIncomplete: Gave up cleaning up");
   });
 
   test("Delete without a call for it is held and says what to set", async () => {

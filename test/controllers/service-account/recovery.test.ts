@@ -3,12 +3,15 @@ import {
   attemptId,
   describeAccount,
   isOfObject,
-} from "../../../src/controllers/service-account/marker.ts";
-import { findExisting, recover } from "../../../src/controllers/service-account/recovery.ts";
+} from "../../../src/controllers/service-account/rules/marker.ts";
+import {
+  explainAttempt,
+  findExisting,
+} from "../../../src/controllers/service-account/rules/recovery.ts";
 import type { IamServiceAccount } from "../../../src/iam/model.ts";
 
 const key = { namespace: "team-a", name: "ci-bot" };
-const wanted = { key, uid: "u1", orgId: "org-1", projectId: "prj-1", name: "ci-bot" };
+const desired = { key, uid: "u1", orgId: "org-1", projectId: "prj-1", name: "ci-bot" };
 const attempt = attemptId("u1", "aaaaaaaaaaaa");
 const listed = (saId: string, changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
   saId,
@@ -76,7 +79,7 @@ test.each<{
     found: { kind: "Nothing" },
   },
 ])("$name", ({ listing, isClaimed = nobody, found }) => {
-  expect(recover(listing, wanted, attempt, isClaimed)).toEqual(found);
+  expect(explainAttempt(listing, desired, attempt, isClaimed)).toEqual(found);
 });
 
 test.each<{ name: string; listing: readonly IamServiceAccount[]; found: object }>([
@@ -101,7 +104,7 @@ test.each<{ name: string; listing: readonly IamServiceAccount[]; found: object }
     found: { kind: "Foreign", saIds: ["sa-1", "sa-2"] },
   },
 ])("$name", ({ listing, found }) => {
-  expect(findExisting(listing, wanted)).toEqual(found);
+  expect(findExisting(listing, desired)).toEqual(found);
 });
 
 test("a marker follows the user's words and names object and attempt", () => {

@@ -13,7 +13,7 @@ import {
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { createServiceAccountReconciler } from "../../../src/controllers/service-account/reconcile.ts";
+import { createServiceAccountController } from "../../../src/controllers/service-account/controller.ts";
 import { createIamClient } from "../../../src/iam/client/console-client.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";
@@ -62,7 +62,7 @@ export async function createWorld(options: IamServerOptions = {}) {
   };
   const deps = { registry: connections, operatorNamespace: namespace };
   const connectionController = createClusterConnectionController(context, deps);
-  const accounts = createServiceAccountReconciler(context);
+  const accounts = createServiceAccountController(context);
   const pass = { id: "test", signal: AbortSignal.timeout(60_000) };
   const connectionKey = { namespace: "", name: namespace };
 
@@ -126,10 +126,10 @@ export async function createWorld(options: IamServerOptions = {}) {
       };
       await kube.apply(apiKeyType, body, { fieldManager: "test" });
     },
-    async wipeStatus(name: string): Promise<void> {
+    async wipeStatus(name: string, left: object = {}): Promise<void> {
       const object = await kube.get(serviceAccountType, { namespace, name });
       const metadata = { name, namespace, uid: object?.metadata.uid ?? "" };
-      const status = { observedGeneration: 1 };
+      const status = { observedGeneration: 1, ...left };
       const body = { apiVersion: API_VERSION, kind: "ServiceAccount", metadata, status };
       await kube.apply(serviceAccountType, body as typeof body, { subresource: "status" });
     },

@@ -6,6 +6,7 @@ type Labels = Readonly<Record<string, string>>;
 export const ALL_RIGHTS: Grant = {
   namespaces: {},
   policyIds: ["*"],
+  onWithdrawal: "Keep",
   importServiceAccounts: true,
   maxExpiresInDays: 3_650,
 };
@@ -25,9 +26,22 @@ export function effectiveGrant(
   return {
     namespaces: { names: [namespace] },
     policyIds: policyIds.has("*") ? ["*"] : [...policyIds],
+    onWithdrawal: keepsWithdrawn(grants, matching, labels) ? "Keep" : "Unbind",
     importServiceAccounts: matching.some((grant) => grant.importServiceAccounts),
     maxExpiresInDays: Math.max(...matching.map((grant) => grant.maxExpiresInDays)),
   };
+}
+
+/** Also where a grant may match that cannot be judged: nothing is taken away because an answer is missing (S11). */
+function keepsWithdrawn(
+  grants: readonly Grant[],
+  matching: readonly Grant[],
+  labels: Labels | undefined,
+): boolean {
+  return (
+    matching.some(({ onWithdrawal }) => onWithdrawal === "Keep") ||
+    (labels === undefined && grants.some(({ namespaces }) => namespaces.selector !== undefined))
+  );
 }
 
 function matches({ namespaces }: Grant, name: string, labels: Labels | undefined): boolean {

@@ -8,12 +8,12 @@ import { isUsable, type UsableSnapshot } from "../rules/choose.ts";
 import { listed, without } from "../rules/policy-set.ts";
 import { attributeRefusal, isRefusal } from "../rules/refusal.ts";
 import { recent } from "../rules/schedule.ts";
-import type { BindingsSnapshot, Perform } from "../rules/snapshot.ts";
+import type { BindingsSnapshot, PerformBindings } from "../rules/snapshot.ts";
 import { stateOf } from "../rules/state.ts";
 import { vanishedBy } from "../rules/vanished.ts";
 
 /** Call 9. What the answer lacks is remembered at once, whatever becomes of the run. */
-export const listBindings: Perform<"ListBindings"> = async (_, { snapshot, done }, run) => {
+export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
   const { client, availability, state, now } = usable(snapshot);
   const live = await client.listBindings(availability.account.tpn, run.signal);
   run.setState({ ...state, vanished: vanishedBy(availability.account, live, state.vanished, now) });
@@ -21,16 +21,23 @@ export const listBindings: Perform<"ListBindings"> = async (_, { snapshot, done 
 };
 
 /** Call 8. That the console judges the list and does not take it is a finding where it has new policies. */
-export const syncBindings: Perform<"SyncBindings"> = async (action, { snapshot, done }, run) => {
+export const syncBindings: PerformBindings<"SyncBindings"> = async (
+  action,
+  { snapshot, done },
+  run,
+) => {
   const { client, account, availability, now } = usable(snapshot);
   const { policyIds, before, reason, isDrift, suspects } = action;
   const { tpn, orgId } = availability.account;
-  const key = keyOf(snapshot.object);
+  const { object } = snapshot;
   try {
     await client.syncBindings({ tpn, orgId, policyIds }, run.signal);
   } catch (error) {
     if (!isRefusal(error) || suspects.length === 0) throw error;
-    run.log.warn({ ...key, reason: "PolicyRefused", err: error }, "console refused policies");
+    run.log.warn(
+      { ...keyOf(object), reason: "PolicyRefused", err: error },
+      "console refused policies",
+    );
     return { snapshot, done: { ...done, refusal: error } };
   }
   if (isDrift) {
@@ -43,12 +50,16 @@ export const syncBindings: Perform<"SyncBindings"> = async (action, { snapshot, 
   const unbound = without(before, policyIds);
   const type = reason === "PoliciesSynced" ? "Normal" : "Warning";
   recordEvent(run, account, { type, reason, action: "SyncBindings", note: note(bound, unbound) });
-  run.log.info({ ...key, reason, bound, unbound }, "synced policy bindings");
+  run.log.info({ ...keyOf(object), reason, bound, unbound }, "synced policy bindings");
   return { snapshot, done: { ...done, synced: true } };
 };
 
 /** Call 7. It only helps to name a culprit: where the login may not list policies, nobody is named. */
-export const attribute: Perform<"AttributeRefusal"> = async (action, { snapshot, done }, run) => {
+export const attribute: PerformBindings<"AttributeRefusal"> = async (
+  action,
+  { snapshot, done },
+  run,
+) => {
   const { client, account, availability, now } = usable(snapshot);
   const policies = await readPolicies(client, availability.account.orgId, run.signal);
   run.setState(attributeRefusal(stateOf(run.state, account, now), action, policies, now));

@@ -7,15 +7,15 @@ import { writeStatus } from "../../frame/status-writer.ts";
 import { recordEvent } from "../../frame/write-report.ts";
 import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
 import { listed } from "../rules/policy-set.ts";
-import type { BindingsProgress, Perform, ReleaseCause } from "../rules/snapshot.ts";
+import type { BindingsProgress, PerformBindings, ReleaseCause } from "../rules/snapshot.ts";
 
-export const addFinalizers: Perform<"AddFinalizers"> = ({ uids }, progress, run) =>
+export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
   writeEach(uids, progress, run.signal, (object) =>
     addFinalizer(run, policyBindingType, run.caches.policyBindings, object),
   );
 
 /** Makes the policies what the objects' statuses account for, and leaves the rest of these alone. */
-export const writeIntents: Perform<"WriteIntents"> = ({ intents }, progress, run) => {
+export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progress, run) => {
   const { caches, signal } = run;
   const wanted = new Map(intents.map(({ uid, policyIds }) => [uid, policyIds]));
   return writeEach([...wanted.keys()], progress, signal, (object) => {
@@ -26,7 +26,11 @@ export const writeIntents: Perform<"WriteIntents"> = ({ intents }, progress, run
 };
 
 /** Lets objects go, and tells what they leave bound. */
-export const removeFinalizers: Perform<"RemoveFinalizers"> = ({ uids, because }, progress, run) => {
+export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
+  { uids, because },
+  progress,
+  run,
+) => {
   const applied = new Map(progress.snapshot.bindings.map((each) => [each.uid, each.applied]));
   return writeEach(uids, progress, run.signal, async (object) => {
     await removeFinalizer(run, policyBindingType, object);
@@ -52,7 +56,7 @@ const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
 };
 
 /** Records on the ServiceAccount how this run leaves the console (S11), and tells of policies that others have bound. */
-export const recordBindings: Perform<"RecordBindings"> = async (
+export const recordBindings: PerformBindings<"RecordBindings"> = async (
   { bindings, foundForeign },
   { snapshot, done },
   run,

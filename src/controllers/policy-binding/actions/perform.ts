@@ -1,6 +1,6 @@
 import { assertNever } from "../../../util/assert-never.ts";
 import { readLive } from "../observe.ts";
-import type { BindingsAction, Perform } from "../rules/snapshot.ts";
+import type { BindingsAction, PerformBindings } from "../rules/snapshot.ts";
 import { attribute, listBindings, syncBindings } from "./console.ts";
 import { addFinalizers, recordBindings, removeFinalizers, writeIntents } from "./objects.ts";
 
@@ -8,7 +8,7 @@ import { addFinalizers, recordBindings, removeFinalizers, writeIntents } from ".
  * Performs one action of a run over an account and its PolicyBindings. Rejects at the first failure; where other
  * objects may be written already, with a PartialFailure.
  */
-export const perform: Perform<BindingsAction["kind"]> = (action, progress, run) => {
+export const perform: PerformBindings<BindingsAction["kind"]> = (action, progress, run) => {
   switch (action.kind) {
     case "ListBindings":
       return listBindings(action, progress, run);
@@ -31,7 +31,7 @@ export const perform: Perform<BindingsAction["kind"]> = (action, progress, run) 
   }
 };
 
-const readAgain: Perform<"ReadLive"> = async (_, { snapshot, done }, run) => {
+const readAgain: PerformBindings<"ReadLive"> = async (_, { snapshot, done }, run) => {
   const live = await readLive(snapshot, run);
   const accountReplaced = live.account?.metadata.uid !== snapshot.account?.metadata.uid;
   return { snapshot: live, done: { ...done, accountReplaced } };

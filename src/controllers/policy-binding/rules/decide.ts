@@ -107,7 +107,7 @@ export function isActive({ stage, suspended, problem }: BindingView): boolean {
 }
 
 function share(binding: BindingView, known: PolicySet, postponed: ReadonlySet<string>): PolicySet {
-  if (!isActive(binding)) return common(binding.applied, known);
+  if (!isActive(binding)) return common(without(binding.applied, binding.withdrawn), known);
   if (!postponed.has(binding.uid)) return binding.policyIds;
   return common(union(binding.policyIds, binding.applied), known);
 }
@@ -124,7 +124,8 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
 function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
     account.suspendAccess ||
-    bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0)
+    bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0) ||
+    bindings.some(({ stage, withdrawn }) => stage === "Live" && withdrawn.length > 0)
   );
 }
 

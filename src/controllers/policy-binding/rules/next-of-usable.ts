@@ -12,7 +12,7 @@ import type { BindingsAction, BindingsDone, BindingsSnapshot, Intent } from "./s
 import { CONFIRM_MS, isConfirmed, vanishedBy } from "./vanished.ts";
 import type { BindingView } from "./views.ts";
 
-interface Situation {
+interface BindingsStep {
   readonly snapshot: UsableSnapshot;
   readonly done: BindingsDone;
   readonly choice: Choice;
@@ -24,11 +24,11 @@ export function nextOfUsable(
   snapshot: UsableSnapshot,
   done: BindingsDone,
 ): BindingsAction | Waiting | Settled {
-  const situation = { snapshot, done, choice: choose(snapshot) };
-  return firstFinding(RULES, situation) ?? { kind: "Settled" };
+  const step = { snapshot, done, choice: choose(snapshot) };
+  return firstFinding(RULES, step) ?? { kind: "Settled" };
 }
 
-const RULES: readonly ((situation: Situation) => Finding)[] = [
+const RULES: readonly ((step: BindingsStep) => Finding)[] = [
   handleRefusal,
   giveUpAfterFailure,
   pause,
@@ -45,7 +45,7 @@ const RULES: readonly ((situation: Situation) => Finding)[] = [
 ];
 
 /** A refused list took nothing, so that the intents are void; then it is found out whose fault it was. */
-function handleRefusal({ snapshot, done, choice }: Situation): Finding {
+function handleRefusal({ snapshot, done, choice }: BindingsStep): Finding {
   const { refusal, refusalAttributed } = done;
   if (refusal === undefined) return undefined;
   const intents = snapshot.bindings
@@ -58,42 +58,42 @@ function handleRefusal({ snapshot, done, choice }: Situation): Finding {
 }
 
 /** The revocation has been tried, and failed. */
-function giveUpAfterFailure({ snapshot }: Situation): Finding {
+function giveUpAfterFailure({ snapshot }: BindingsStep): Finding {
   return snapshot.state.hasFailed ? releaseLate(snapshot) : undefined;
 }
 
-function pause({ snapshot }: Situation): Finding {
+function pause({ snapshot }: BindingsStep): Finding {
   if (snapshot.live !== undefined || !isPaused(snapshot)) return undefined;
   return quiet(untilAsked(snapshot, snapshot.state));
 }
 
-function ask({ snapshot, choice }: Situation): Finding {
+function ask({ snapshot, choice }: BindingsStep): Finding {
   if (snapshot.live !== undefined || !isToBeAsked(snapshot, choice.input)) return undefined;
   return { kind: "ListBindings" };
 }
 
-function confirm({ snapshot: { availability, live, state, now } }: Situation): Finding {
+function confirm({ snapshot: { availability, live, state, now } }: BindingsStep): Finding {
   if (live === undefined) return undefined;
   const vanished = vanishedBy(availability.account, live, state.vanished, now);
   return isConfirmed(vanished, now) ? undefined : quiet(CONFIRM_MS);
 }
 
 /** The caches only tell that there is something to do; what is done is decided on what the server holds. */
-function readLive(situation: Situation): Finding {
-  if (situation.snapshot.source === "Server") return undefined;
+function readLive(step: BindingsStep): Finding {
+  if (step.snapshot.source === "Server") return undefined;
   const effects = [addFinalizers, recordIntents, sync, releaseRevoked, releaseRetained];
-  return firstFinding(effects, situation) && { kind: "ReadLive" };
+  return firstFinding(effects, step) && { kind: "ReadLive" };
 }
 
 /** Before anything is bound, so that a deletion cannot overtake the revocation. */
-function addFinalizers({ snapshot, choice }: Situation): Finding {
+function addFinalizers({ snapshot, choice }: BindingsStep): Finding {
   const uids = takingPart(choice)
     .map(({ uid }) => uid)
     .filter((uid) => !snapshot.objects.get(uid)?.metadata.finalizers?.includes(FINALIZER));
   return uids.length === 0 ? undefined : { kind: "AddFinalizers", uids };
 }
 
-function recordIntents({ snapshot, choice }: Situation): Finding {
+function recordIntents({ snapshot, choice }: BindingsStep): Finding {
   const intents = takingPart(choice).flatMap((binding): readonly Intent[] => {
     const applied = appliedNow(binding, snapshot);
     return contains(applied, binding.policyIds)
@@ -103,7 +103,7 @@ function recordIntents({ snapshot, choice }: Situation): Finding {
   return intents.length === 0 ? undefined : { kind: "WriteIntents", intents };
 }
 
-function sync({ done, choice }: Situation): Finding {
+function sync({ done, choice }: BindingsStep): Finding {
   const { input, decision, isDrift, before } = choice;
   if (done.synced || decision.sync === undefined) return undefined;
   const { suspendAccess } = input.account;
@@ -117,22 +117,22 @@ function sync({ done, choice }: Situation): Finding {
   };
 }
 
-function giveUpWhereBlocked({ snapshot, choice }: Situation): Finding {
+function giveUpWhereBlocked({ snapshot, choice }: BindingsStep): Finding {
   return choice.decision.blocked === undefined ? undefined : releaseLate(snapshot);
 }
 
-function record({ snapshot, done, choice }: Situation): Finding {
+function record({ snapshot, done, choice }: BindingsStep): Finding {
   if (done.recorded || !hasSay(snapshot)) return undefined;
   const bindings = recordOf(snapshot, choice);
   return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
 }
 
-function releaseRevoked({ snapshot, choice }: Situation): Finding {
+function releaseRevoked({ snapshot, choice }: BindingsStep): Finding {
   if (choice.decision.blocked !== undefined) return undefined;
   return release(snapshot, "Revoked", ["Revoking"]);
 }
 
-function releaseRetained({ snapshot }: Situation): Finding {
+function releaseRetained({ snapshot }: BindingsStep): Finding {
   return release(snapshot, "Retained", ["Releasing"]);
 }
 

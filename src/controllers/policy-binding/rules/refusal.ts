@@ -3,7 +3,7 @@ import { type IamError, type IamErrorCode, isIamError } from "../../../iam/error
 import type { IamPolicy } from "../../../iam/model.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
-import type { ActionOf } from "./snapshot.ts";
+import type { BindingsActionOf } from "./snapshot.ts";
 import type { AccountBindingsState, PolicyRefusal } from "./state.ts";
 import type { BindingView } from "./views.ts";
 
@@ -25,7 +25,7 @@ export function isRefusal(error: unknown): error is IamError {
  */
 export function attributeRefusal(
   state: AccountBindingsState,
-  { suspects, before, refusal }: ActionOf<"AttributeRefusal">,
+  { suspects, before, refusal }: BindingsActionOf<"AttributeRefusal">,
   policies: readonly IamPolicy[] | undefined,
   now: Instant,
 ): AccountBindingsState {

@@ -1,13 +1,13 @@
 /** Which deleted PolicyBindings may go, and why. Pure. */
 import { HOUR, MINUTE, parseInstant } from "../../../util/time.ts";
-import type { ActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
+import type { BindingsActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
 import type { BindingView, Stage } from "./views.ts";
 
 /** A deletion that cannot revoke does not wait longer (L6): with its account being deleted too, and without. */
 const GIVE_UP_LEAVING_MS = 10 * MINUTE;
 const GIVE_UP_MS = 24 * HOUR;
 
-type Release = ActionOf<"RemoveFinalizers">;
+type Release = BindingsActionOf<"RemoveFinalizers">;
 
 /** Takes our finalizer off deleted objects that have it still; `undefined` where there are none. */
 export function release(

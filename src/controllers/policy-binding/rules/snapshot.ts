@@ -106,9 +106,9 @@ export type BindingsAction =
     };
 
 export type BindingsStatus = NonNullable<ServiceAccountStatus["bindings"]>;
-export type ActionOf<Kind> = Extract<BindingsAction, { readonly kind: Kind }>;
-export type Perform<Kind> = (
-  action: ActionOf<Kind>,
+export type BindingsActionOf<Kind> = Extract<BindingsAction, { readonly kind: Kind }>;
+export type PerformBindings<Kind> = (
+  action: BindingsActionOf<Kind>,
   progress: BindingsProgress,
   run: ReconcileContext<AccountBindingsKind["State"]>,
 ) => Promise<BindingsProgress>;

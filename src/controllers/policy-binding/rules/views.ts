@@ -1,5 +1,6 @@
 /** What stored objects say about an account and its PolicyBindings. Pure. */
 import { findCondition, isTrue } from "../../../api/conditions.ts";
+import type { Grant } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
 import { type PolicyBinding, policyBindingKind } from "../../../api/policy-binding.ts";
@@ -9,7 +10,7 @@ import {
   serviceAccountKind,
 } from "../../../api/service-account.ts";
 import { requestToken } from "../../frame/request-token.ts";
-import { common, type PolicySet } from "./policy-set.ts";
+import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
 /** Why something cannot be done; only a change by a person helps. */
 export interface Problem {
@@ -64,6 +65,8 @@ export interface BindingView {
   readonly policyIds: PolicySet;
   /** What this object has bound, or was about to bind, as far as it is recorded. */
   readonly applied: PolicySet;
+  /** Of these, what the connection's administrator has taken out of the grants: it is unbound. */
+  readonly withdrawn: PolicySet;
   readonly stage: Stage;
   /** Carries our finalizer. */
   readonly hasFinalizer: boolean;
@@ -148,28 +151,32 @@ function waiting(message: string): UnavailableAccount {
   return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };
 }
 
+export type PolicyGrant = Pick<Grant, "policyIds" | "onWithdrawal">;
+
 export function toBindingView(
   binding: PolicyBinding,
   recorded: PolicySet,
-  grantedIds: PolicySet | undefined,
+  grant: PolicyGrant | undefined,
 ): BindingView {
   const { metadata, status } = binding;
   const parsed = parseSpec(policyBindingKind, binding);
   const policyIds = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
   const suspended = parsed.ok && parsed.spec.suspend;
   const hasFinalizer = metadata.finalizers?.includes(FINALIZER) ?? false;
+  // A lost status is made up for by the account's record, never by the spec alone (S11).
+  const applied = status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []);
   return {
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     policyIds,
-    // A lost status is made up for by the account's record, never by the spec alone (S11).
-    applied: status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []),
+    applied,
+    withdrawn: grant?.onWithdrawal === "Unbind" ? notIn(grant, applied) : [],
     stage: toStage(binding, hasFinalizer, suspended),
     hasFinalizer,
     deletedAt: metadata.deletionTimestamp,
     suspended,
     problem: parsed.ok
-      ? notGranted(policyIds, grantedIds)
+      ? notGranted(policyIds, grant)
       : { reason: "InvalidSpec", message: parsed.message },
     requestedAt: requestToken(metadata, annotations.reconcileRequestedAt),
     handledAt: status?.lastHandledReconcileAt,
@@ -187,12 +194,22 @@ function toStage(
   return !hasFinalizer || suspended || retain ? "Releasing" : "Revoking";
 }
 
-function notGranted(policyIds: PolicySet, granted: PolicySet | undefined): Problem | undefined {
-  if (granted === undefined || granted.includes("*")) return undefined;
-  const refused = policyIds.filter((id) => !granted.includes(id));
+function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Problem | undefined {
+  const refused = notIn(grant, policyIds);
   if (refused.length === 0) return undefined;
+  const bound =
+    grant?.onWithdrawal === "Keep"
+      ? "what it bound before stays until it is deleted or its policyIds change"
+      : "what it bound of them before is unbound";
   return {
     reason: "PolicyNotGranted",
-    message: `The connection does not grant this namespace the policies ${refused.slice(0, 10).join(", ")}. Nothing new is bound for this object; what it bound before stays until it is deleted or its policyIds change. Ask the administrator of the connection for a grant.`,
+    message: `The connection does not grant this namespace the policies ${listed(refused)}. Nothing new is bound for this object; ${bound}. Ask the administrator of the connection for a grant.`,
   };
+}
+
+/** Those that a grant does not name; none where it is not known what is granted. */
+function notIn(grant: PolicyGrant | undefined, policyIds: PolicySet): PolicySet {
+  return grant === undefined || grant.policyIds.includes("*")
+    ? []
+    : without(policyIds, grant.policyIds);
 }

@@ -1,17 +1,9 @@
-import type { IamServiceAccount } from "../../iam/model.ts";
-import type { ObjectKey } from "../../kube/resource.ts";
+/** Which of the console's accounts is an object's own, after a lost answer or a lost status. Pure. */
+import type { IamServiceAccount } from "../../../iam/model.ts";
+import type { DesiredAccount } from "./desired-account.ts";
 import { isOfAttempt, isOfObject } from "./marker.ts";
 
-/** Which account an object stands for. */
-export interface Wanted {
-  readonly key: ObjectKey;
-  readonly uid: string;
-  readonly orgId: string;
-  readonly projectId: string;
-  readonly name: string;
-}
-
-export type Recovery =
+export type AttemptOutcome =
   | { readonly kind: "Found"; readonly account: IamServiceAccount }
   | { readonly kind: "Nothing" }
   | { readonly kind: "Ambiguous"; readonly saIds: readonly string[] };
@@ -21,15 +13,15 @@ export type Recovery =
  * attempt decides. Where the console does not echo descriptions, a single account of that name does, as
  * there was none before the attempt, unless another object claims it.
  */
-export function recover(
+export function explainAttempt(
   listing: readonly IamServiceAccount[],
-  wanted: Wanted,
+  desired: DesiredAccount,
   attempt: string,
   isClaimed: (saId: string) => boolean,
-): Recovery {
-  const candidates = listing.filter((account) => isNamesake(account, wanted));
+): AttemptOutcome {
+  const candidates = namesakesOf(listing, desired);
   const marked = candidates.filter(({ description = "" }) =>
-    isOfAttempt(description, wanted.key, attempt),
+    isOfAttempt(description, desired.key, attempt),
   );
   if (marked.length > 0) return one(marked);
   const silent = candidates.filter(({ description = "" }) => description === "");
@@ -38,19 +30,22 @@ export function recover(
   return isSingle ? one(silent) : ambiguous(candidates);
 }
 
-export type Existing =
+export type ExistingAccount =
   | { readonly kind: "None" }
   /** Made for this very object by an attempt that its status has lost. */
   | { readonly kind: "Own"; readonly account: IamServiceAccount }
   | { readonly kind: "Foreign"; readonly saIds: readonly string[] };
 
 /** Whether the console already has an account of that name before the first attempt. */
-export function findExisting(listing: readonly IamServiceAccount[], wanted: Wanted): Existing {
-  const candidates = listing.filter((account) => isNamesake(account, wanted));
+export function findExisting(
+  listing: readonly IamServiceAccount[],
+  desired: DesiredAccount,
+): ExistingAccount {
+  const candidates = namesakesOf(listing, desired);
   const [first] = candidates;
   if (first === undefined) return { kind: "None" };
   const own = candidates.filter(({ description = "" }) =>
-    isOfObject(description, wanted.key, wanted.uid),
+    isOfObject(description, desired.key, desired.uid),
   );
   const [only] = own;
   return only !== undefined && own.length === 1
@@ -58,7 +53,7 @@ export function findExisting(listing: readonly IamServiceAccount[], wanted: Want
     : { kind: "Foreign", saIds: candidates.map(({ saId }) => saId) };
 }
 
-export type Forgotten =
+export type LostAmongListed =
   | { readonly kind: "Nothing" }
   | { readonly kind: "Own"; readonly account: IamServiceAccount }
   | { readonly kind: "Unclear"; readonly saIds: readonly string[] };
@@ -67,14 +62,14 @@ export type Forgotten =
  * The account of an object of which nothing is known any more, no attempt either. Only a description that names the
  * object proves it: an account without one may have been made by hand since.
  */
-export function findForgotten(
+export function findLost(
   listing: readonly IamServiceAccount[],
-  wanted: Wanted,
+  desired: DesiredAccount,
   isNamed: (saId: string) => boolean,
-): Forgotten {
-  const candidates = listing.filter((account) => isNamesake(account, wanted));
+): LostAmongListed {
+  const candidates = namesakesOf(listing, desired);
   const own = candidates.filter(({ description = "" }) =>
-    isOfObject(description, wanted.key, wanted.uid),
+    isOfObject(description, desired.key, desired.uid),
   );
   const [only] = own;
   if (only !== undefined && own.length === 1) return { kind: "Own", account: only };
@@ -85,21 +80,26 @@ export function findForgotten(
   return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
 }
 
-function isNamesake(account: IamServiceAccount, wanted: Wanted): boolean {
-  return (
-    account.name === wanted.name &&
-    (account.orgId ?? wanted.orgId) === wanted.orgId &&
-    (account.projectId ?? wanted.projectId) === wanted.projectId
+/** Accounts of the name, organization and project that the object asks for. */
+export function namesakesOf(
+  listing: readonly IamServiceAccount[],
+  desired: DesiredAccount,
+): readonly IamServiceAccount[] {
+  return listing.filter(
+    (account) =>
+      account.name === desired.name &&
+      (account.orgId ?? desired.orgId) === desired.orgId &&
+      (account.projectId ?? desired.projectId) === desired.projectId,
   );
 }
 
-function one(accounts: readonly IamServiceAccount[]): Recovery {
+function one(accounts: readonly IamServiceAccount[]): AttemptOutcome {
   const [account] = accounts;
   return account !== undefined && accounts.length === 1
     ? { kind: "Found", account }
     : ambiguous(accounts);
 }
 
-function ambiguous(accounts: readonly IamServiceAccount[]): Recovery {
+function ambiguous(accounts: readonly IamServiceAccount[]): AttemptOutcome {
   return { kind: "Ambiguous", saIds: accounts.map(({ saId }) => saId) };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyText, type ObjectKey } from "../../../kube/resource.ts";
 
 /** Ids of one object's attempts begin alike, so that its accounts are known even after its status was lost. */
 export function attemptId(uid: string, random: string): string {
@@ -21,6 +21,11 @@ export function isOfAttempt(description: string, key: ObjectKey, attempt: string
 export function isOfObject(description: string, key: ObjectKey, uid: string): boolean {
   const start = description.lastIndexOf(`${markerStart(key)}${tagOf(uid)}-`);
   return start >= 0 && !description.slice(start + markerStart(key).length).includes(" ");
+}
+
+/** The key, as text, of the object that a description says the account was made for. */
+export function makerOf(description: string): string | undefined {
+  return /(?:^| )k8s ([^ #]+\/[^ #]+)#[0-9a-z-]+$/.exec(description)?.[1];
 }
 
 function markerStart(key: ObjectKey): string {

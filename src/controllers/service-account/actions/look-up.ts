@@ -1,0 +1,65 @@
+/** Asks the console about accounts. */
+import type { IamClient } from "../../../iam/client/client.ts";
+import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import type { ReconcileContext } from "../../frame/kind-controller.ts";
+import { lookUpAccount } from "../../look-up-account.ts";
+import { readOtherClaims } from "../claims.ts";
+import { judgeAnswer } from "../rules/account.ts";
+import { desiredAccount } from "../rules/desired-account.ts";
+import { namesakesOf } from "../rules/recovery.ts";
+import type {
+  AccountListing,
+  AccountProgress,
+  AccountSnapshot,
+  AccountState,
+} from "../rules/snapshot.ts";
+
+/** Call 3, and who in the cluster claims those that may be the object's. */
+export async function listAccounts(
+  { snapshot, done }: AccountProgress,
+  run: ReconcileContext<AccountState>,
+): Promise<AccountProgress> {
+  const listing = await readListing(clientOf(snapshot), run.signal);
+  const candidates = namesakesOf(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
+  const saIds = candidates.map(({ saId }) => saId);
+  const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
+  return { snapshot: { ...snapshot, listing, otherClaims }, done };
+}
+
+/** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */
+export async function getAccount(
+  saId: string,
+  { snapshot, done }: AccountProgress,
+  { clock, signal }: ReconcileContext<AccountState>,
+): Promise<AccountProgress> {
+  const lookTime = clock.now();
+  const detail = await lookUpAccount(clientOf(snapshot), saId, signal);
+  const answered = { ...snapshot, answer: { detail } };
+  const account = snapshot.account && (judgeAnswer(answered)?.account ?? snapshot.account);
+  return { snapshot: { ...answered, account }, done: { ...done, lookTime } };
+}
+
+/** Only for actions, which come after the rules have found the connection usable. */
+export function clientOf({ connection }: AccountSnapshot): IamClient {
+  if (!connection.ok) throw new Error("an action needs a connection that can be used");
+  return connection.access.client;
+}
+
+const UNUSABLE: ReadonlySet<IamErrorCode> = new Set([
+  "MalformedResponse",
+  "NotFound",
+  "PermissionDenied",
+]);
+
+/** A console that does not let itself be listed is a finding; one that is down is an error. */
+async function readListing(
+  client: Pick<IamClient, "listServiceAccounts">,
+  signal: AbortSignal,
+): Promise<AccountListing> {
+  try {
+    return { ok: true, accounts: await client.listServiceAccounts(signal) };
+  } catch (error) {
+    if (!isIamError(error) || !UNUSABLE.has(error.code)) throw error;
+    return { ok: false, code: error.code };
+  }
+}

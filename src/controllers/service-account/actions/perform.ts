@@ -1,0 +1,67 @@
+import { isIamError } from "../../../iam/errors.ts";
+import { assertNever } from "../../../util/assert-never.ts";
+import type { ReconcileContext } from "../../frame/kind-controller.ts";
+import { failureReadiness } from "../../frame/rules/failure.ts";
+import type { AccountAction, AccountProgress, AccountState } from "../rules/snapshot.ts";
+import { reconciling, stalled } from "../rules/waiting.ts";
+import { deleteAccount, revokePolicies } from "./clean-up.ts";
+import { createAccount, recordAttempt } from "./create-account.ts";
+import { clientOf, getAccount, listAccounts } from "./look-up.ts";
+
+/**
+ * Carries out one action. Rejects with what it failed with; of an object that is being deleted, a failure of the
+ * console is a fact that its rules decide about, since a deletion ends with the console down as well (L6).
+ */
+export async function perform(
+  action: AccountAction,
+  progress: AccountProgress,
+  run: ReconcileContext<AccountState>,
+): Promise<AccountProgress> {
+  try {
+    return await carryOut(action, progress, run);
+  } catch (error) {
+    const { snapshot, done } = progress;
+    const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
+    const readiness = isDeleting && isIamError(error) ? failureReadiness(error) : undefined;
+    if (readiness === undefined) throw error;
+    const { state, reason, message } = readiness;
+    const waiting = state === "Stalled" ? stalled : reconciling;
+    return { snapshot, done: { ...done, failure: waiting(reason, message) } };
+  }
+}
+
+async function carryOut(
+  action: AccountAction,
+  progress: AccountProgress,
+  run: ReconcileContext<AccountState>,
+): Promise<AccountProgress> {
+  const { snapshot, done } = progress;
+  switch (action.kind) {
+    case "ListAccounts":
+      return listAccounts(progress, run);
+    case "GetAccount":
+      return getAccount(action.saId, progress, run);
+    case "RecordAttempt":
+      return recordAttempt(progress, run);
+    case "CreateAccount":
+      return createAccount(action.account, progress, run);
+    case "CloseAttempt":
+      return { snapshot: { ...snapshot, attempt: undefined }, done };
+    case "RecordAccount": {
+      const { account, because } = action;
+      const became = because === "FinalizerMissing" ? {} : { became: because };
+      return {
+        snapshot: { ...snapshot, account, attempt: undefined },
+        done: { ...done, ...became },
+      };
+    }
+    case "RevokePolicies":
+      await revokePolicies(clientOf(snapshot), action, run.signal);
+      return { snapshot, done: { ...done, cleanedUp: "Revoked" } };
+    case "DeleteAccount":
+      await deleteAccount(clientOf(snapshot), action.saId, run.signal);
+      return { snapshot, done: { ...done, cleanedUp: "Deleted" } };
+    default:
+      return assertNever(action);
+  }
+}

@@ -1,0 +1,48 @@
+/** Keeps one account at the console for each ServiceAccount: created once, or imported by its id. */
+import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
+import {
+  type ServiceAccount,
+  type ServiceAccountSpec,
+  serviceAccountKind,
+} from "../../api/service-account.ts";
+import type { Context } from "../frame/context.ts";
+import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
+import { serviceAccountType } from "../resource-types.ts";
+import { perform } from "./actions/perform.ts";
+import { observe } from "./observe.ts";
+import { nextOfDeletion } from "./rules/deletion.ts";
+import { next } from "./rules/next.ts";
+import { FOREIGN_FIELDS, report } from "./rules/report.ts";
+import type { AccountKind } from "./rules/snapshot.ts";
+
+export function createServiceAccountController(context: Context): KindReconciler<AccountKind> {
+  const cache = context.caches.serviceAccounts;
+  return createReconciler<AccountKind>(
+    {
+      type: serviceAccountType,
+      cache,
+      parse,
+      start: {},
+      observe,
+      next,
+      nextOfDeletion,
+      needsFinalizer: new Set(["RecordAttempt", "RecordAccount"]),
+      // An account is looked at while it is suspended, and one that a status has lost is written down for others.
+      always: new Set(["ListAccounts", "GetAccount", "RecordAccount"]),
+      perform,
+      report: (progress, outcome, at, state) => report(cache, progress, outcome, at, state),
+      foreignFields: FOREIGN_FIELDS,
+    },
+    context,
+  );
+}
+
+/** Of an object that is being deleted, as much as can be read: it has to go. */
+function parse(object: ServiceAccount): ParsedSpec<ServiceAccountSpec> {
+  const parsed = parseSpec(serviceAccountKind, object);
+  if (parsed.ok || object.metadata.deletionTimestamp === undefined) return parsed;
+  const readable = Object.entries(object.spec ?? {}).filter(
+    ([field, value]) => parseSpec(serviceAccountKind, { spec: { [field]: value } }).ok,
+  );
+  return parseSpec(serviceAccountKind, { spec: Object.fromEntries(readable) });
+}

@@ -1,0 +1,164 @@
+/** What the console tells about an account, and what that says about the object. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccountStatus } from "../../../api/service-account.ts";
+import { quoteServerText } from "../../../iam/errors.ts";
+import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
+import { keyText } from "../../../kube/resource.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
+import { makerOf } from "./marker.ts";
+import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import { reconciling, stalled } from "./waiting.ts";
+
+type Ready = Extract<Readiness, { state: "Ready" }>;
+
+/** What the status holds; `undefined` before the first account, and where it names another than the imported one. */
+export function fromStatus(
+  status: ServiceAccountStatus | undefined,
+  importedId: string | undefined,
+): KnownAccount | undefined {
+  if (status?.saId === undefined) return undefined;
+  if (importedId !== undefined && importedId !== status.saId) return undefined;
+  return {
+    saId: status.saId,
+    tpn: tpnOf(status.saId, status.tpn),
+    orgId: status.orgId ?? "",
+    projectId: status.projectId,
+    state: status.state,
+    origin: status.origin ?? "Created",
+    consoleURL: status.consoleURL,
+    liveKeyIds: status.liveKeyIds,
+  };
+}
+
+/** What the console answered, completed by what was known. */
+export function fromConsole(
+  answer: IamServiceAccount | IamServiceAccountDetail,
+  known: Omit<KnownAccount, "saId" | "state">,
+): KnownAccount {
+  return {
+    saId: answer.saId,
+    tpn: tpnOf(answer.saId, answer.tpn) ?? known.tpn,
+    orgId: answer.orgId ?? known.orgId,
+    projectId: answer.projectId ?? known.projectId,
+    state: answer.status,
+    origin: known.origin,
+    consoleURL: known.consoleURL,
+    liveKeyIds: "keyIds" in answer ? answer.keyIds : known.liveKeyIds,
+  };
+}
+
+/** Policies are bound to the tpn, so one that names another account is as good as none. */
+function tpnOf(saId: string, tpn: string | undefined): string | undefined {
+  return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
+}
+
+export type JudgedAnswer =
+  | { readonly account: KnownAccount; readonly finding?: undefined }
+  | { readonly account?: undefined; readonly finding: Waiting };
+
+/** The account as call 4 shows it, or why that is not the object's account; `undefined` before the call. */
+export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
+  const { answer } = snapshot;
+  if (answer === undefined) return undefined;
+  if (answer.detail === undefined) return { finding: missing(snapshot) };
+  const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
+  const account = fromConsole(answer.detail, { ...known, consoleURL: consoleURLOf(snapshot) });
+  const finding =
+    snapshot.spec.saId === undefined
+      ? createdMismatch(answer.detail, snapshot)
+      : importedMismatch(account, snapshot);
+  return finding === undefined ? { account } : { finding };
+}
+
+function missing({ account, spec }: AccountSnapshot): Waiting {
+  return account === undefined
+    ? stalled(
+        "ServiceAccountNotFound",
+        `The console does not know service account ${spec.saId}. Correct spec.saId by creating this object anew.`,
+      )
+    : stalled(
+        "ServiceAccountGone",
+        `The console no longer knows service account ${account.saId}. It is not created again by itself: its keys and policies are lost. Delete this object and create it anew to get a new account.`,
+      );
+}
+
+/**
+ * Whether the account that a status names cannot be the one that was created for the object. A console that does not
+ * tell proves nothing, nor does a description without our words: people edit it.
+ */
+function createdMismatch(
+  { saId, name, projectId, description = "" }: IamServiceAccount,
+  snapshot: AccountSnapshot,
+): Waiting | undefined {
+  const desired = desiredAccount(snapshot);
+  const { spec } = snapshot;
+  if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
+    return projectMismatch(saId, spec.projectId);
+  const maker = makerOf(description);
+  const isOfOther = maker !== undefined && maker !== keyText(desired.key);
+  if (!isOfOther && (name === undefined || name === desired.name)) return undefined;
+  const what = isOfOther
+    ? `was made for ServiceAccount ${quoteServerText(maker)}`
+    : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
+  return stalled(
+    "ServiceAccountMismatch",
+    `Service account ${saId}, which the status names, ${what} at the console, so it is not this object's. Nothing is done with it. If the status was edited or restored, delete this object and create it anew, with spec.saId if it is to have that account.`,
+  );
+}
+
+/** Whether an imported account is another one than the spec describes. */
+function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Waiting | undefined {
+  const { projectId } = snapshot.spec;
+  const { orgId } = desiredAccount(snapshot);
+  if (account.orgId !== orgId) {
+    return stalled(
+      "OrganizationMismatch",
+      `Service account ${account.saId} does not belong to organization ${orgId} of the connection.`,
+    );
+  }
+  return projectId === undefined || account.projectId === projectId
+    ? undefined
+    : projectMismatch(account.saId, projectId);
+}
+
+function projectMismatch(saId: string, projectId: string): Waiting {
+  return stalled(
+    "ProjectMismatch",
+    `Service account ${saId} does not belong to project ${projectId}.`,
+  );
+}
+
+/** What the account itself allows to say about the object: ready, or what it waits for. */
+export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Ready | Waiting {
+  if (state !== undefined && state !== "active") {
+    return stalled(
+      "ServiceAccountNotActive",
+      `The console says that service account ${saId} is ${state.slice(0, 64)}, not active; its keys do not work and none is issued. Activate it at the console.`,
+    );
+  }
+  if (tpn === undefined) return tpnUnknown(saId, "without it no policy can be bound");
+  const message =
+    origin === "Created"
+      ? `Service account ${saId} exists at the console.`
+      : `Service account ${saId} was imported from the console.`;
+  return { state: "Ready", reason: origin, message };
+}
+
+export function tpnUnknown(saId: string, consequence: string): Waiting {
+  return reconciling(
+    "TpnUnknown",
+    `The console's answer does not name the tpn of service account ${saId}; ${consequence}.`,
+  );
+}
+
+/** saId, tpn and keys for the last words about an account. */
+export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string {
+  const keys =
+    liveKeyIds === undefined
+      ? "its keys could not be listed"
+      : liveKeyIds.length === 0
+        ? "no keys"
+        : `keys when last listed: ${liveKeyIds.slice(0, 10).join(", ")}${liveKeyIds.length > 10 ? ` and ${liveKeyIds.length - 10} more` : ""}`;
+  return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
+}

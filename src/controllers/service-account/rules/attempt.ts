@@ -1,0 +1,86 @@
+/** What became of a creation that was announced and not answered for. Pure. */
+import type { IamServiceAccount } from "../../../iam/model.ts";
+import { type Instant, MINUTE } from "../../../util/time.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import { fromConsole } from "./account.ts";
+import { desiredAccount, expectedAccount } from "./desired-account.ts";
+import { settleMs } from "./look.ts";
+import { isNamedByOther } from "./owner.ts";
+import { explainAttempt } from "./recovery.ts";
+import type { AccountAction, AccountSnapshot, CreationAttempt } from "./snapshot.ts";
+import { reconciling, stalled } from "./waiting.ts";
+
+export const RECHECK_MS = 10 * MINUTE;
+
+type RecordAccount = Extract<AccountAction, { kind: "RecordAccount" }>;
+
+/**
+ * What has to be asked, or the account that the attempt has created; Stalled where only a person can tell. `undefined`
+ * where the attempt has created nothing.
+ */
+export function nextOfAttempt(
+  attempt: CreationAttempt,
+  snapshot: AccountSnapshot,
+  now: Instant,
+): AccountAction | Waiting | undefined {
+  const { state, connection, listing, object } = snapshot;
+  if (state.created?.attempt === attempt.id)
+    return recordAccount(state.created.account, "Created", snapshot);
+  const waitMs = attempt.startTime + settleMs(connection) - now;
+  if (waitMs > 0) return unanswered(waitMs);
+  if (listing === undefined) return { kind: "ListAccounts" };
+  if (!listing.ok) return unlisted(listing.code);
+  // Of an object that goes, an account that another one names is left to that one.
+  const isDeleting = object.metadata.deletionTimestamp !== undefined;
+  const isClaimed = (saId: string) => !isDeleting && isNamedByOther(saId, snapshot);
+  const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt.id, isClaimed);
+  switch (found.kind) {
+    case "Found":
+      return recordAccount(found.account, "Recovered", snapshot);
+    case "Ambiguous":
+      return ambiguous(found.saIds);
+    case "Nothing":
+      return undefined;
+  }
+}
+
+/** Takes in an account that was created for this object. */
+export function recordAccount(
+  found: IamServiceAccount,
+  because: "Created" | "Recovered",
+  snapshot: AccountSnapshot,
+): RecordAccount {
+  const account = fromConsole(found, expectedAccount(snapshot, "Created"));
+  return { kind: "RecordAccount", because, account };
+}
+
+function unanswered(afterMs: number): Waiting {
+  return reconciling(
+    "CreateOutcomeUnknown",
+    "The console did not answer the creation; whether it took effect is looked up shortly.",
+    afterMs,
+  );
+}
+
+function unlisted(code: string): Waiting {
+  return stalled(
+    "CreateOutcomeUnknown",
+    `The console did not answer the creation, and its accounts cannot be listed (${code}), so it is not known whether the account exists. Look for it at the console: its description names this object. Then create this object anew, with spec.saId if the account exists.`,
+    RECHECK_MS,
+  );
+}
+
+function ambiguous(saIds: readonly string[]): Waiting {
+  return stalled(
+    "AmbiguousServiceAccount",
+    `The console did not answer the creation, and several accounts may be the one that was created (${nameAll(saIds)}). Create this object anew with the right one as spec.saId.`,
+    RECHECK_MS,
+  );
+}
+
+/** The first of many ids, for a message. */
+export function nameAll(saIds: readonly string[]): string {
+  return saIds.length <= 5
+    ? saIds.join(", ")
+    : `${saIds.slice(0, 5).join(", ")} and ${saIds.length - 5} more`;
+}

@@ -1,0 +1,233 @@
+/** What is next for an object that is being deleted. Every step can be done again after a crash. Pure. */
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { keyOf, keyText } from "../../../kube/resource.ts";
+import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
+import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
+import { nameAll, nextOfAttempt } from "./attempt.ts";
+import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
+import { otherOwnerOf } from "./owner.ts";
+import { connectionNotUsable } from "./preconditions.ts";
+import type {
+  AccountAction,
+  AccountProgress,
+  AccountSnapshot,
+  CreationAttempt,
+  KnownAccount,
+} from "./snapshot.ts";
+import { reconciling, stalled } from "./waiting.ts";
+
+/** Deletion ends even with the console down (L6): after this long without success it says what is left. */
+export const GIVE_UP_AFTER_MS = 10 * MINUTE;
+const RETRY_MS = 30 * SECOND;
+const RECHECK_MS = 5 * MINUTE;
+
+/** Cleaning up did not succeed; given up on in the end. */
+interface Failing {
+  readonly kind: "Failing";
+  readonly finding: Waiting;
+}
+
+type Step = AccountAction | Waiting | Released | Failing;
+
+/** What the spec asks for, or what is right for an account that was created or imported. */
+export function policyOf(snapshot: AccountSnapshot): "Revoke" | "Retain" | "Delete" {
+  return snapshot.spec.deletionPolicy ?? (isImported(snapshot) ? "Retain" : "Revoke");
+}
+
+/** The next effect or look at the console, what the deletion waits for, or that the object may go. */
+export function nextOfDeletion(
+  progress: AccountProgress,
+  { now }: ClockReading,
+): AccountAction | Waiting | Released {
+  const step = deletionStep(progress, now);
+  return step.kind === "Failing" ? retryOrGiveUp(step.finding, progress.snapshot, now) : step;
+}
+
+/** Whether the clean-up fails, which goes on for ten minutes at most. */
+export function isFailing(progress: AccountProgress, { now }: ClockReading): boolean {
+  return deletionStep(progress, now).kind === "Failing";
+}
+
+function deletionStep(progress: AccountProgress, now: Instant): Step {
+  const { snapshot, done } = progress;
+  const { account, attempt, users, spec } = snapshot;
+  const failure = done.failure ?? cannotCleanUp(snapshot);
+  const lost =
+    account === undefined && attempt === undefined && failure === undefined
+      ? nextOfLostAccount(snapshot)
+      : undefined;
+  if (lost?.kind === "Next") return lost.action;
+  if (users.length > 0) return inUse(users);
+  if (spec.suspend) return stalled("Suspended", "Nothing is done while spec.suspend is true.");
+  if (account !== undefined) return nextWithAccount(account, progress, failure);
+  return attempt === undefined
+    ? nextWithoutAccount(lost, snapshot, failure)
+    : nextWithAttempt(attempt, snapshot, failure, now);
+}
+
+/** Neither the status nor the console names an account. */
+function nextWithoutAccount(
+  lost: LostAccount | undefined,
+  snapshot: AccountSnapshot,
+  failure: Waiting | undefined,
+): Step {
+  if (lost?.kind === "Unclear") return leaveUnclear(lost.saIds);
+  const unknown = lost?.kind === "Unknown" ? lost.finding : failure;
+  return unknown === undefined || policyOf(snapshot) === "Retain"
+    ? { kind: "Released", events: [] }
+    : { kind: "Failing", finding: unknown };
+}
+
+/** An attempt may have created an account that nobody has seen yet. */
+function nextWithAttempt(
+  attempt: CreationAttempt,
+  snapshot: AccountSnapshot,
+  failure: Waiting | undefined,
+  now: Instant,
+): Step {
+  if (failure !== undefined) return { kind: "Failing", finding: failure };
+  const step = nextOfAttempt(attempt, snapshot, now);
+  if (step === undefined) return { kind: "Released", events: [] };
+  return step.kind === "Waiting" && step.state === "Stalled"
+    ? { kind: "Failing", finding: step }
+    : step;
+}
+
+/** In order: a later one may rely on every earlier one having found nothing. */
+const beforeCleanUp: readonly ((
+  account: KnownAccount,
+  snapshot: AccountSnapshot,
+) => Step | undefined)[] = [managedByOther, deleteNotPossible, notLookedUp, gone, mismatched];
+
+function nextWithAccount(
+  account: KnownAccount,
+  { snapshot, done }: AccountProgress,
+  failure: Waiting | undefined,
+): Step {
+  if (done.cleanedUp !== undefined) return cleanedUp(done.cleanedUp, account);
+  if (policyOf(snapshot) === "Retain")
+    return released(
+      "Normal",
+      "Retained",
+      `Left service account ${accountSummary(account)} as it is.`,
+    );
+  if (failure !== undefined) return { kind: "Failing", finding: failure };
+  return firstFinding(beforeCleanUp, account, snapshot) ?? cleanUp(account, snapshot);
+}
+
+function managedByOther({ saId }: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+  return otherOwnerOf(saId, snapshot) === undefined
+    ? undefined
+    : released(
+        "Normal",
+        "Released",
+        `Service account ${saId} is managed by another object and stays as it is.`,
+      );
+}
+
+/** Somebody asked for more than can be done; only the end of the namespace overrides that. */
+function deleteNotPossible({ saId }: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+  const { connection, namespaceTerminating } = snapshot;
+  const isPossible = connection.ok && connection.access.client.extra.deleteServiceAccount;
+  if (policyOf(snapshot) !== "Delete" || isPossible) return undefined;
+  const finding = stalled(
+    "DeleteNotPossible",
+    `The console documents no call that deletes service account ${saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
+    RECHECK_MS,
+  );
+  return namespaceTerminating ? { kind: "Failing", finding } : finding;
+}
+
+function notLookedUp({ saId }: KnownAccount, { answer }: AccountSnapshot): Step | undefined {
+  return answer === undefined ? { kind: "GetAccount", saId } : undefined;
+}
+
+function gone({ saId }: KnownAccount, { answer }: AccountSnapshot): Step | undefined {
+  return answer?.detail === undefined
+    ? released("Normal", "Released", `The console no longer knows service account ${saId}.`)
+    : undefined;
+}
+
+/** Another account than the object's is left alone. */
+function mismatched(_: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+  const finding = judgeAnswer(snapshot)?.finding;
+  return finding && { kind: "Failing", finding };
+}
+
+function cleanUp({ saId, tpn, orgId }: KnownAccount, snapshot: AccountSnapshot): Step {
+  if (policyOf(snapshot) === "Delete") return { kind: "DeleteAccount", saId };
+  return tpn === undefined
+    ? { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") }
+    : { kind: "RevokePolicies", tpn, orgId };
+}
+
+function cleanedUp(how: "Revoked" | "Deleted", account: KnownAccount): Released {
+  const summary = accountSummary(account);
+  return how === "Deleted"
+    ? released("Normal", how, `Deleted service account ${summary}.`)
+    : released(
+        "Normal",
+        how,
+        `Unbound every policy of service account ${summary}; the account itself stays at the console.`,
+      );
+}
+
+/** Whether the console can be asked at all. */
+function cannotCleanUp(snapshot: AccountSnapshot): Waiting | undefined {
+  const { connection } = snapshot;
+  if (!connection.ok) return connectionNotUsable(snapshot);
+  if (!isImported(snapshot) || connection.access.grant.importServiceAccounts) return undefined;
+  const message = "The connection no longer lets this namespace manage imported service accounts.";
+  return stalled("NotGranted", message);
+}
+
+function isImported({ account, spec }: AccountSnapshot): boolean {
+  return account === undefined ? spec.saId !== undefined : account.origin === "Imported";
+}
+
+/** After a failed try: again soon, until the time is over. */
+function retryOrGiveUp(
+  finding: Waiting,
+  snapshot: AccountSnapshot,
+  now: Instant,
+): Waiting | Released {
+  const leftMs = (snapshot.state.failingSince ?? now) + GIVE_UP_AFTER_MS - now;
+  if (leftMs > 0) return { ...finding, afterMs: Math.min(RETRY_MS, leftMs) };
+  return released(
+    "Warning",
+    "CleanupIncomplete",
+    `Gave up cleaning up at the console and left ${remainder(snapshot)}. Last reason: ${finding.message.slice(0, 400)}`,
+  );
+}
+
+function remainder({ object, account, attempt }: AccountSnapshot): string {
+  const name = keyText(keyOf(object));
+  if (account !== undefined) return `service account ${accountSummary(account)}, with its policies`;
+  return attempt === undefined
+    ? `whatever account ServiceAccount ${name} had: its status does not name one`
+    : `an account that attempt ${attempt.id} of ${name} may have created`;
+}
+
+/** PolicyBindings know by the reason that the object is still in charge. */
+export function inUse(users: readonly string[]): Waiting {
+  return reconciling(
+    "InUse",
+    `Deletion waits for what still uses it: ${nameAll(users)}. Delete these first.`,
+    RECHECK_MS,
+  );
+}
+
+function leaveUnclear(saIds: readonly string[]): Released {
+  return released(
+    "Warning",
+    "CleanupIncomplete",
+    `The status does not name the account, and the console does not say whose ${nameAll(saIds)} is, which has the same name: it stays as it is, with its policies. Unbind them at the console if it was made for this object.`,
+  );
+}
+
+function released(type: EventNote["type"], reason: string, note: string): Released {
+  const event = { type, reason, action: "Delete", note: note.slice(0, 1_000) };
+  return { kind: "Released", events: [event] };
+}

@@ -1,0 +1,116 @@
+/** What is next for an object that stays. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import { FINALIZER } from "../../../api/meta.ts";
+import type { Instant } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
+import { accountReadiness, judgeAnswer } from "./account.ts";
+import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
+import { desiredAccount } from "./desired-account.ts";
+import { isLookDue } from "./look.ts";
+import { describeAccount } from "./marker.ts";
+import { preconditions } from "./preconditions.ts";
+import { findExisting } from "./recovery.ts";
+import type {
+  AccountAction,
+  AccountDone,
+  AccountProgress,
+  AccountSnapshot,
+  CreationAttempt,
+  KnownAccount,
+} from "./snapshot.ts";
+import { stalled } from "./waiting.ts";
+
+type Step = AccountAction | Waiting | Settled;
+
+/** The next effect or look at the console, or what the object waits for. */
+export function next({ snapshot, done }: AccountProgress, { now }: ClockReading): Step {
+  const { account } = snapshot;
+  return (
+    firstFinding(preconditions, snapshot) ??
+    (account === undefined
+      ? nextWithoutAccount(snapshot, done, now)
+      : nextWithAccount(account, snapshot, done, now))
+  );
+}
+
+/** What is to be said of an object that nothing more is done for. */
+export function standingOf(snapshot: AccountSnapshot): Readiness {
+  const { account } = snapshot;
+  const finding = firstFinding(preconditions, snapshot) ?? findingOf(snapshot);
+  if (finding !== undefined) return finding;
+  if (account === undefined) throw new Error("an object without an account is not settled");
+  return accountReadiness(account);
+}
+
+/** What the last look has found instead of the account. */
+export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
+  const judged = judgeAnswer(snapshot);
+  return judged === undefined ? snapshot.state.look?.finding : judged.finding;
+}
+
+function nextWithAccount(
+  account: KnownAccount,
+  snapshot: AccountSnapshot,
+  { lookTime }: AccountDone,
+  now: Instant,
+): Step {
+  if (lookTime === undefined && isLookDue(account, snapshot, now))
+    return { kind: "GetAccount", saId: account.saId };
+  const finding = findingOf(snapshot);
+  if (finding !== undefined) return finding;
+  const { object, spec } = snapshot;
+  const isHeld = object.metadata.finalizers?.includes(FINALIZER) ?? false;
+  if (!isHeld && !spec.suspend)
+    return { kind: "RecordAccount", because: "FinalizerMissing", account };
+  const readiness = accountReadiness(account);
+  return readiness.state === "Ready" ? { kind: "Settled" } : readiness;
+}
+
+function nextWithoutAccount(snapshot: AccountSnapshot, done: AccountDone, now: Instant): Step {
+  const { spec, attempt } = snapshot;
+  if (spec.saId !== undefined) return importAccount(spec.saId, snapshot);
+  if (attempt === undefined) return createUnlessThere(snapshot);
+  if (attempt.id === done.announced) return createAccount(snapshot, attempt);
+  return nextOfAttempt(attempt, snapshot, now) ?? createUnlessThere(snapshot);
+}
+
+function importAccount(saId: string, snapshot: AccountSnapshot): Step {
+  const judged = judgeAnswer(snapshot);
+  if (judged === undefined) return { kind: "GetAccount", saId };
+  return judged.account === undefined
+    ? judged.finding
+    : { kind: "RecordAccount", because: "Imported", account: judged.account };
+}
+
+function createUnlessThere(snapshot: AccountSnapshot): Step {
+  const { listing, attempt } = snapshot;
+  if (listing === undefined) return { kind: "ListAccounts" };
+  const desired = desiredAccount(snapshot);
+  // Without a listing an earlier account cannot be seen; the creation itself does not depend on it.
+  const existing = findExisting(listing.ok ? listing.accounts : [], desired);
+  switch (existing.kind) {
+    case "Own":
+      return recordAccount(existing.account, "Recovered", snapshot);
+    case "Foreign":
+      return attempt === undefined
+        ? accountExists(desired.name, existing.saIds)
+        : { kind: "CloseAttempt" };
+    case "None":
+      return { kind: "RecordAttempt" };
+  }
+}
+
+function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): AccountAction {
+  const { key, orgId, projectId, name } = desiredAccount(snapshot);
+  const description = describeAccount(snapshot.spec.description, key, attempt.id);
+  return { kind: "CreateAccount", account: { orgId, projectId, name, description } };
+}
+
+function accountExists(name: string, saIds: readonly string[]): Waiting {
+  return stalled(
+    "AccountExists",
+    `The console already has an account named ${name} (${nameAll(saIds)}). Choose another spec.name, or create this object anew with spec.saId to import it.`,
+    RECHECK_MS,
+  );
+}

@@ -1,0 +1,78 @@
+/** What stands in the way before any call to the console is made. Pure. */
+import { keyOf, keyText } from "../../../kube/resource.ts";
+import { MINUTE } from "../../../util/time.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import { otherOwnerOf } from "./owner.ts";
+import type { AccountSnapshot } from "./snapshot.ts";
+import { reconciling, stalled } from "./waiting.ts";
+
+const RECHECK_MS = MINUTE;
+const CLAIM_RECHECK_MS = 10 * MINUTE;
+
+export type Precondition = (snapshot: AccountSnapshot) => Waiting | undefined;
+
+/** In order: a later one may rely on every earlier one having found nothing. */
+export const preconditions: readonly Precondition[] = [
+  suspendedWithoutAccount,
+  connectionNotUsable,
+  organizationForeign,
+  projectMissing,
+  importNotGranted,
+  claimLost,
+];
+
+function suspendedWithoutAccount({ spec, account }: AccountSnapshot): Waiting | undefined {
+  return spec.suspend && account === undefined
+    ? stalled("Suspended", "Nothing is created or imported while spec.suspend is true.", RECHECK_MS)
+    : undefined;
+}
+
+export function connectionNotUsable({ connection }: AccountSnapshot): Waiting | undefined {
+  if (connection.ok) return undefined;
+  const { reason, message } = connection;
+  const waiting = reason === "NotGranted" ? stalled : reconciling;
+  return waiting(reason, message, RECHECK_MS);
+}
+
+function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | undefined {
+  if (!connection.ok) return undefined;
+  const { orgId } = connection.access.spec;
+  return spec.orgId === undefined || spec.orgId === orgId
+    ? undefined
+    : stalled(
+        "OrganizationMismatch",
+        `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Leave it out, or use a connection of that organization.`,
+        RECHECK_MS,
+      );
+}
+
+function projectMissing({ spec, connection, account }: AccountSnapshot): Waiting | undefined {
+  if (!connection.ok || account !== undefined || spec.saId !== undefined) return undefined;
+  return spec.projectId === undefined && connection.access.spec.projectId === undefined
+    ? stalled(
+        "ProjectMissing",
+        "Neither spec.projectId nor the connection names a project. Set projectId in one of them.",
+        RECHECK_MS,
+      )
+    : undefined;
+}
+
+function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | undefined {
+  if (!connection.ok || spec.saId === undefined) return undefined;
+  return connection.access.grant.importServiceAccounts
+    ? undefined
+    : stalled(
+        "NotGranted",
+        "The connection does not let this namespace import service accounts. Leave out spec.saId, or ask its administrator to set importServiceAccounts: true in the grant.",
+        RECHECK_MS,
+      );
+}
+
+/** One console account is managed by one object in the cluster. */
+function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
+  const saId = snapshot.account?.saId ?? snapshot.spec.saId;
+  const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
+  if (owner === undefined) return undefined;
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two.`;
+  return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
+}

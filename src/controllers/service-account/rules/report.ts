@@ -1,0 +1,179 @@
+/** What a ServiceAccount says after a run. Pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { type Instant, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
+import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import { serviceAccountType } from "../../resource-types.ts";
+import { inUse, isFailing } from "./deletion.ts";
+import { consoleURLOf } from "./desired-account.ts";
+import { lookTimeAfter, nextLookTime } from "./look.ts";
+import { findingOf, standingOf } from "./next.ts";
+import type {
+  AccountLook,
+  AccountOrigin,
+  AccountProgress,
+  AccountSnapshot,
+  AccountState,
+  KnownAccount,
+} from "./snapshot.ts";
+
+/** Another field manager reports what is bound to the account. */
+export const FOREIGN_FIELDS = ["bindings"] as const;
+
+/** Status, readiness, events, and when to look again; a failed run leaves the request of a person open. */
+export function report(
+  cache: StatusCache<ServiceAccount>,
+  progress: AccountProgress,
+  outcome: Outcome,
+  at: ClockReading,
+  before: AccountState = {},
+): Report<AccountState> {
+  const { snapshot, done } = progress;
+  const readiness = readinessAfter(snapshot, outcome);
+  const state = stateAfter(progress, outcome, readiness, at, before);
+  const object = {
+    ...objectReport(cache, snapshot, readiness, state.look?.startTime),
+    // What is wrong with an account is said of a suspended object as well.
+    suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
+    handledRequest: outcome.kind === "Failed" ? undefined : snapshot.request,
+  };
+  return {
+    objects: [object],
+    events: eventsOf(done.became, snapshot),
+    requeueAfterMs:
+      outcome.kind === "Failed" ? undefined : requeueAfterMs(snapshot, readiness, state, at),
+    state,
+  };
+}
+
+/** The status of an account; `listTime` is when its keys were last asked for. */
+export function objectReport(
+  cache: StatusCache<ServiceAccount>,
+  snapshot: AccountSnapshot,
+  readiness: Readiness,
+  listTime: Instant | undefined,
+): ObjectReport<ServiceAccount> {
+  const { object, account, attempt } = snapshot;
+  const status: ServiceAccountStatus = {
+    ...(account && accountFields(account)),
+    ...(account?.liveKeyIds && listedAt(account.liveKeyIds, snapshot, listTime)),
+    ...(attempt && { attempt: { id: attempt.id, startTime: toIso8601(attempt.startTime) } }),
+  };
+  const write = { foreignFields: FOREIGN_FIELDS };
+  return { type: serviceAccountType, cache, object, status, readiness, write };
+}
+
+function accountFields(account: KnownAccount): ServiceAccountStatus {
+  const { saId, tpn, orgId, projectId, state, origin, consoleURL, liveKeyIds } = account;
+  return {
+    saId,
+    ...(tpn === undefined ? {} : { tpn }),
+    orgId,
+    ...(projectId === undefined ? {} : { projectId }),
+    ...(state === undefined ? {} : { state: state.slice(0, 64).toWellFormed() }),
+    origin,
+    ...(consoleURL === undefined ? {} : { consoleURL }),
+    ...(liveKeyIds === undefined
+      ? {}
+      : { liveKeyIds: [...liveKeyIds], keyCount: liveKeyIds.length }),
+  };
+}
+
+/** Moves with the list, and past a key that came since: a world that does not change is not written again. */
+function listedAt(
+  listed: readonly string[],
+  { object, unlistedKeyTime }: AccountSnapshot,
+  listTime: Instant | undefined,
+): Pick<ServiceAccountStatus, "lastKeyListTime"> {
+  const { lastKeyListTime, liveKeyIds } = object.status ?? {};
+  const before = parseInstant(lastKeyListTime);
+  const isNews =
+    before === undefined ||
+    !isDeepStrictEqual(listed, liveKeyIds) ||
+    (unlistedKeyTime !== undefined && unlistedKeyTime >= before);
+  if (isNews && listTime !== undefined) return { lastKeyListTime: toIso8601(listTime) };
+  return lastKeyListTime === undefined ? {} : { lastKeyListTime };
+}
+
+function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
+  if (outcome.kind === "Failed") return outcome.readiness;
+  // Also of a suspended object: those that it waits for rely on the reason.
+  if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot.users);
+  return outcome.kind === "Waiting" ? outcome : standingOf(snapshot);
+}
+
+function stateAfter(
+  progress: AccountProgress,
+  outcome: Outcome,
+  readiness: Readiness,
+  at: ClockReading,
+  before: AccountState,
+): AccountState {
+  if (outcome.kind === "Failed") return before;
+  const { snapshot } = progress;
+  const failing = isDeleting(snapshot) && isFailing(progress, at);
+  return {
+    look: lookAfter(progress, readiness, at) ?? before.look,
+    created: snapshot.object.status?.saId === undefined ? before.created : undefined,
+    failingSince: failing ? (before.failingSince ?? at.now) : undefined,
+  };
+}
+
+function lookAfter(
+  { snapshot, done }: AccountProgress,
+  { state }: Readiness,
+  at: ClockReading,
+): AccountLook | undefined {
+  if (done.lookTime === undefined) return undefined;
+  const isHealthy = snapshot.account === undefined || state === "Ready";
+  return {
+    saId: snapshot.account?.saId,
+    consoleURL: consoleURLOf(snapshot),
+    generation: snapshot.object.metadata.generation ?? 0,
+    startTime: done.lookTime,
+    nextTime: lookTimeAfter(at, isHealthy),
+    finding: findingOf(snapshot),
+  };
+}
+
+/** When the readiness says so, or at the next look. */
+function requeueAfterMs(
+  snapshot: AccountSnapshot,
+  readiness: Readiness | Waiting,
+  state: AccountState,
+  { now }: ClockReading,
+): number | undefined {
+  if ("afterMs" in readiness) return readiness.afterMs;
+  if (isDeleting(snapshot) || state.look === undefined) return undefined;
+  const nextTime = nextLookTime(state, snapshot.unlistedKeyTime, now);
+  return Math.max(SECOND, Math.round(nextTime - now));
+}
+
+const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as const;
+
+function eventsOf(became: AccountOrigin | undefined, { object, account }: AccountSnapshot) {
+  if (became === undefined || account === undefined) return [];
+  const note = noteOn(became, account);
+  const event: EventNote = { type: "Normal", reason: became, action: verbs[became], note };
+  return [{ object, event }];
+}
+
+function noteOn(became: AccountOrigin, { saId, tpn }: KnownAccount): string {
+  const account = `service account ${saId} (${tpn ?? "tpn unknown"})`;
+  switch (became) {
+    case "Created":
+      return `Created ${account}.`;
+    case "Imported":
+      return `Imported ${account}.`;
+    case "Recovered":
+      return `Found ${account}, which an earlier attempt had created.`;
+  }
+}
+
+function isDeleting({ object }: AccountSnapshot): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,150 @@
+/** What a run over a ServiceAccount knows, may do and has done. */
+import type { ServiceAccount, ServiceAccountSpec } from "../../../api/service-account.ts";
+import type { IamErrorCode } from "../../../iam/errors.ts";
+import type {
+  IamServiceAccount,
+  IamServiceAccountDetail,
+  NewServiceAccount,
+} from "../../../iam/model.ts";
+import type { Instant } from "../../../util/time.ts";
+import type { ConnectionLookup } from "../../frame/context.ts";
+import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+
+export interface AccountKind extends KindTypes {
+  readonly Object: ServiceAccount;
+  readonly Spec: ServiceAccountSpec;
+  readonly Snapshot: AccountSnapshot;
+  readonly Done: AccountDone;
+  readonly Action: AccountAction;
+  readonly State: AccountState;
+}
+
+export type AccountProgress = Progress<AccountKind>;
+
+export interface AccountSnapshot {
+  readonly object: ServiceAccount;
+  readonly spec: ServiceAccountSpec;
+  readonly connection: ConnectionLookup;
+  readonly namespaceTerminating: boolean;
+  /** What the status names, or a look at the console has found since. */
+  readonly account: KnownAccount | undefined;
+  /** A creation that was announced and is not yet answered for. */
+  readonly attempt: CreationAttempt | undefined;
+  /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
+  readonly users: readonly string[];
+  /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
+  readonly unlistedKeyTime: Instant | undefined;
+  /** A person's request for a new look that has not been answered. */
+  readonly request: string | undefined;
+  /** The object's own claim, whatever account it is on. */
+  readonly claim: Claim;
+  /** Those of others on accounts that may be the object's, by saId. */
+  readonly otherClaims: ReadonlyMap<string, readonly Claim[]>;
+  /** Call 3; absent until a run asks. */
+  readonly listing: AccountListing | undefined;
+  /** Call 4; absent until a run asks. Without detail where the console does not know the account. */
+  readonly answer: { readonly detail: IamServiceAccountDetail | undefined } | undefined;
+  readonly state: AccountState;
+}
+
+/** A service account of the console as one object of ours knows it. */
+export interface KnownAccount {
+  readonly saId: string;
+  readonly tpn: string | undefined;
+  readonly orgId: string;
+  readonly projectId: string | undefined;
+  readonly state: string | undefined;
+  readonly origin: "Created" | "Imported";
+  /** Origin of the console that it was found at. */
+  readonly consoleURL: string | undefined;
+  /** Absent where the console's answer lists no keys. */
+  readonly liveKeyIds: readonly string[] | undefined;
+}
+
+export interface CreationAttempt {
+  readonly id: string;
+  readonly startTime: Instant;
+}
+
+/** Console and organization; saIds are unique within. */
+export interface ConsoleScope {
+  readonly origin: string;
+  readonly orgId: string;
+}
+
+/** An object that names an account, in its status or in its spec. */
+export interface Claim {
+  readonly object: ServiceAccount;
+  /** Absent where its connection is not known: it claims nothing then. */
+  readonly scope: ConsoleScope | undefined;
+  /** Whether its account was found at the console that its connection leads to now. */
+  readonly isProven: boolean;
+  /** Whether its connection is one of the cluster, not of its namespace. */
+  readonly isOfCluster: boolean;
+  /** Whether its connection can be used; without, only what was proven before counts. */
+  readonly isUsable: boolean;
+  /** Whether it may adopt accounts by saId; a claim without the right to it must not block others. */
+  readonly mayImport: boolean;
+}
+
+/** The console's accounts, or why there is no list of them that could be used. */
+export type AccountListing =
+  | { readonly ok: true; readonly accounts: readonly IamServiceAccount[] }
+  | { readonly ok: false; readonly code: IamErrorCode };
+
+export type AccountOrigin = "Created" | "Imported" | "Recovered";
+
+export type AccountAction =
+  /** Call 3. */
+  | { readonly kind: "ListAccounts" }
+  /** Call 4. */
+  | { readonly kind: "GetAccount"; readonly saId: string }
+  /** The intent, written before the call that cannot be repeated. */
+  | { readonly kind: "RecordAttempt" }
+  /** Call 2, once. */
+  | { readonly kind: "CreateAccount"; readonly account: NewServiceAccount }
+  | { readonly kind: "CloseAttempt" }
+  | {
+      readonly kind: "RecordAccount";
+      readonly because: AccountOrigin | "FinalizerMissing";
+      readonly account: KnownAccount;
+    }
+  /** Call 8 with nothing to bind. */
+  | { readonly kind: "RevokePolicies"; readonly tpn: string; readonly orgId: string }
+  /** A call that the connection names. */
+  | { readonly kind: "DeleteAccount"; readonly saId: string };
+
+export interface AccountDone {
+  /** The attempt that this run has announced, so that its call may follow. */
+  readonly announced?: string;
+  /** When this run began to ask the console about the account. */
+  readonly lookTime?: Instant;
+  /** How the account came to be known. */
+  readonly became?: AccountOrigin;
+  /** What a call of a deletion failed with. */
+  readonly failure?: Waiting;
+  /** What a deletion has done at the console. */
+  readonly cleanedUp?: "Revoked" | "Deleted";
+}
+
+/** What the process remembers; losing it costs a call, never correctness. */
+export interface AccountState {
+  /** The last look at the account. */
+  readonly look?: AccountLook | undefined;
+  /** An answer of call 2 whose status may not have been written. */
+  readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
+  /** Since when a deletion could not clean up at the console. */
+  readonly failingSince?: Instant | undefined;
+}
+
+export interface AccountLook {
+  readonly saId: string | undefined;
+  readonly consoleURL: string | undefined;
+  readonly generation: number;
+  /** Before the console was asked: a key that came later may be missing from the answer. */
+  readonly startTime: Instant;
+  readonly nextTime: Instant;
+  /** What was found instead of a usable account; holds until the next look. */
+  readonly finding: Waiting | undefined;
+}
