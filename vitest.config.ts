@@ -1,12 +1,15 @@
 import { defineConfig } from "vitest/config";
 import { ClosingWords } from "./test/setup/closing-words.ts";
 
-/** Tests that start an API server of their own, since they crash it, or need other users. */
+/**
+ * Tests that start an API server of their own, since they crash it, or need other users; and those of another program
+ * in Go.
+ */
 const withOwnServer = [
+  "test/kstatus/*.test.ts",
   "test/cluster/control-plane.test.ts",
   "test/api/{server,differential}.test.ts",
   "test/kube/{real-server,event-recorder,finalizer,leader-election}.test.ts",
-  "test/controllers/service-account/reconcile.test.ts",
 ];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];

@@ -3,7 +3,8 @@ import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { buildPrograms, builtPrograms, type Progress } from "./build.ts";
+import type { Progress } from "../support/go-program.ts";
+import { buildPrograms, builtPrograms } from "./build.ts";
 
 /** The programs a control plane consists of, each as the path of an executable. */
 export interface Binaries {

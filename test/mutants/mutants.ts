@@ -1,15 +1,48 @@
 /** Seeded bugs. `npm run mutants` proves that tests notice each of them. */
-import { accountMutants } from "./account.ts";
-import { apiKeyMutants } from "./api-key.ts";
-import { clusterMutants } from "./cluster.ts";
-import { consoleMutants } from "./console.ts";
-import { consumerMutants } from "./consumers.ts";
-import type { Mutant } from "./mutant.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
-export const mutants: readonly Mutant[] = [
-  ...apiKeyMutants,
-  ...consoleMutants,
-  ...accountMutants,
-  ...clusterMutants,
-  ...consumerMutants,
-];
+/** A seeded bug: a change of one piece of syntax, wherever below src/ it stands. */
+export interface Mutant {
+  readonly name: string;
+  /** The function, method (`Class.method`) or constant that has the piece. */
+  readonly within: string;
+  /** What is replaced, with `$A` for any piece and `$$$A` for any number of them. Fits exactly once. */
+  readonly find: string;
+  /** What comes in its place; nothing of it, where it is empty. */
+  readonly replacement: string;
+  /** Where the tests are that should notice it. */
+  readonly tests: readonly string[];
+}
+
+const testsOf: Readonly<Record<string, readonly string[]>> = {
+  "api-key.mutants": ["test/controllers", "test/iam", "test/util"],
+  "console.mutants": ["test/iam/"],
+  "account.mutants": ["test/controllers"],
+  "cluster.mutants": ["test/kube", "test/runtime", "test/operator"],
+  "consumers.mutants": ["test/controllers"],
+};
+
+/** `@ within: name`, then lines with `-` for what is found and with `+` for what it becomes. */
+const ENTRY = /^@ (?<within>\S+): (?<name>.+)\n(?<find>(?:-.*\n)+)(?<replacement>(?:\+.*\n)+)/gm;
+
+export const mutants: readonly Mutant[] = Object.entries(testsOf).flatMap(([file, tests]) =>
+  readMutants(readFileSync(join(import.meta.dirname, file), "utf8"), tests),
+);
+
+/** Throws for a line that belongs to no mutant. */
+function readMutants(text: string, tests: readonly string[]): readonly Mutant[] {
+  const stray = text.replace(ENTRY, "").match(/^[^#\n].*$/m);
+  if (stray !== null) throw new Error(`not a mutant: ${stray[0]}`);
+  return [...text.matchAll(ENTRY)].map(({ groups }) => ({
+    name: groups?.name ?? "",
+    within: groups?.within ?? "",
+    find: withoutMarks(groups?.find ?? ""),
+    replacement: withoutMarks(groups?.replacement ?? ""),
+    tests,
+  }));
+}
+
+function withoutMarks(lines: string): string {
+  return lines.replace(/^[-+] ?/gm, "").trim();
+}

@@ -9,7 +9,7 @@ import { Router } from "../iam-server/router.ts";
 import { seed } from "../iam-server/seed.ts";
 import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
 import { type Change, World, type WorldSettings } from "../iam-server/world.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface ConsoleOptions {
   readonly now: () => Instant;

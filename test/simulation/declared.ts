@@ -1,6 +1,6 @@
 import { labels, MANAGED_BY } from "../../src/api/meta.ts";
-import type { ServedKind } from "./api-server/kinds.ts";
-import { type Tree, treeAt } from "./api-server/tree.ts";
+import type { ServedKind } from "../support/api-server/kinds.ts";
+import { type Tree, treeAt } from "../support/api-server/tree.ts";
 
 /** What people have declared, as a text to compare: their objects, what they ask of them, and the Secrets they brought. */
 export function declaredIn(

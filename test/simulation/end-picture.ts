@@ -2,7 +2,14 @@
  * What a world has come to, without what differs from run to run: ids, times, counters, the keys' values, and what
  * is told of the way there. Two runs with the same wishes end in the same picture, whatever happened in between.
  */
-import { isTree, type Json, listAt, type Tree, textAt, treeAt } from "./api-server/tree.ts";
+import {
+  isTree,
+  type Json,
+  listAt,
+  type Tree,
+  textAt,
+  treeAt,
+} from "../support/api-server/tree.ts";
 import { isTarget, pairOf } from "./invariants/view.ts";
 import { NAMESPACE } from "./places.ts";
 import type { SimWorld } from "./sim-world.ts";

@@ -2,8 +2,8 @@
 
 import type { HttpRequest } from "../../src/http/http.ts";
 import { keyText } from "../../src/kube/resource.ts";
-import type { ApiRequest } from "./api-server/request.ts";
-import type { ApiServer } from "./api-server/server.ts";
+import type { ApiRequest } from "../support/api-server/request.ts";
+import type { ApiServer } from "../support/api-server/server.ts";
 import type { Console } from "./console.ts";
 import type { Endpoint } from "./network.ts";
 

@@ -2,7 +2,7 @@
 
 import { MINUTE } from "../../src/util/time.ts";
 import type { Change as ConsoleChange } from "../iam-server/world.ts";
-import type { Change } from "./api-server/storage.ts";
+import type { Change } from "../support/api-server/storage.ts";
 import { gapOf, strayCall } from "./invariants/always.ts";
 import { type End, endChecks } from "./invariants/at-rest.ts";
 import { Circumstances } from "./invariants/circumstances.ts";

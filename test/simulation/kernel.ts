@@ -9,8 +9,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Instant } from "../../src/util/time.ts";
+import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
 import { EventQueue, type Label, type QueuedEvent } from "./event-queue.ts";
-import { type SeededRandom, seededRandom } from "./seeded-random.ts";
 
 export interface RunLimits {
   /** Stops before the first event later than this (virtual milliseconds since the start). */

@@ -2,9 +2,9 @@
 
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../iam-server/shapes.ts";
+import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import type { RunOptions } from "./run-plan.ts";
-import { type SeededRandom, seededRandom } from "./seeded-random.ts";
 
 const MOST_FAULTS = 6;
 

@@ -3,7 +3,7 @@ import { setImmediate as eventLoopTurned } from "node:timers/promises";
 import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
-import { treeAt } from "./api-server/tree.ts";
+import { treeAt } from "../support/api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
 import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
 import {

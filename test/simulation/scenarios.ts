@@ -8,7 +8,7 @@ import {
   serviceAccountType,
 } from "../../src/controllers/resource-types.ts";
 import { MINUTE } from "../../src/util/time.ts";
-import type { Tree } from "./api-server/tree.ts";
+import type { Tree } from "../support/api-server/tree.ts";
 import { apiKeysOf } from "./invariants/view.ts";
 import { NAMESPACE } from "./places.ts";
 import { type ConsoleSettings, connectionSpec, type SimWorld } from "./sim-world.ts";

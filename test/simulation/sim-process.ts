@@ -1,7 +1,8 @@
 /** One process of the operator: its clock, what reaches it, its end. */
+
+import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Kernel } from "./kernel.ts";
 import { ProcessClock } from "./process-clock.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 /** What can happen in a process: its own code goes on, a timer fires, something arrives from outside. */
 export type Happening = "code" | "timer" | "arrival";

@@ -8,10 +8,10 @@ import type { ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
-import { startHousekeeping } from "./api-server/housekeeping.ts";
-import { type ApiResponse, ApiServer } from "./api-server/server.ts";
-import type { Change, Snapshot } from "./api-server/storage.ts";
-import { type Tree, treeAt } from "./api-server/tree.ts";
+import { startHousekeeping } from "../support/api-server/housekeeping.ts";
+import { type ApiResponse, ApiServer, randomUid } from "../support/api-server/server.ts";
+import type { Change, Snapshot } from "../support/api-server/storage.ts";
+import { type Tree, treeAt } from "../support/api-server/tree.ts";
 import { Console, type ConsoleOptions } from "./console.ts";
 import { declaredIn } from "./declared.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
@@ -66,7 +66,8 @@ export class SimWorld {
   constructor({ seed, plan, faults, timing, flags = [], ...console }: SimOptions) {
     this.kernel = new Kernel(seed);
     const now = () => this.kernel.now;
-    this.kube = new ApiServer({ now, random: this.kernel.random.fork("kube") });
+    const uids = this.kernel.random.fork("kube");
+    this.kube = new ApiServer({ now, newUid: () => randomUid(uids) });
     this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
     this.faults = faults ?? new FaultPlan(plan);
     this.#timing = timing;

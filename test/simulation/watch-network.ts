@@ -1,8 +1,8 @@
 /** Watches over the network: events arrive late but in order, and faults strike single streams. */
 import { HttpError, type OpenStream, type StreamResponse } from "../../src/http/http.ts";
-import { ApiFailure, expired } from "./api-server/failure.ts";
-import type { ApiServer } from "./api-server/server.ts";
-import { errorEvent, toLine, type Watch, type WatchEvent } from "./api-server/watch.ts";
+import { ApiFailure, expired } from "../support/api-server/failure.ts";
+import type { ApiServer } from "../support/api-server/server.ts";
+import { errorEvent, toLine, type Watch, type WatchEvent } from "../support/api-server/watch.ts";
 import { ByteStream } from "./byte-stream.ts";
 import type { Label } from "./event-queue.ts";
 import type { WatchFault } from "./faults.ts";

@@ -1,5 +1,6 @@
 /** Faults that come and go with time, as they do in a data centre: outages, and now and then a lost answer. */
 import { DAY, HOUR, MINUTE } from "../../src/util/time.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
 import {
   type CallFault,
   type FaultedCall,
@@ -7,7 +8,6 @@ import {
   NO_FAULTS,
   type ServerName,
 } from "./faults.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export interface Outage {

@@ -14,6 +14,7 @@ import {
 } from "../../src/controllers/resource-types.ts";
 import { secretType } from "../../src/kube/resource-types.ts";
 import { DAY, HOUR, parseInstant } from "../../src/util/time.ts";
+import { seededRandom } from "../support/seeded-random.ts";
 import { NO_FAULTS } from "./faults.ts";
 import {
   apiKeysOf,
@@ -25,7 +26,6 @@ import {
 } from "./invariants/view.ts";
 import type { Violation } from "./invariants.ts";
 import { inNamespace, READ } from "./scenarios.ts";
-import { seededRandom } from "./seeded-random.ts";
 import { connectionSpec, SimWorld } from "./sim-world.ts";
 import { type Outage, Weather } from "./weather.ts";
 

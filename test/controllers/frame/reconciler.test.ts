@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { findCondition } from "../../../src/api/conditions.ts";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import type { Caches, Context } from "../../../src/controllers/frame/context.ts";
+import type { Context } from "../../../src/controllers/frame/context.ts";
 import type { KindController, KindTypes } from "../../../src/controllers/frame/kind-controller.ts";
 import { createReconciler } from "../../../src/controllers/frame/reconciler.ts";
 import { type Outcome, PartialFailure } from "../../../src/controllers/frame/rules/outcome.ts";
@@ -13,7 +13,7 @@ import { IamError } from "../../../src/iam/errors.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { MemoryKube } from "../policy-binding/memory-kube.ts";
+import { MemoryCluster } from "../../support/memory-cluster.ts";
 
 const KEY = { namespace: "team-a", name: "toy" };
 
@@ -29,11 +29,13 @@ type Toy = KindController<ToyKind>;
 
 /** Performs `actions` in order, then settles. */
 function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
-  const kube = new MemoryKube();
+  const clock = createFakeClock();
+  const kube = new MemoryCluster(clock);
   const performed: string[] = [];
   const outcomes: Outcome[] = [];
   const events: string[] = [];
-  const cache = kube.store(serviceAccountType);
+  const caches = kube.openCaches();
+  const cache = caches.serviceAccounts;
   const next: Toy["next"] = ({ done }) => {
     const kind = actions[done.performed.length];
     return kind === undefined ? { kind: "Settled", afterMs: 7_000 } : { kind };
@@ -71,12 +73,12 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
   };
   const context: Context = {
     kube: kube.client,
-    caches: {} as Caches,
+    caches,
     connections: { resolve: async () => ({ ok: false, reason: "None", message: "None." }) },
     events: { record: (_, { reason }) => void events.push(reason) },
     metrics: createMetrics(new Registry()),
     log: silentLog,
-    clock: createFakeClock(),
+    clock,
     random: { fraction: () => 0.5, id: () => "id" },
   };
   const { reconcile, onGone } = createReconciler(kind, context);

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import { type Caches, indexes } from "../../../src/controllers/frame/context.ts";
 import {
-  accountKey,
   createAccountStore,
   toRef,
 } from "../../../src/controllers/policy-binding/account-store.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { keyText } from "../../../src/kube/resource.ts";
-import { MemoryKube } from "./memory-kube.ts";
+import { systemClock } from "../../../src/util/time.ts";
+import { MemoryCluster } from "../../support/memory-cluster.ts";
 
 const at = (name: string) => ({ metadata: { namespace: "team-a", name } });
 const CI_BOT = toRef({ namespace: "team-a", name: "ci-bot" });
@@ -18,14 +17,8 @@ const binding = (policyIds: readonly string[], status = {}) => ({
 });
 
 function watched() {
-  const kube = new MemoryKube();
-  const store = createAccountStore({
-    serviceAccounts: kube.store(serviceAccountType),
-    policyBindings: kube.store(policyBindingType, {
-      [indexes.serviceAccount]: (one) =>
-        [accountKey(one)].flatMap((key) => (key ? [keyText(key)] : [])),
-    }),
-  } as unknown as Caches);
+  const kube = new MemoryCluster(systemClock);
+  const store = createAccountStore(kube.openCaches());
   const woken: string[] = [];
   store.subscribe(({ key }) => void woken.push(keyText(key)));
   return { kube, store, woken };

@@ -4,23 +4,21 @@ import type { Grant } from "../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { type Caches, type Context, indexes } from "../../../src/controllers/frame/context.ts";
+import type { Context } from "../../../src/controllers/frame/context.ts";
 import {
-  accountKey,
   createAccountStore,
   toRef,
 } from "../../../src/controllers/policy-binding/account-store.ts";
 import { createAccountBindingsController } from "../../../src/controllers/policy-binding/controller.ts";
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { EventNote } from "../../../src/kube/events/event-recorder.ts";
-import { keyText } from "../../../src/kube/resource.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { clientOf, startConsole } from "../../iam/clients.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { MemoryKube } from "./memory-kube.ts";
+import { MemoryCluster } from "../../support/memory-cluster.ts";
 
 export const KEY = { namespace: "team-a", name: "ci-bot" };
 
@@ -43,24 +41,12 @@ export async function accountWorld(options: WorldOptions = {}) {
     description: "",
   });
   const client = clientOf(console);
-  const kube = new MemoryKube();
   const clock = createFakeClock();
+  const kube = new MemoryCluster(clock);
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
   const state = { grant: options.grant ?? ["*"], connected: true };
-  const caches = {
-    serviceAccounts: kube.store(serviceAccountType),
-    policyBindings: kube.store(
-      policyBindingType,
-      {
-        [indexes.serviceAccount]: (binding) => {
-          const key = accountKey(binding);
-          return key === undefined ? [] : [keyText(key)];
-        },
-      },
-      options.synced ?? true,
-    ),
-  } as unknown as Caches;
+  const caches = kube.openCaches((options.synced ?? true) ? [] : ["policyBindings"]);
   const context: Context = {
     kube: kube.client,
     caches,

@@ -52,9 +52,12 @@ describe("binding", () => {
     const world = await accountWorld();
     world.bind("reading", ["pol-read"]);
     const seen: string[] = [];
-    world.kube.beforeWrite = ({ verb }) => void seen.push(`${verb} ${world.puts().length}`);
+    world.kube.onWrite = ({ verb }, carryOut) => {
+      seen.push(`${verb} ${world.puts().length}`);
+      return carryOut();
+    };
     await world.settle();
-    expect(seen.slice(0, 3)).toEqual(["mergePatch 0", "apply 0", "apply 1"]);
+    expect(seen.slice(0, 3)).toEqual(["patch 0", "apply 0", "apply 1"]);
   });
 
   test("an idle pass makes no call and no write", async () => {
@@ -292,11 +295,12 @@ describe("crashing", () => {
     async (step) => {
       const world = await accountWorld();
       world.bind("reading", ["pol-read"]);
-      world.kube.beforeWrite = () => {
+      world.kube.onWrite = (_, carryOut) => {
         if (world.kube.writes.length + 1 >= step) throw new Error("crash");
+        return carryOut();
       };
       await world.settle().catch(() => undefined);
-      world.kube.beforeWrite = () => undefined;
+      world.kube.onWrite = (_, carryOut) => carryOut();
       world.restart();
       world.unbind("reading");
       await world.settle();

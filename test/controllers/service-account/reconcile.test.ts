@@ -1,24 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import { startIamServer } from "../../iam-server/server.ts";
-import { createWorld, ready, startCluster, type World } from "./world.ts";
+import { createWorld, ready, type World } from "./world.ts";
 
-let cluster: ControlPlane;
 let world: World;
 
-beforeAll(async () => {
-  cluster = await startCluster();
-}, 600_000);
-afterAll(() => cluster?.stop());
 beforeEach(async () => {
-  world = await createWorld(cluster);
+  world = await createWorld();
   await world.putLogin();
   await world.putConnection();
 });

@@ -1,67 +1,40 @@
-/** A real API server, a reference console and the reconcilers under test, which run when a test says so. */
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+/** An API server in memory, a reference console and the reconcilers under test, which run when a test says so. */
 import { Registry } from "prom-client";
-import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
-import { API_VERSION, FIELD_MANAGER } from "../../../src/api/meta.ts";
+import type { ClusterConnection } from "../../../src/api/connection.ts";
+import { API_VERSION } from "../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { createClusterConnectionController } from "../../../src/controllers/connection/controller.ts";
 import { createConnections } from "../../../src/controllers/connection/registry.ts";
-import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Context, indexes, unwatchedSecrets } from "../../../src/controllers/frame/context.ts";
+import type { Context } from "../../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
   clusterConnectionType,
-  connectionType,
   namespaceType,
-  policyBindingType,
-  resourceQuotaExportType,
   secretType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
 import { createServiceAccountController } from "../../../src/controllers/service-account/controller.ts";
 import { createIamClient } from "../../../src/iam/client/console-client.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
-import {
-  compareResourceVersions,
-  type KubeObject,
-  type ResourceType,
-} from "../../../src/kube/resource.ts";
-import { createStore } from "../../../src/kube/store/memory-store.ts";
-import type { IndexFunction } from "../../../src/kube/store/store-index.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Result } from "../../../src/runtime/result.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { type Clock, systemClock } from "../../../src/util/time.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { createNamespace } from "../../cluster/namespace.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
 import { type IamServerOptions, startIamServer } from "../../iam-server/server.ts";
-import { connect } from "../../kube/real-cluster.ts";
-
-export async function startCluster(): Promise<ControlPlane> {
-  const cluster = await startControlPlane({ onProgress: () => undefined });
-  const run = promisify(execFile);
-  const kubectl = (...args: string[]) =>
-    run(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
-  await kubectl("apply", "-f", "crds");
-  await kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s");
-  return cluster;
-}
+import { MemoryCluster } from "../../support/memory-cluster.ts";
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-export async function createWorld(cluster: ControlPlane, options: IamServerOptions = {}) {
+export async function createWorld(options: IamServerOptions = {}) {
   const time = { offsetMs: 0 };
   const clock: Clock = { ...systemClock, now: () => Date.now() + time.offsetMs };
   const console = await startIamServer({ clock, ...options });
-  const { client: kube, transport } = await connect(cluster.kubeconfig, {
-    fieldManager: FIELD_MANAGER,
-  });
-  const namespace = await createNamespace(cluster, "team");
-  const { caches, sync } = createStores(kube);
+  const cluster = new MemoryCluster(clock);
+  const kube = cluster.client;
+  const namespace = "team";
+  cluster.put(namespaceType, { metadata: { name: namespace } });
+  const caches = cluster.openCaches();
   const connections = createConnections({
     caches,
     clock,
@@ -162,7 +135,6 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     },
     /** One pass over the connection, and what it is then. */
     async connect(): Promise<ClusterConnection | undefined> {
-      await sync();
       const object = caches.clusterConnections.get(connectionKey);
       if (object !== undefined) await connectionController.reconcile(object, pass);
       return kube.get(clusterConnectionType, connectionKey);
@@ -171,7 +143,6 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     async reconcile(
       name: string,
     ): Promise<{ object: ServiceAccount | undefined; result: Result | undefined; error: unknown }> {
-      await sync();
       const key = { namespace, name };
       const stored = caches.serviceAccounts.get(key);
       let result: Result | undefined;
@@ -186,7 +157,6 @@ export async function createWorld(cluster: ControlPlane, options: IamServerOptio
     async stop(): Promise<void> {
       await connections.close();
       await console.close();
-      await transport.close();
     },
   };
 }
@@ -196,45 +166,6 @@ function toSecret(name: string, namespace: string, values: Record<string, string
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
   );
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, data };
-}
-
-/** Caches that are filled by a listing instead of a watch. */
-function createStores(kube: KubeClient) {
-  const fills: (() => Promise<void>)[] = [];
-  const storeOf = <T extends KubeObject>(
-    type: ResourceType<T>,
-    index: Record<string, IndexFunction<T>> = {},
-  ) => {
-    const store = createStore<T>({ indexes: index, onListenerError: () => undefined });
-    const writer = store.openScope("");
-    fills.push(async () => {
-      const replace = writer.beginReplace();
-      const objects = await kube.list(type);
-      const newest = objects.map((each) => each.metadata.resourceVersion ?? "0");
-      replace(objects, newest.sort(compareResourceVersions).at(-1) ?? "0");
-    });
-    return store;
-  };
-  const ofAccount = ({
-    metadata,
-    spec,
-  }: KubeObject & { spec: { serviceAccountRef: { name: string } } }) => [
-    `${metadata.namespace}/${spec.serviceAccountRef.name}`,
-  ];
-  const caches = {
-    clusterConnections: storeOf<ClusterConnection>(clusterConnectionType),
-    connections: storeOf<Connection>(connectionType),
-    serviceAccounts: storeOf(serviceAccountType, {
-      [indexes.connection]: connectionOf,
-      [indexes.saId]: saIdIndex,
-    }),
-    apiKeys: storeOf(apiKeyType, { [indexes.serviceAccount]: ofAccount }),
-    policyBindings: storeOf(policyBindingType, { [indexes.serviceAccount]: ofAccount }),
-    resourceQuotaExports: storeOf(resourceQuotaExportType, { [indexes.connection]: connectionOf }),
-    namespaces: storeOf(namespaceType),
-    secrets: unwatchedSecrets,
-  };
-  return { caches, sync: async () => void (await Promise.all(fills.map((fill) => fill()))) };
 }
 
 /** `Ready=True Created`, as kubectl would print it. */

@@ -6,8 +6,8 @@ import {
   secretType,
 } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import type { Tree } from "../api-server/tree.ts";
-import type { SeededRandom } from "../seeded-random.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import type { SeededRandom } from "../../support/seeded-random.ts";
 import { randomMetadata, randomObject, randomPatch, randomStatus } from "./objects.ts";
 
 /** Which version or UID a command names: each side knows its own. */

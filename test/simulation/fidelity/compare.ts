@@ -1,7 +1,7 @@
 /** One sequence of commands on both servers, answer by answer and event by event. */
 import { collectionPath } from "../../../src/kube/client/api-path.ts";
-import { canonical, isTree, type Tree, textAt, treeAt } from "../api-server/tree.ts";
-import { seededRandom } from "../seeded-random.ts";
+import { canonical, isTree, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 import { type Command, KINDS, type KindName, randomCommands } from "./commands.ts";
 import { randomObject } from "./objects.ts";
 import { LAST, type Server } from "./servers.ts";

@@ -1,6 +1,6 @@
 /** Random parts of objects; most are valid. */
-import { isTree, type Json, type Tree } from "../api-server/tree.ts";
-import type { SeededRandom } from "../seeded-random.ts";
+import { isTree, type Json, type Tree } from "../../support/api-server/tree.ts";
+import type { SeededRandom } from "../../support/seeded-random.ts";
 import type { KindName } from "./commands.ts";
 
 const FINALIZERS = ["example.com/one", "example.com/two"];

@@ -6,9 +6,9 @@ import { namespaceType } from "../../../src/kube/resource-types.ts";
 import { splitLines } from "../../../src/kube/watch/lines.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type RealClient } from "../../kube/real-cluster.ts";
-import { ApiServer } from "../api-server/server.ts";
-import type { Tree } from "../api-server/tree.ts";
-import { seededRandom } from "../seeded-random.ts";
+import { ApiServer, randomUid } from "../../support/api-server/server.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import { seededRandom } from "../../support/seeded-random.ts";
 import { KINDS, type KindName } from "./commands.ts";
 import { type Answer, type Call, Side } from "./side.ts";
 
@@ -24,7 +24,8 @@ export interface Server {
 
 export function modelServer(): Server {
   const start = Date.UTC(2026, 0, 1);
-  const server = new ApiServer({ now: () => start, random: seededRandom(1) });
+  const random = seededRandom(1);
+  const server = new ApiServer({ now: () => start, newUid: () => randomUid(random) });
   const send = async ({ method, path, contentType, body }: Call): Promise<Answer> =>
     // Through text, as over the wire.
     parsed(

@@ -1,7 +1,7 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 import type { KeyRecord } from "../../iam-server/world.ts";
-import type { ServedKind } from "../api-server/kinds.ts";
-import { isTree, listAt, type Tree, textAt, treeAt } from "../api-server/tree.ts";
+import type { ServedKind } from "../../support/api-server/kinds.ts";
+import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";

@@ -1,7 +1,7 @@
 /** [S8] A change goes out only while the lease cannot have been lost before the change is done. */
 import { leaseType } from "../../../src/kube/leader-election.ts";
 import { SECOND } from "../../../src/util/time.ts";
-import { textAt, treeAt } from "../api-server/tree.ts";
+import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
 import type { CreateWatcher } from "./watcher.ts";
 

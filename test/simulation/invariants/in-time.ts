@@ -1,7 +1,7 @@
 /** What has to have happened after a while; looked at once a minute. */
 import { FINALIZER } from "../../../src/api/meta.ts";
 import { DAY, HOUR, MINUTE, parseInstant } from "../../../src/util/time.ts";
-import { type Tree, textAt, treeAt } from "../api-server/tree.ts";
+import { type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { gapOf } from "./always.ts";
 import type { Circumstances } from "./circumstances.ts";

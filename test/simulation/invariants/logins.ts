@@ -2,7 +2,7 @@
 
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
-import { textAt, treeAt } from "../api-server/tree.ts";
+import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";

@@ -1,8 +1,8 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
 import type { Condition } from "../../../src/api/conditions.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
-import type { Change } from "../api-server/storage.ts";
-import { type Tree, treeAt } from "../api-server/tree.ts";
+import type { Change } from "../../support/api-server/storage.ts";
+import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 import {
   apiKeysOf,

@@ -1,7 +1,7 @@
 /** [L4] Somebody leads again soon after a leader's death, and at once after a graceful stop. */
 import { leaseType } from "../../../src/kube/leader-election.ts";
 import { SECOND } from "../../../src/util/time.ts";
-import { textAt, treeAt } from "../api-server/tree.ts";
+import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 /** leaseDuration + retryPeriod, and a second for the calls. */

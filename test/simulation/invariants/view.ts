@@ -10,7 +10,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
-import type { Tree } from "../api-server/tree.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 /** Stored objects may lack any part of a status. */

@@ -8,7 +8,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { SECOND } from "../../../src/util/time.ts";
-import type { Tree } from "../api-server/tree.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
 import {
   ACCOUNT,
   DEPLOY,

@@ -8,7 +8,7 @@ import {
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
-import type { Tree } from "../api-server/tree.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
 import { accountsOf, bindingsOf } from "../invariants/view.ts";
 import {
   ACCOUNT,

@@ -2,22 +2,27 @@
 import { collectionPath } from "../../../src/kube/client/api-path.ts";
 import { eventType } from "../../../src/kube/events/event-writer.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
-import type { Kernel } from "../kernel.ts";
 import type { ApiServer } from "./server.ts";
 import { type Change, type Entry, placeOf } from "./storage.ts";
 import { isSame, isTree, type Json, listAt, type Tree, textAt, treeAt } from "./tree.ts";
+
+/** Where it is said what happens later. */
+export interface Agenda {
+  readonly now: Instant;
+  schedule(ms: number, run: () => void): void;
+}
 
 const KEEP_HOUSE_MS = SECOND;
 const COMPACT_MS = 5 * MINUTE;
 
 /** From now on garbage is collected, namespaces that are to go are emptied, and history is forgotten. */
-export function startHousekeeping(kernel: Kernel, server: ApiServer): void {
+export function startHousekeeping(agenda: Agenda, server: ApiServer): void {
   const { storage } = server;
-  const keepHouseLater = once(kernel, KEEP_HOUSE_MS, () => keepHouse(server));
+  const keepHouseLater = once(agenda, KEEP_HOUSE_MS, () => keepHouse(server));
   let forgotten = storage.revision;
   // As kube-apiserver has etcd do it: what is older than the last time it looked.
-  const compactLater = once(kernel, COMPACT_MS, () => {
-    forgetEvents(server, kernel.now);
+  const compactLater = once(agenda, COMPACT_MS, () => {
+    forgetEvents(server, agenda.now);
     storage.compact(forgotten);
     forgotten = storage.revision;
   });
@@ -36,12 +41,12 @@ function forgetEvents(server: ApiServer, now: Instant): void {
 }
 
 /** Has `run` happen `ms` after the first of any calls since it last did. */
-function once(kernel: Kernel, ms: number, run: () => void): () => void {
+function once(agenda: Agenda, ms: number, run: () => void): () => void {
   let isPlanned = false;
   return () => {
     if (isPlanned) return;
     isPlanned = true;
-    kernel.schedule(ms, () => {
+    agenda.schedule(ms, () => {
       isPlanned = false;
       run();
     });

@@ -1,5 +1,6 @@
 /**
- * A model of the API server, as seen over HTTP. For the simulation only; `../fidelity.ts` holds it to the real one.
+ * A model of the API server, as seen over HTTP: the one of all tests that need no real one. The fidelity test of the
+ * simulation holds it to the real one.
  *
  * Assumption: nothing in here waits. A call is decided in one step, in the order in which calls are handed in.
  */
@@ -31,7 +32,7 @@ export interface ApiResponse {
 
 export interface ApiServerOptions {
   readonly now: () => Instant;
-  readonly random: SeededRandom;
+  readonly newUid: () => string;
   readonly kinds?: readonly ServedKind[];
 }
 
@@ -47,12 +48,12 @@ export class ApiServer {
   readonly #listings = new Listings();
   readonly #context: WriteContext;
 
-  constructor({ now, random, kinds }: ApiServerOptions) {
+  constructor({ now, newUid, kinds }: ApiServerOptions) {
     this.kinds = [...coreKinds, ...(kinds ?? readCustomKinds())];
     this.#context = {
       storage: this.storage,
       now,
-      newUid: () => uidOf(random),
+      newUid,
       namespaceKind: this.kindOf("", namespaceType.plural),
       admit: (...change) => {
         for (const admit of this.admission) admit(...change);
@@ -106,7 +107,8 @@ function answered(write: () => Written): ApiResponse {
 
 const WRITES = { create, replace, apply, patch, delete: remove };
 
-function uidOf(random: SeededRandom): string {
+/** As the server makes them. */
+export function randomUid(random: SeededRandom): string {
   let hex = "";
   while (hex.length < 32) hex += random.below(16).toString(16);
   return [

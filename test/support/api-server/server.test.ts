@@ -2,14 +2,15 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { seededRandom } from "../seeded-random.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { mergedOrder } from "./merge-list.ts";
-import { ApiServer } from "./server.ts";
+import { ApiServer, randomUid } from "./server.ts";
 import { type Tree, treeAt } from "./tree.ts";
 
 let server: ApiServer;
 const SECRETS = "/api/v1/namespaces/n/secrets";
 
 beforeEach(() => {
-  server = new ApiServer({ now: () => 0, random: seededRandom(1) });
+  const random = seededRandom(1);
+  server = new ApiServer({ now: () => 0, newUid: () => randomUid(random) });
   call("POST", "/api/v1/namespaces", { metadata: { name: "n" } });
 });
 

@@ -1,0 +1,226 @@
+/**
+ * A cluster in memory: the API server that all tests share, and the operator's own client and caches for it. What a
+ * controller's test says about its world goes through here; nothing in it waits.
+ */
+import { Registry } from "prom-client";
+import { FIELD_MANAGER } from "../../src/api/meta.ts";
+import { createClusterCache } from "../../src/app/caches.ts";
+import type { Caches } from "../../src/controllers/frame/context.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  namespaceType,
+  policyBindingType,
+  resourceQuotaExportType,
+  serviceAccountType,
+} from "../../src/controllers/resource-types.ts";
+import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts";
+import { apiVersionOf, collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  type ResourceType,
+} from "../../src/kube/resource.ts";
+import type { WritableStore } from "../../src/kube/store/memory-store.ts";
+import { createMetrics } from "../../src/observability/metrics.ts";
+import { silentLog } from "../../src/util/log.ts";
+import { systemRandom } from "../../src/util/random.ts";
+import { type Clock, systemClock } from "../../src/util/time.ts";
+import { ApiFailure } from "./api-server/failure.ts";
+import type { ServedKind } from "./api-server/kinds.ts";
+import type { ApiRequest, Verb } from "./api-server/request.ts";
+import { type ApiResponse, ApiServer } from "./api-server/server.ts";
+import type { Change } from "./api-server/storage.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: objects as they travel
+type Raw = any;
+
+/** A call of the operator that changes something, or would if it were no dry run. */
+export interface Write {
+  readonly verb: Exclude<Verb, "get" | "list" | "watch">;
+  readonly plural: string;
+  readonly name: string;
+  readonly status: boolean;
+  readonly dryRun: boolean;
+  readonly body: Raw;
+}
+
+const BASE_URL = "http://kube";
+const READS: readonly Verb[] = ["get", "list", "watch"];
+/** Secrets are not watched, as without the right to. */
+type Cached = Exclude<keyof Caches, "secrets">;
+const CACHED: Readonly<Record<Cached, ResourceType>> = {
+  clusterConnections: clusterConnectionType,
+  connections: connectionType,
+  serviceAccounts: serviceAccountType,
+  apiKeys: apiKeyType,
+  policyBindings: policyBindingType,
+  resourceQuotaExports: resourceQuotaExportType,
+  namespaces: namespaceType,
+};
+
+export class MemoryCluster {
+  readonly server: ApiServer;
+  /** The operator's. */
+  readonly client: KubeClient;
+  /** What the operator wrote, dry runs left out. */
+  readonly writes: Write[] = [];
+  /** How often the operator has read. */
+  reads = 0;
+  /** While false, caches do not hear of changes. */
+  watching = true;
+  /** Carries a write out, or does otherwise: throw an ApiFailure to refuse it, an HttpError to lose its answer. */
+  onWrite: (write: Write, carryOut: () => ApiResponse) => ApiResponse = (_, carryOut) => carryOut();
+  #made = 0;
+
+  constructor(clock: Clock) {
+    this.server = new ApiServer({ now: () => clock.now(), newUid: () => this.#newUid() });
+    const send: SendHttp = async (request) => this.#answer(request);
+    const api = { baseURL: BASE_URL, send, clock, userAgent: "test" };
+    this.client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER });
+  }
+
+  /** Caches as of a new process, which from now on hear of every change; those of `unsynced` never begin. */
+  openCaches(unsynced: readonly Cached[] = []): Caches {
+    const caches = emptyCaches();
+    for (const name of Object.keys(CACHED) as Cached[])
+      if (!unsynced.includes(name))
+        this.#follow(CACHED[name], caches[name] as unknown as WritableStore<KubeObject>);
+    return caches;
+  }
+
+  /**
+   * As a user would create or replace it, its namespace before it, its status after it; and deletes it where it has a
+   * deletionTimestamp. Throws what is refused.
+   */
+  put(type: ResourceType, object: Raw): void {
+    const key = keyOf(object);
+    this.#ensureNamespace(type, key);
+    const { status, ...rest } = object;
+    const { deletionTimestamp, ...metadata } = object.metadata;
+    const body = { ...rest, metadata };
+    const isThere = this.peek(type, key) !== undefined;
+    const stored = isThere
+      ? this.#call("PUT", objectPath(type, key), this.#replacing(type, key, body))
+      : this.#call("POST", collectionPath(type, key.namespace), typed(type, body));
+    if ("status" in object)
+      this.#call("PUT", `${objectPath(type, key)}/status`, { ...stored, status });
+    const isMarked = stored.metadata.deletionTimestamp !== undefined;
+    if (deletionTimestamp !== undefined && !isMarked) this.remove(type, key);
+  }
+
+  peek(type: ResourceType, { namespace = "", name }: Partial<ObjectKey>): Raw {
+    const kind = this.#kindOf(type);
+    return this.server.storage.get(kind, namespace, name ?? "")?.object;
+  }
+
+  all(type: ResourceType): readonly Raw[] {
+    return this.server.storage.list(this.#kindOf(type)).map(({ object }) => object);
+  }
+
+  /** As `kubectl edit` does. */
+  edit(type: ResourceType, key: ObjectKey, change: (object: Raw) => void): void {
+    const object = structuredClone(this.peek(type, key));
+    if (object === undefined) return;
+    change(object);
+    const { status = undefined } = object;
+    this.put(type, this.#kindOf(type).hasStatus ? { ...object, status } : object);
+  }
+
+  /** As `kubectl delete` does: with finalizers only marked. */
+  remove(type: ResourceType, key: ObjectKey): void {
+    this.#call("DELETE", objectPath(type, key));
+  }
+
+  #ensureNamespace({ namespaced }: ResourceType, { namespace }: ObjectKey): void {
+    if (namespaced && this.peek(namespaceType, { name: namespace }) === undefined)
+      this.put(namespaceType, { metadata: { name: namespace } });
+  }
+
+  #replacing(type: ResourceType, key: ObjectKey, body: Raw): Raw {
+    const { uid, resourceVersion } = this.peek(type, key).metadata;
+    return typed(type, { ...body, metadata: { ...body.metadata, uid, resourceVersion } });
+  }
+
+  #call(method: string, path: string, body?: Raw): Raw {
+    const answer = this.server.handle({
+      method,
+      url: `${BASE_URL}${path}?fieldManager=user`,
+      headers: { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+    return answer.body;
+  }
+
+  /** One of the operator's calls. */
+  #answer(request: HttpRequest): HttpResponse {
+    const { status, headers, body } = this.#handle(request);
+    return { status, headers, body: Buffer.from(JSON.stringify(body)) };
+  }
+
+  #handle({ method, url, headers, body }: HttpRequest): ApiResponse {
+    const raw = { method, url, headers, ...(body === undefined ? {} : { body }) };
+    const request = this.server.parse(raw);
+    if (READS.includes(request.verb)) {
+      this.reads += 1;
+      return this.server.answer(request);
+    }
+    const { verb, kind, status, dryRun } = request as ApiRequest & Write;
+    const name = request.name ?? (request.body as Raw)?.metadata?.name;
+    const write = { verb, plural: kind.type.plural, name, status, dryRun, body: request.body };
+    try {
+      const answer = this.onWrite(write, () => this.server.answer(request));
+      if (!dryRun) this.writes.push(write);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error;
+      return { status: error.status, headers: error.headers, body: error.body };
+    }
+  }
+
+  #follow(type: ResourceType, store: WritableStore<KubeObject>): void {
+    const { storage } = this.server;
+    const writer = store.openScope("");
+    writer.beginReplace()(this.all(type), String(storage.revision));
+    storage.subscribe(({ kind, type: what, object, revision }: Change) => {
+      if (!this.watching) return;
+      if (kind.type.kind !== type.kind) writer.advance(String(revision));
+      else if (what === "DELETED") writer.remove(object as Raw);
+      else writer.put(object as Raw);
+    });
+  }
+
+  #kindOf({ group, plural }: ResourceType): ServedKind {
+    return this.server.kindOf(group, plural);
+  }
+
+  /** Numbers, since random ones would move what is spread by them. */
+  #newUid(): string {
+    this.#made += 1;
+    return `uid-${this.#made}`;
+  }
+}
+
+/** Indexed as the operator's own, but filled by nobody yet. */
+function emptyCaches(): Caches {
+  const unused = () => Promise.reject(new Error("filled without a watch"));
+  const api = { baseURL: BASE_URL, openStream: unused, send: unused, clock: systemClock };
+  return createClusterCache({
+    api: { ...api, userAgent: "test" },
+    namespaces: [],
+    clusterScoped: true,
+    watchSecrets: "false",
+    random: systemRandom,
+    log: silentLog,
+    metrics: createMetrics(new Registry()),
+  }).caches;
+}
+
+function typed(type: ResourceType, body: Raw): Raw {
+  return { ...body, apiVersion: apiVersionOf(type), kind: type.kind };
+}
