@@ -1,4 +1,4 @@
-/** What a run over an ApiKey tells: status, conditions, events, metrics, and when to reconcile again. Pure. */
+/** What a run over an ApiKey reports: status, conditions, events, metrics, and when to reconcile again. Pure. */
 import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";

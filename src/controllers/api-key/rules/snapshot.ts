@@ -97,9 +97,9 @@ export interface KeyRejection {
 
 /** What this run has done, and found out by doing. */
 export interface ApiKeyDone {
-  /** Whether it is this object's turn to issue for the account. */
+  /** Whether the object holds its account, and may issue for it. */
   readonly hasAcquired?: boolean;
-  /** Whether the object is called when it may be its turn. */
+  /** Whether the object is enqueued when the account may be free. */
   readonly isQueued?: boolean;
   /** What the account's key list said just before an issue. */
   readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
