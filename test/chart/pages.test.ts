@@ -65,7 +65,7 @@ const ours = async () =>
 beforeEach(async () => {
   await stopOperator();
   await cluster.asAdmin(["delete", "namespace", "team-a", SYSTEM, "--ignore-not-found"]);
-}, minute);
+}, 5 * minute);
 
 describe("README", () => {
   test(
@@ -80,7 +80,7 @@ describe("README", () => {
       await follow("docs/uninstall.md", "Remove everything");
       expect(await ours()).toEqual([]);
     },
-    4 * minute,
+    10 * minute,
   );
 
   test("names scripts that there are", () => {
@@ -115,7 +115,7 @@ describe("the pages about installing, upgrading and uninstalling", () => {
       const left = await cluster.asAdmin(["get", "iam,iamcconn", "-A", "--ignore-not-found"]);
       expect(left).toBe("");
     },
-    5 * minute,
+    10 * minute,
   );
 
   test(
@@ -125,7 +125,7 @@ describe("the pages about installing, upgrading and uninstalling", () => {
       await follow("docs/upgrade.md", "From `deploy/` to Helm");
       expect(await shell("helm list -n iam-operator-system -o json")).toContain('"deployed"');
     },
-    2 * minute,
+    10 * minute,
   );
 
   test("have no command beside these", () => {

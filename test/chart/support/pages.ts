@@ -57,7 +57,7 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
   };
   return (code: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      const child = spawn("bash", ["-euo", "pipefail", "-c", code], { cwd: home, env });
+      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", code], { cwd: home, env });
       let output = "";
       for (const stream of [child.stdout, child.stderr])
         stream.on("data", (chunk) => {
