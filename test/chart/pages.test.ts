@@ -1,7 +1,7 @@
 /** The commands of README and docs, read from the pages and run. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type IamServer, startIamServer } from "../iam-server/server.ts";
 import { type Cluster, startCluster } from "./support/cluster.ts";
 import { type DeployedOperator, startDeployed } from "./support/operator.ts";
@@ -17,16 +17,25 @@ let operator: DeployedOperator | undefined;
 let shell: (code: string) => Promise<string>;
 const done = new Set<string>();
 
-beforeAll(async () => {
-  cluster = await startCluster();
-  iam = await startIamServer();
-  shell = createShell(cluster, iam.url);
-});
-afterAll(async () => {
-  await operator?.stop();
-  await iam?.close();
-  await cluster?.stop();
-});
+/** Each scenario has a cluster and a console as a newcomer finds them. */
+function scenario(title: string, steps: () => Promise<void>): void {
+  test(
+    title,
+    async () => {
+      cluster = await startCluster();
+      iam = await startIamServer();
+      shell = createShell(cluster, iam.url);
+      try {
+        await steps();
+      } finally {
+        await stopOperator();
+        await iam.close();
+        await cluster.stop();
+      }
+    },
+    10 * minute,
+  );
+}
 
 /** Runs the blocks under a heading, with the operator as a process wherever it is installed. */
 async function follow(page: string, heading: string): Promise<string> {
@@ -36,7 +45,7 @@ async function follow(page: string, heading: string): Promise<string> {
   for (const { code } of blocks) {
     output += await shell(code);
     done.add(code);
-    if (code.includes("helm install") || code.includes("-k deploy\n")) await startOperator();
+    if (code.includes("helm install")) await startOperator();
     if (code.includes("helm uninstall")) await stopOperator();
   }
   return output;
@@ -61,27 +70,15 @@ const ours = async () =>
     .split("\n")
     .filter((name) => name.endsWith(".iam-operator.io"));
 
-/** An installation that a person removes, so that the next scenario finds a cluster as a newcomer has it. */
-beforeEach(async () => {
-  await stopOperator();
-  await cluster.asAdmin(["delete", "namespace", "team-a", SYSTEM, "--ignore-not-found"]);
-}, 5 * minute);
-
 describe("README", () => {
-  test(
-    "leads to a key in two steps, and back out",
-    async () => {
-      await follow("README.md", "Install");
-      await follow("README.md", "Your first key");
-      await follow("README.md", "Everyday commands");
-      expect(await cluster.asAdmin(["get", "secret", "ci-bot-key", "-n=team-a"])).toContain(
-        "Opaque",
-      );
-      await follow("docs/uninstall.md", "Remove everything");
-      expect(await ours()).toEqual([]);
-    },
-    10 * minute,
-  );
+  scenario("leads to a key in two steps, and back out", async () => {
+    await follow("README.md", "Install");
+    await follow("README.md", "Your first key");
+    await follow("README.md", "Everyday commands");
+    expect(await cluster.asAdmin(["get", "secret", "ci-bot-key", "-n=team-a"])).toContain("Opaque");
+    await follow("docs/uninstall.md", "Remove everything");
+    expect(await ours()).toEqual([]);
+  });
 
   test("names scripts that there are", () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -97,36 +94,28 @@ describe("README", () => {
 });
 
 describe("the pages about installing, upgrading and uninstalling", () => {
-  test(
-    "lead through all of them",
-    async () => {
-      await follow("docs/install.md", "Install the operator");
-      await follow("docs/install.md", "Connect to the console");
-      await follow("docs/install.md", "Issue a key");
-      await follow("docs/install.md", "Read the logs");
-      await follow("docs/upgrade.md", "Upgrade");
-      await follow("docs/upgrade.md", "Roll back");
-      await follow("docs/uninstall.md", "Uninstall");
-      expect(await cluster.asAdmin(["get", "iamkey", "-n=team-a"])).toContain("ci-bot-key");
-      await cluster.asAdmin(["delete", "iam", "--all", "-n=team-a", "--wait=false"]);
-      await cluster.asAdmin(["delete", "iamcconn", "--all", "--wait=false"]);
-      expect(await cluster.asAdmin(["get", "iamsa", "-n=team-a"])).toContain("ci-bot");
-      await follow("docs/uninstall.md", "If the operator is already gone");
-      const left = await cluster.asAdmin(["get", "iam,iamcconn", "-A", "--ignore-not-found"]);
-      expect(left).toBe("");
-    },
-    10 * minute,
-  );
+  scenario("lead through all of them", async () => {
+    await follow("docs/install.md", "Install the operator");
+    await follow("docs/install.md", "Connect to the console");
+    await follow("docs/install.md", "Issue a key");
+    await follow("docs/install.md", "Read the logs");
+    await follow("docs/upgrade.md", "Upgrade");
+    await follow("docs/upgrade.md", "Roll back");
+    await follow("docs/uninstall.md", "Uninstall");
+    expect(await cluster.asAdmin(["get", "iamkey", "-n=team-a"])).toContain("ci-bot-key");
+    await cluster.asAdmin(["delete", "iam", "--all", "-n=team-a", "--wait=false"]);
+    await cluster.asAdmin(["delete", "iamcconn", "--all", "--wait=false"]);
+    expect(await cluster.asAdmin(["get", "iamsa", "-n=team-a"])).toContain("ci-bot");
+    await follow("docs/uninstall.md", "If the operator is already gone");
+    const left = await cluster.asAdmin(["get", "iam,iamcconn", "-A", "--ignore-not-found"]);
+    expect(left).toBe("");
+  });
 
-  test(
-    "lead from deploy/ to Helm",
-    async () => {
-      await follow("docs/install.md", "Install without Helm");
-      await follow("docs/upgrade.md", "From `deploy/` to Helm");
-      expect(await shell("helm list -n iam-operator-system -o json")).toContain('"deployed"');
-    },
-    10 * minute,
-  );
+  scenario("lead from deploy/ to Helm", async () => {
+    await follow("docs/install.md", "Install without Helm");
+    await follow("docs/upgrade.md", "From `deploy/` to Helm");
+    expect(await shell("helm list -n iam-operator-system -o json")).toContain('"deployed"');
+  });
 
   test("have no command beside these", () => {
     const all = pages.flatMap(blocksOf).map(({ code }) => code);
