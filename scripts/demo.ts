@@ -1,44 +1,52 @@
 /**
- * The operator at work on this machine: a real control plane, the reference console, the operator, and the
- * manifests of deploy/examples. `-- --once` ends after the tour; otherwise everything stays up to play with.
+ * The operator at work on this machine: a real API server, the reference console, the operator, and the manifests of
+ * deploy/examples.
+ *
+ *   --once              ends after the tour; otherwise everything stays up to play with
+ *   --kubeconfig FILE   uses a cluster that you have, such as kind's, and leaves it as it was
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ControlPlane, startControlPlane } from "../test/cluster/control-plane.ts";
+import { parseArgs } from "node:util";
 import { DEFAULT_CREDENTIALS } from "../test/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../test/iam-server/server.ts";
-import { installOperator, SYSTEM } from "./demo/install.ts";
-import { createKubectl, type Kubectl } from "./demo/kubectl.ts";
+import { NAMESPACE, SYSTEM } from "./demo/install.ts";
+import type { Kubectl } from "./demo/kubectl.ts";
 import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
+import { givenPlace, ownPlace, type Place } from "./demo/place.ts";
 import { createSteps, type Steps } from "./demo/steps.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const NAMESPACE = "team-a";
 
 interface Stage {
-  readonly cluster: ControlPlane;
+  readonly place: Place;
   readonly console: IamServer;
   readonly operator: OperatorProcess;
   readonly kubectl: Kubectl;
 }
 
 async function main(): Promise<void> {
-  const once = process.argv.includes("--once");
+  const { values } = parseArgs({
+    options: { once: { type: "boolean", default: false }, kubeconfig: { type: "string" } },
+  });
+  console.log(
+    "Issues a key into a Secret, uses it, and rotates it: about half a minute. Nothing stays behind.",
+  );
   const steps = createSteps((line) => console.log(line));
   const directory = await mkdtemp(join(tmpdir(), "iam-operator-demo-"));
   const closers: (() => Promise<unknown>)[] = [];
   const stopping = untilSignal();
   try {
-    const stage = await setUp(steps, directory, closers);
+    const stage = await setUp(steps, directory, closers, values.kubeconfig);
     await tour(steps, stage);
     steps.summary();
-    if (!once) {
+    if (!values.once) {
       explain(stage);
       await stopping;
-      console.log("\nStopping …");
+      console.log("\nCleaning up …");
     }
   } finally {
     for (const close of closers.reverse()) await close();
@@ -50,21 +58,18 @@ async function setUp(
   steps: Steps,
   directory: string,
   closers: (() => Promise<unknown>)[],
+  kubeconfig: string | undefined,
 ): Promise<Stage> {
-  const cluster = await steps.run(
-    "Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager)",
-    () => startControlPlane({ onProgress: (line) => console.log(`  ${line}`) }),
-  );
-  closers.push(() => cluster.stop());
+  const place =
+    kubeconfig === undefined
+      ? await ownPlace(steps, ROOT, directory)
+      : await givenPlace(steps, ROOT, directory, kubeconfig);
+  closers.push(() => place.remove());
   const console_ = await steps.run("Start the reference IAM console", () => startIamServer());
   closers.push(() => console_.close());
-  const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
-  await steps.run("Install the CRDs and the operator's rights", () =>
-    installOperator(kubectl, ROOT),
-  );
   const operator = await steps.run("Start the operator", async () =>
     startOperator({
-      kubeconfig: cluster.kubeconfigFor("operator"),
+      kubeconfig: place.operatorKubeconfig,
       logFile: join(directory, "operator.log"),
       metricsPort: await freePort(),
       probePort: await freePort(),
@@ -72,7 +77,8 @@ async function setUp(
     }),
   );
   closers.push(() => operator.stop());
-  return { cluster, console: console_, operator, kubectl };
+  closers.push(() => place.removeObjects());
+  return { place, console: console_, operator, kubectl: place.kubectl };
 }
 
 async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): Promise<void> {
@@ -99,6 +105,7 @@ async function tour(steps: Steps, { console: iam, operator, kubectl }: Stage): P
       await kubectl(["apply", "-f", "-"], await example(name, iam.url));
   });
   await steps.run("Wait until every object is ready", () => allReady(kubectl));
+  steps.show("kubectl get iamcconn", await kubectl(["get", "iamcconn"]));
   steps.show("kubectl get iam -A", await kubectl(["get", "iam", "-A"]));
   steps.show(
     "The Secret that workloads mount (the values stay where they are)",
@@ -206,12 +213,12 @@ async function metricsExcerpt(url: string): Promise<string> {
     .join("\n");
 }
 
-function explain({ cluster, console: iam, operator }: Stage): void {
+function explain({ place, console: iam, operator }: Stage): void {
   console.log(`
 Everything stays up. Things to try:
 
-  export KUBECONFIG=${cluster.kubeconfig}
-  alias kubectl=${cluster.kubectl}
+  export KUBECONFIG=${place.kubeconfig}
+  alias kubectl=${place.program}
   kubectl get iam -A
   kubectl describe iamkey ci-bot-key -n ${NAMESPACE}
   kubectl delete secret ci-bot-key -n ${NAMESPACE}     # a new key within the check interval, or at once:

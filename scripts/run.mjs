@@ -42,7 +42,7 @@ const tasks = {
   fix: { command: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"] },
   generate: { command: ["scripts/generate.ts"] },
   build: { command: ["scripts/build.ts"] },
-  demo: { command: ["scripts/demo.ts"], cluster: true },
+  demo: { command: ["scripts/demo.ts"] },
   start: { command: ["src/main.ts"] },
   "kubectl-iam": { command: ["src/kubectl-iam/main.ts"] },
   "iam-server": { command: ["test/iam-server/main.ts"] },

@@ -1,6 +1,7 @@
 /** Builds the operator's image from the sources of this project. */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { version } from "../../src/app/version.ts";
 import { type Bases, provideBases } from "./base.ts";
 import { type Buildah, createBuildah } from "./buildah.ts";
 import { copySources } from "./bundle.ts";
@@ -41,6 +42,7 @@ export async function buildImage(
       ...trust(),
       `--build-arg=BUILD_BASE=${bases.build}`,
       `--build-arg=BASE=${bases.runtime}`,
+      `--build-arg=VERSION=${version}`,
       `--build-arg=REVISION=${await revision()}`,
     ],
   });

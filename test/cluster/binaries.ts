@@ -10,50 +10,73 @@ import { buildPrograms, builtPrograms } from "./build.ts";
 export interface Binaries {
   readonly etcd: string;
   readonly apiServer: string;
-  readonly controllerManager: string;
   readonly kubectl: string;
+  /** Absent only in a minimal set. */
+  readonly controllerManager?: string;
 }
 
-const wantedVersion = "Kubernetes v1.36.";
+export interface Wanted {
+  /** A controller manager may be missing, as in envtest's archives, and any supported version will do. */
+  readonly minimal?: boolean;
+}
+
+const testedVersion = 36;
+const oldestVersion = 32;
 
 /** Takes the first complete set: KUBEBUILDER_ASSETS, PATH, the cache, and at last a Go build. */
-export async function findBinaries(onProgress: Progress): Promise<Binaries> {
-  return (await readyMade(onProgress)) ?? ownBinaries(await buildPrograms(onProgress));
-}
-
-async function readyMade(onProgress: Progress): Promise<Binaries | undefined> {
+export async function findBinaries(
+  onProgress: Progress,
+  { minimal = false }: Wanted = {},
+): Promise<Binaries> {
   const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const assets = process.env.KUBEBUILDER_ASSETS;
-  const kubectlFolders = [builtPrograms(), ...path];
   if (assets) {
-    const found = await suitable([assets], [assets, ...kubectlFolders]);
+    const found = await suitable([assets], [assets, builtPrograms(), ...path], minimal);
     if (found) return found;
-    onProgress(`KUBEBUILDER_ASSETS (${assets}) is not a complete v1.36 control plane: not used`);
+    onProgress(`KUBEBUILDER_ASSETS (${assets}) is not used: it needs ${needs(minimal)}`);
   }
-  return suitable(path, kubectlFolders);
+  return (
+    (await suitable(path, [builtPrograms(), ...path], minimal)) ?? ownBinaries(onProgress, minimal)
+  );
+}
+
+function needs(minimal: boolean): string {
+  return minimal
+    ? `etcd, kube-apiserver v1.${oldestVersion} or later, and kubectl there or on PATH`
+    : `etcd, kube-apiserver v1.${testedVersion}, kube-controller-manager, and kubectl there or on PATH`;
 }
 
 async function suitable(
   folders: readonly string[],
   kubectlFolders: readonly string[],
+  minimal: boolean,
 ): Promise<Binaries | undefined> {
   const etcd = findProgram("etcd", folders);
   const apiServer = findProgram("kube-apiserver", folders);
   const controllerManager = findProgram("kube-controller-manager", folders);
   const kubectl = findProgram("kubectl", kubectlFolders);
-  if (!etcd || !apiServer || !controllerManager || !kubectl) return undefined;
-  return (await versionOf(apiServer)).startsWith(wantedVersion)
-    ? { etcd, apiServer, controllerManager, kubectl }
-    : undefined;
+  if (!etcd || !apiServer || !kubectl || !(minimal || controllerManager)) return undefined;
+  const version = await minorVersionOf(apiServer);
+  if (minimal ? version < oldestVersion : version !== testedVersion) return undefined;
+  return { etcd, apiServer, kubectl, ...(controllerManager ? { controllerManager } : {}) };
 }
 
-function ownBinaries(folder: string): Binaries {
+/** A whole set that is built already serves where a minimal one would do. */
+async function ownBinaries(onProgress: Progress, minimal: boolean): Promise<Binaries> {
+  const onlyMinimal = minimal && !isExecutable(join(builtPrograms(), "kube-apiserver"));
+  const folder = await buildPrograms(onProgress, onlyMinimal ? "minimal" : "whole");
   return {
     etcd: join(folder, "etcd"),
     apiServer: join(folder, "kube-apiserver"),
-    controllerManager: join(folder, "kube-controller-manager"),
     kubectl: join(folder, "kubectl"),
+    ...(onlyMinimal ? {} : { controllerManager: join(folder, "kube-controller-manager") }),
   };
+}
+
+/** kubectl of PATH or of an earlier build. */
+export function findKubectl(): string | undefined {
+  const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return findProgram("kubectl", [...path, builtPrograms(), builtPrograms("minimal")]);
 }
 
 function findProgram(name: string, folders: readonly string[]): string | undefined {
@@ -69,10 +92,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-async function versionOf(apiServer: string): Promise<string> {
-  const run = promisify(execFile);
-  return run(apiServer, ["--version"]).then(
-    ({ stdout }) => stdout,
-    () => "",
-  );
+/** 36 for `Kubernetes v1.36.3`; 0 where the program does not say. */
+async function minorVersionOf(apiServer: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(apiServer, ["--version"]).catch(() => ({
+    stdout: "",
+  }));
+  return Number(/^Kubernetes v1\.(\d+)\./.exec(stdout)?.[1] ?? 0);
 }

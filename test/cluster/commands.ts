@@ -94,8 +94,8 @@ const controllers = [
 ];
 
 /** Only controllers that mean something without nodes; unthrottled, so that tests do not wait. */
-export function controllerManagerCommand(binaries: Binaries, layout: Layout): Command {
-  return command(layout, binaries.controllerManager, "kube-controller-manager", [
+export function controllerManagerCommand(program: string, layout: Layout): Command {
+  return command(layout, program, "kube-controller-manager", [
     `--kubeconfig=${kubeconfigPath(layout.directory, controllerManagerUser)}`,
     `--controllers=${controllers.join(",")}`,
     "--use-service-account-credentials=true",

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Binaries, findBinaries } from "./binaries.ts";
+import { type Binaries, findBinaries, type Wanted } from "./binaries.ts";
 import { readAuthority, writeServiceAccountKeys } from "./certificates.ts";
 import {
   apiServerCommand,
@@ -48,12 +48,12 @@ export interface ControlPlane {
   stop(options?: { keep?: boolean }): Promise<void>;
 }
 
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends Wanted {
   /** An empty or missing directory; a new one among the temporary files by default. */
   readonly directory?: string;
   /** Users besides `admin` (a cluster administrator), `operator`, `alice` and `mallory`. */
   readonly users?: readonly User[];
-  /** Whether garbage collection, namespace deletion and quota work. True by default. */
+  /** Whether garbage collection, namespace deletion and quota work. True where there is the program for it. */
   readonly controllerManager?: boolean;
   readonly onProgress?: (line: string) => void;
 }
@@ -64,7 +64,7 @@ const attempts = 3;
 /** Starts a control plane; the programs are found or built first (see `binaries.ts`). */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const onProgress = options.onProgress ?? ((line) => process.stderr.write(`${line}\n`));
-  const binaries = await findBinaries(onProgress);
+  const binaries = await findBinaries(onProgress, options);
   const directory = emptyDirectory(options.directory);
   const accounts = createAccounts(options.users ?? []);
   return withFreshPorts(attempts, async (ports) => {
@@ -105,8 +105,9 @@ async function startIn(
 
   const whenReady = () => waitUntilReady(layout, adminToken, [etcd, apiServer]);
   const startControllerManager = () => {
-    if (withControllerManager && !controllerManager?.isRunning()) {
-      controllerManager = startProgram(controllerManagerCommand(binaries, layout));
+    const program = withControllerManager ? binaries.controllerManager : undefined;
+    if (program !== undefined && !controllerManager?.isRunning()) {
+      controllerManager = startProgram(controllerManagerCommand(program, layout));
     }
   };
   const stop = async ({ keep = false } = {}) => {

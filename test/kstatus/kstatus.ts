@@ -16,7 +16,6 @@ const program: GoProgram = {
   executable: "kstatus",
   links: [],
   linkerFlags: "-s -w",
-  duration: "half a minute",
 };
 
 /** One verdict for each object as the API server stores it. The first call on a machine builds the program. */

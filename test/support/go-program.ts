@@ -1,10 +1,11 @@
 /** Builds Go programs once per machine, into a cache outside the tree. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { homedir } from "node:os";
+import { availableParallelism, homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { withLock } from "./lock.ts";
 
 /** Takes one line of news for whoever is waiting. */
@@ -23,11 +24,13 @@ export interface GoProgram {
   /** Other names that the executable goes by. */
   readonly links: readonly string[];
   readonly linkerFlags: string;
-  /** How long it takes, for people. */
-  readonly duration: string;
+  /** Build tags. */
+  readonly tags?: string;
 }
 
-const progressEveryMs = 10_000;
+const progressEveryMs = 5_000;
+/** About what a core takes for a package, on average. */
+const secondsPerPackage = 0.25;
 
 /** The folder that holds the executable, or will hold it once it is built. */
 export function builtFolder(program: GoProgram): string {
@@ -49,8 +52,9 @@ export async function buildGoProgram(program: GoProgram, onProgress: Progress): 
   return folder;
 }
 
-function argumentsFor({ linkerFlags }: GoProgram): readonly string[] {
-  return ["build", "-v", "-trimpath", "-buildvcs=false", `-ldflags=${linkerFlags}`];
+function argumentsFor({ linkerFlags, tags }: GoProgram): readonly string[] {
+  const flags = ["-trimpath", "-buildvcs=false", `-ldflags=${linkerFlags}`];
+  return tags === undefined ? flags : [...flags, `-tags=${tags}`];
 }
 
 function cacheFolder(): string {
@@ -74,8 +78,12 @@ async function buildInto(folder: string, program: GoProgram, onProgress: Progres
 async function compile(program: GoProgram, output: string, onProgress: Progress): Promise<void> {
   const startedAt = Date.now();
   const seconds = () => Math.round((Date.now() - startedAt) / 1000);
-  onProgress(`building ${program.name} from Go modules: ${program.duration}, once`);
-  const go = spawn("go", [...argumentsFor(program), "-o", output, program.main], {
+  onProgress(`this machine has no ${program.name}: building from Go modules, once`);
+  const packages = await orNeedsGo(program, countStalePackages(program));
+  const cores = availableParallelism();
+  const minutes = Math.ceil((packages * secondsPerPackage) / cores / 60);
+  onProgress(`${packages} packages to compile on ${cores} cores: about ${minutes} min`);
+  const go = spawn("go", ["build", "-v", ...argumentsFor(program), "-o", output, program.main], {
     cwd: program.source,
     stdio: ["ignore", "ignore", "pipe"],
     env: goEnvironment(),
@@ -86,38 +94,53 @@ async function compile(program: GoProgram, output: string, onProgress: Progress)
   const log = readGoOutput(go.stderr);
   const stop = () => go.kill();
   process.once("exit", stop);
-  const timer = setInterval(() => onProgress(`${seconds()} s: ${log.summary()}`), progressEveryMs);
+  const tell = () => onProgress(`${log.share(packages)}, ${seconds()} s`);
+  const timer = setInterval(tell, progressEveryMs);
   try {
-    const code = await ended;
-    if (code !== 0) throw new Error(`go build failed:\n${log.lastLines()}`);
-  } catch (cause) {
-    throw isMissing(cause)
-      ? new Error(`building ${program.name} needs Go 1.26 or later on PATH`, { cause })
-      : cause;
+    if ((await orNeedsGo(program, ended)) !== 0)
+      throw new Error(`go build failed:\n${log.lastLines()}`);
   } finally {
     clearInterval(timer);
     process.off("exit", stop);
   }
   onProgress(`built in ${seconds()} s`);
 }
+
+/** How many packages a build has to compile. Fetches the modules that are not there yet. */
+async function countStalePackages(program: GoProgram): Promise<number> {
+  const format = "-f={{if .Stale}}{{.ImportPath}}{{end}}";
+  const { stdout } = await promisify(execFile)(
+    "go",
+    ["list", "-deps", format, ...argumentsFor(program), program.main],
+    { cwd: program.source, env: goEnvironment(), maxBuffer: 2 ** 24 },
+  );
+  return stdout.split("\n").filter((line) => line !== "").length;
+}
+
+/** Says what is missing where there is no Go. */
+function orNeedsGo<T>({ name }: GoProgram, running: Promise<T>): Promise<T> {
+  return running.catch((cause) => {
+    throw isMissing(cause)
+      ? new Error(`building ${name} needs Go 1.26 or later on PATH`, { cause })
+      : cause;
+  });
+}
+
 /** Without cgo there is no need for a C compiler, and the build is the same with and without one. */
 function goEnvironment(): NodeJS.ProcessEnv {
   const { GOOS: _os, GOARCH: _architecture, ...rest } = process.env;
   return { ...rest, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" };
 }
 
-/** `go build -v` names each package as it is compiled, and each module as it is fetched. */
+/** `go build -v` names each package as its compilation begins. */
 function readGoOutput(stream: NodeJS.ReadableStream) {
   const lines: string[] = [];
-  let modules = 0;
-  let packages = 0;
-  createInterface({ input: stream }).on("line", (line) => {
-    lines.push(line);
-    if (line.startsWith("go: downloading ")) modules += 1;
-    else packages += 1;
-  });
+  createInterface({ input: stream }).on("line", (line) => lines.push(line));
   return {
-    summary: () => `${modules} modules fetched, ${packages} packages compiled (${lines.at(-1)})`,
+    share: (packages: number) =>
+      lines.length < packages
+        ? `${Math.floor((lines.length / packages) * 100)} % (${lines.length} of ${packages} packages)`
+        : "linking",
     lastLines: () => lines.slice(-15).join("\n"),
   };
 }

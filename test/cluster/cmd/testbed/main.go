@@ -1,11 +1,11 @@
-// Command testbed is etcd, the Kubernetes programs and kubectl in one binary.
+// Command testbed is etcd, the Kubernetes programs and kubectl in one binary. Built with the tag "minimal", it has no
+// more than etcd, kube-apiserver and kubectl.
 //
 // The program is picked by the name the binary was called by (a link named "kubectl" is kubectl)
 // or else by the first argument ("testbed kubectl get pods").
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,19 +17,11 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
-	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
-	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
-	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 var programs = map[string]func(){
-	"etcd":                    func() { etcdmain.Main(os.Args) },
-	"kube-apiserver":          func() { os.Exit(cli.Run(apiserver.NewAPIServerCommand())) },
-	"kube-controller-manager": func() { os.Exit(cli.Run(controllermanager.NewControllerManagerCommand())) },
-	"kube-scheduler":          func() { os.Exit(cli.Run(scheduler.NewSchedulerCommand())) },
-	"kubelet":                 func() { os.Exit(cli.Run(kubelet.NewKubeletCommand(context.Background()))) },
-	"kube-proxy":              func() { os.Exit(cli.Run(proxy.NewProxyCommand())) },
+	"etcd":           func() { etcdmain.Main(os.Args) },
+	"kube-apiserver": func() { os.Exit(cli.Run(apiserver.NewAPIServerCommand())) },
 	"kubectl": func() {
 		if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 			kubectlutil.CheckErr(err)
@@ -45,7 +37,7 @@ func main() {
 		os.Args = os.Args[1:]
 	}
 	if run == nil {
-		fmt.Fprintln(os.Stderr, "usage: testbed etcd|kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy|kubectl [flags]")
+		fmt.Fprintln(os.Stderr, "usage: testbed etcd|kube-apiserver|kubectl|... [flags]")
 		os.Exit(2)
 	}
 	run()

@@ -1,0 +1,144 @@
+/** The commands of README and docs, read from the pages and run. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type IamServer, startIamServer } from "../iam-server/server.ts";
+import { type Cluster, startCluster } from "./support/cluster.ts";
+import { type DeployedOperator, startDeployed } from "./support/operator.ts";
+import { blocksOf, createShell } from "./support/pages.ts";
+
+const SYSTEM = "iam-operator-system";
+const pages = ["README.md", "docs/install.md", "docs/upgrade.md", "docs/uninstall.md"];
+const minute = 60_000;
+
+let cluster: Cluster;
+let iam: IamServer;
+let operator: DeployedOperator | undefined;
+let shell: (code: string) => Promise<string>;
+const done = new Set<string>();
+
+/** Each scenario has a cluster and a console as a newcomer finds them. */
+function scenario(title: string, steps: () => Promise<void>): void {
+  test(
+    title,
+    async () => {
+      cluster = await startCluster();
+      iam = await startIamServer();
+      shell = createShell(cluster, iam.url);
+      try {
+        await steps();
+      } finally {
+        await stopOperator();
+        await iam.close();
+        await cluster.stop();
+      }
+    },
+    10 * minute,
+  );
+}
+
+/** Runs the blocks under a heading, with the operator as a process wherever it is installed. */
+async function follow(page: string, heading: string): Promise<string> {
+  const blocks = blocksOf(page).filter((block) => block.heading === heading);
+  expect(blocks, `${page}: ${heading}`).not.toEqual([]);
+  let output = "";
+  for (const { code } of blocks) {
+    output += await shell(code);
+    done.add(code);
+    if (code.includes("helm install")) await startOperator();
+    if (code.includes("helm uninstall")) await stopOperator();
+  }
+  return output;
+}
+
+async function startOperator(): Promise<void> {
+  const kubeconfig = await cluster.kubeconfigOf(SYSTEM, "iam-operator");
+  operator = await startDeployed(cluster.asAdmin, {
+    namespace: SYSTEM,
+    name: "iam-operator",
+    kubeconfig,
+  });
+}
+
+async function stopOperator(): Promise<void> {
+  await operator?.stop();
+  operator = undefined;
+}
+
+const ours = async () =>
+  (await cluster.asAdmin(["get", "crd", "-o", "name"]))
+    .split("\n")
+    .filter((name) => name.endsWith(".iam-operator.io"));
+
+describe("README", () => {
+  scenario("leads to a key in two steps, and back out", async () => {
+    await follow("README.md", "Install");
+    await follow("README.md", "Your first key");
+    await follow("README.md", "Everyday commands");
+    expect(await cluster.asAdmin(["get", "secret", "ci-bot-key", "-n=team-a"])).toContain("Opaque");
+    await follow("docs/uninstall.md", "Remove everything");
+    expect(await ours()).toEqual([]);
+  });
+
+  test("names scripts that there are", () => {
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+    for (const page of [...pages, "CONTRIBUTING.md"])
+      for (const { code } of blocksOf(page)) {
+        const named = [...code.matchAll(/^(?:\S+=\S+ )?npm (?:run )?([\w:]+)/gm)].map(
+          ([, name]) => name,
+        );
+        if (named.length > 0) done.add(code);
+        expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
+      }
+  });
+});
+
+describe("the pages about installing, upgrading and uninstalling", () => {
+  scenario("lead through all of them", async () => {
+    await follow("docs/install.md", "Install the operator");
+    await follow("docs/install.md", "Connect to the console");
+    await follow("docs/install.md", "Issue a key");
+    await follow("docs/install.md", "Read the logs");
+    await follow("docs/upgrade.md", "Upgrade");
+    await follow("docs/upgrade.md", "Roll back");
+    await follow("docs/uninstall.md", "Uninstall");
+    expect(await cluster.asAdmin(["get", "iamkey", "-n=team-a"])).toContain("ci-bot-key");
+    await cluster.asAdmin(["delete", "iam", "--all", "-n=team-a", "--wait=false"]);
+    await cluster.asAdmin(["delete", "iamcconn", "--all", "--wait=false"]);
+    expect(await cluster.asAdmin(["get", "iamsa", "-n=team-a"])).toContain("ci-bot");
+    await follow("docs/uninstall.md", "If the operator is already gone");
+    const left = await cluster.asAdmin(["get", "iam,iamcconn", "-A", "--ignore-not-found"]);
+    expect(left).toBe("");
+  });
+
+  scenario("lead from deploy/ to Helm", async () => {
+    await follow("docs/install.md", "Install without Helm");
+    await follow("docs/upgrade.md", "From `deploy/` to Helm");
+    expect(await shell("helm list -n iam-operator-system -o json")).toContain('"deployed"');
+  });
+
+  test("have no command beside these", () => {
+    const all = pages.flatMap(blocksOf).map(({ code }) => code);
+    expect(all.filter((code) => !done.has(code))).toEqual([]);
+  });
+});
+
+test("every page that a page links to is there", () => {
+  const root = join(import.meta.dirname, "../..");
+  for (const page of [
+    ...pages,
+    "docs/gitops.md",
+    "docs/api-versions.md",
+    "docs/alerts.md",
+    "CONTRIBUTING.md",
+  ]) {
+    const text = readFileSync(join(root, page), "utf8");
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(
+      ([, link = ""]) => link,
+    );
+    for (const link of links)
+      expect(() => readFileSync(join(root, page, "..", link)), `${page}: ${link}`).not.toThrow(
+        /ENOENT/,
+      );
+  }
+});

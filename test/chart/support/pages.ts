@@ -1,0 +1,78 @@
+/** Commands as the pages show them, and a shell to run them in. */
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cacheFolder } from "../../../scripts/chart/helm.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import type { Cluster } from "./cluster.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+export interface Block {
+  /** The heading that it is under. */
+  readonly heading: string;
+  readonly code: string;
+}
+
+/** All ```sh blocks of a page, also those in lists. */
+export function blocksOf(page: string): readonly Block[] {
+  let heading = "";
+  let lines: string[] | undefined;
+  const blocks: Block[] = [];
+  for (const line of readFileSync(join(root, page), "utf8").split("\n")) {
+    if (lines === undefined) heading = /^#+ (.*)/.exec(line)?.[1] ?? heading;
+    if (line.trim() === "```sh") lines = [];
+    else if (lines !== undefined && line.trim() === "```") {
+      blocks.push({ heading, code: lines.join("\n") });
+      lines = undefined;
+    } else lines?.push(line.replace(/^ {3}/, ""));
+  }
+  return blocks;
+}
+
+/** Runs commands as a person would type them, in a copy of the checkout that names the console at `consoleUrl`. */
+export function createShell(cluster: Cluster, consoleUrl: string) {
+  const home = mkdtempSync(join(cluster.directory, "shell-"));
+  const bin = join(home, "bin");
+  mkdirSync(bin);
+  for (const name of ["charts", "crds", "deploy"])
+    cpSync(join(root, name), join(home, name), { recursive: true });
+  const example = join(home, "deploy/examples/cluster-connection.yaml");
+  const connected = `baseURL: ${consoleUrl}\n  insecureHTTP: true`;
+  const text = readFileSync(example, "utf8");
+  writeFileSync(example, text.replace("baseURL: https://console.example.com", connected));
+  const login = Object.entries(DEFAULT_CREDENTIALS).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(join(home, "login.env"), login.join(""));
+  // The test bed has no nodes: what waits for Pods is left to the end-to-end run.
+  shim(bin, "kubectl", cluster.kubectl, "rollout");
+  shim(bin, "helm", cluster.helm, "test");
+  const state = join(cacheFolder(), "pages");
+  const env = {
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: home,
+    KUBECONFIG: cluster.kubeconfig,
+    HELM_CACHE_HOME: join(state, "cache"),
+    HELM_CONFIG_HOME: join(state, "config"),
+    HELM_DATA_HOME: join(state, "data"),
+  };
+  return (code: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", code], { cwd: home, env });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk) => {
+          output += chunk;
+        });
+      child.on("error", reject);
+      child.on("close", (exit) =>
+        exit === 0
+          ? resolve(output)
+          : reject(new Error(`${code}\n\nended with ${exit}:\n${output}`)),
+      );
+    });
+}
+
+function shim(bin: string, name: string, program: string, left: string): void {
+  const text = `#!/bin/sh\n[ "$1" = ${left} ] && exit 0\nexec '${program}' "$@"\n`;
+  writeFileSync(join(bin, name), text, { mode: 0o755 });
+}
