@@ -27,12 +27,13 @@ function wholeNumber(least: number, most: number) {
   const message = `must be a whole number from ${least} to ${most}`;
   return z.coerce.number(message).int(message).min(least, message).max(most, message);
 }
-const names = z.string().transform((text) =>
-  text
+const names = z.string().transform(namesOf);
+function namesOf(text: string): readonly string[] {
+  return text
     .split(",")
     .map((name) => name.trim())
-    .filter((name) => name !== ""),
-);
+    .filter((name) => name !== "");
+}
 
 interface Flag {
   readonly schema: z.ZodType;
@@ -76,7 +77,7 @@ const flags = {
   concurrency: {
     schema: wholeNumber(1, 256),
     fallback: "16",
-    help: "ApiKeys that are worked on at once; other kinds take a quarter of it.",
+    help: "How many ApiKeys are reconciled at once; of other kinds a quarter of it. One connection or namespace gets half of them at most.",
   },
   "secret-check-interval": {
     schema: duration.refine((ms) => ms >= 5_000, "must be at least 5s"),
@@ -87,6 +88,11 @@ const flags = {
     schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
     fallback: "auto",
     help: "Whether to watch the Secrets that the operator has written, as metadata. Needs the permissions to list and watch Secrets, which include reading them. auto: where it has them.",
+  },
+  "connection-networks": {
+    schema: z.string().transform((text) => (text === "any" ? undefined : namesOf(text))),
+    fallback: "any",
+    help: "Loopback, link-local and metadata addresses, and the API server's, that namespaced Connections may reach, in CIDR notation and separated by commas; empty: none of them, any: all of them.",
   },
   consumers: {
     schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),

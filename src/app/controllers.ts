@@ -20,7 +20,7 @@ import { createAccountBindingsController } from "../controllers/policy-binding/c
 import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
 import { createServiceAccountController } from "../controllers/service-account/controller.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
-import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
+import { type KubeObject, keyOf, type ObjectKey, parseKey } from "../kube/resource.ts";
 import {
   type Controller,
   type ControllerOptions,
@@ -29,12 +29,18 @@ import {
 import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { createWatches } from "./watches.ts";
+import { accountShare, apiKeyShare, connectionShare, isSuspensionDue } from "./shares.ts";
+import { createWatches, type Watches } from "./watches.ts";
 
 export interface ControllerSet {
   readonly controllers: readonly Controller[];
   readonly apiKeys: ApiKeyController;
 }
+
+/** A kind's own part of its controller. */
+type Part<T extends KubeObject> = Pick<ControllerOptions<T>, "name" | "store" | "reconcile"> &
+  Partial<ControllerOptions<T>>;
+type Start = <T extends KubeObject>(part: Part<T>) => Controller;
 
 /** Puts a queue and workers in front of every reconciler. */
 export function createControllers(
@@ -44,17 +50,117 @@ export function createControllers(
   timing: ApiKeyOptions["timing"],
   tracer: Tracer,
 ): ControllerSet {
-  const { caches, metrics, clock, random, log } = context;
+  const { caches } = context;
+  const start = starter(context, config, tracer);
   const watches = createWatches(caches, registry.sessions);
-  const few = Math.ceil(config.concurrency / 4);
+  const board = new ConsumersBoard(config.consumers);
+  const apiKeys = createApiKeyController(context, {
+    enqueue: (key) => apiKeyController.enqueue(parseKey(key)),
+    timing: { secretCheckMs: config.secretCheckInterval, ...timing },
+    consumers: board,
+  });
+  const apiKeyController = start({
+    name: "ApiKey",
+    store: caches.apiKeys,
+    reconcile: apiKeys.reconcile,
+    onGone: apiKeys.onGone,
+    watches: watches.apiKeys,
+    resourceOf: (apiKey) => apiKeyShare(caches, apiKey),
+    concurrency: config.concurrency,
+  });
+  const enqueue = (key: ObjectKey) => apiKeyController.enqueue(key);
+  const consumers = createConsumersReconciler(context, board, enqueue);
+  return {
+    apiKeys,
+    controllers: [
+      ...connectionControllers(context, registry, config, watches, start),
+      ...accountControllers(context, watches, start),
+      apiKeyController,
+      // Without permission to look at Pods, nothing is queued and nothing is asked.
+      ...(config.consumers === "none"
+        ? []
+        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers })]),
+      start({
+        name: "ResourceQuotaExport",
+        store: caches.resourceQuotaExports,
+        ...createQuotaExportController(context, (apiKey, signal) =>
+          readPair(context, apiKey, signal),
+        ),
+        watches: watches.resourceQuotaExports,
+        resourceOf: connectionShare,
+      }),
+    ],
+  };
+}
+
+function connectionControllers(
+  context: Context,
+  registry: ConnectionRegistry,
+  { operatorNamespace }: Config,
+  watches: Watches,
+  start: Start,
+): readonly Controller[] {
+  const { caches } = context;
+  const sources = { registry, operatorNamespace };
+  return [
+    start({
+      name: "ClusterConnection",
+      store: caches.clusterConnections,
+      ...createClusterConnectionController(context, sources),
+      watches: watches.clusterConnections,
+    }),
+    start({
+      name: "Connection",
+      store: caches.connections,
+      ...createConnectionController(context, sources),
+      watches: watches.connections,
+    }),
+  ];
+}
+
+function accountControllers(
+  context: Context,
+  watches: Watches,
+  start: Start,
+): readonly Controller[] {
+  const { caches } = context;
+  const isUrgent = (object: KubeObject) =>
+    isSuspensionDue(caches.serviceAccounts.get(keyOf(object)));
+  return [
+    start({
+      name: "ServiceAccount",
+      store: caches.serviceAccounts,
+      ...createServiceAccountController(context),
+      watches: watches.serviceAccounts,
+      resourceOf: connectionShare,
+    }),
+    start({
+      name: "PolicyBinding",
+      store: createAccountStore(caches),
+      ...createAccountBindingsController(context),
+      watches: watches.accountBindings,
+      predicate: () => true,
+      resourceOf: (ref) => accountShare(caches, keyOf(ref)),
+      isUrgent,
+    }),
+  ];
+}
+
+/** Kinds that every operator works on, whatever its share of the objects is. */
+const UNSHARED: ReadonlySet<string> = new Set(["ClusterConnection", "Connection", "PolicyBinding"]);
+
+function starter(context: Context, config: Config, tracer: Tracer): Start {
+  const { caches, metrics, clock, random, log } = context;
   const selects = parseLabelSelector(config.selector) ?? (() => true);
-  const controller = <T extends KubeObject>(
-    part: Pick<ControllerOptions<T>, "name" | "store" | "reconcile" | "watches"> &
-      Partial<ControllerOptions<T>>,
-  ): Controller =>
+  /** Objects of other operators' shares are left alone. */
+  const ours = <T extends KubeObject>({ name, reconcile }: Part<T>): Reconcile<T> =>
+    config.selector === "" || UNSHARED.has(name)
+      ? reconcile
+      : async (object, run) => (selects(object.metadata.labels) ? reconcile(object, run) : {});
+  return (part) =>
     createController({
       needs: Object.values(caches),
-      concurrency: few,
+      concurrency: Math.ceil(config.concurrency / 4),
       errorPolicy,
       clock,
       random,
@@ -62,84 +168,6 @@ export function createControllers(
       metrics,
       tracer,
       ...part,
+      reconcile: ours(part),
     });
-  /** Objects of other operators' shares are left alone. */
-  const ours = <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
-    config.selector === ""
-      ? reconcile
-      : async (object, pass) => (selects(object.metadata.labels) ? reconcile(object, pass) : {});
-
-  const deps = { registry, operatorNamespace: config.operatorNamespace };
-  const clusterConnections = createClusterConnectionController(context, deps);
-  const connections = createConnectionController(context, deps);
-  const serviceAccounts = createServiceAccountController(context);
-  const accountBindings = createAccountBindingsController(context);
-  const board = new ConsumersBoard(config.consumers);
-  const apiKeys = createApiKeyController(context, {
-    enqueue: (key) => apiKeyController.enqueue(parseKey(key)),
-    timing: { secretCheckMs: config.secretCheckInterval, ...timing },
-    consumers: board,
-  });
-  const quotaExports = createQuotaExportController(context, (apiKey, signal) =>
-    readPair(context, apiKey, signal),
-  );
-  const apiKeyController = controller({
-    name: "ApiKey",
-    store: caches.apiKeys,
-    reconcile: ours(apiKeys.reconcile),
-    onGone: apiKeys.onGone,
-    watches: watches.apiKeys,
-    concurrency: config.concurrency,
-  });
-  const wake = (key: ObjectKey) => apiKeyController.enqueue(key);
-  const consumers = createConsumersReconciler(context, board, wake);
-  const controllers = [
-    controller({
-      name: "ClusterConnection",
-      store: caches.clusterConnections,
-      ...clusterConnections,
-      watches: watches.clusterConnections,
-    }),
-    controller({
-      name: "Connection",
-      store: caches.connections,
-      ...connections,
-      watches: watches.connections,
-    }),
-    controller({
-      name: "ServiceAccount",
-      store: caches.serviceAccounts,
-      reconcile: ours(serviceAccounts.reconcile),
-      onGone: serviceAccounts.onGone,
-      watches: watches.serviceAccounts,
-    }),
-    controller({
-      name: "PolicyBinding",
-      store: createAccountStore(caches),
-      reconcile: accountBindings.reconcile,
-      onGone: accountBindings.onGone,
-      watches: watches.accountBindings,
-      predicate: () => true,
-    }),
-    apiKeyController,
-    // Without leave to look at Pods, nothing is queued and nothing is asked.
-    ...(config.consumers === "none"
-      ? []
-      : [
-          controller({
-            name: "Consumers",
-            store: caches.apiKeys,
-            ...consumers,
-            reconcile: ours(consumers.reconcile),
-          }),
-        ]),
-    controller({
-      name: "ResourceQuotaExport",
-      store: caches.resourceQuotaExports,
-      reconcile: ours(quotaExports.reconcile),
-      onGone: quotaExports.onGone,
-      watches: watches.resourceQuotaExports,
-    }),
-  ];
-  return { controllers, apiKeys };
 }

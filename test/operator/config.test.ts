@@ -28,6 +28,7 @@ test("the defaults are those that are documented", () => {
     concurrency: 16,
     secretCheckInterval: 300_000,
     watchSecrets: "auto",
+    connectionNetworks: undefined,
     consumers: "none",
     metricsAddress: { port: 8080 },
     metricsSecure: false,

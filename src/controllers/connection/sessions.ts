@@ -60,7 +60,8 @@ export interface Sessions {
 }
 
 export interface SessionsOptions {
-  readonly createClient: (settings: ClientSettings) => IamClient;
+  /** `key` names the connection, as {@link connectionKey} does. */
+  readonly createClient: (settings: ClientSettings, key: string) => IamClient;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -98,7 +99,7 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
   return {
     get: (key) => sessions.get(key),
     prepare: (key, settings) => {
-      const client: IamClient = watchLogin(createClient(settings), (error) => {
+      const client: IamClient = watchLogin(createClient(settings, key), (error) => {
         const session = sessions.get(key);
         if (session?.client !== client || !session.usable) return;
         const refusal = refuse(session.refusal, settings.credentials.kind, error, clock.now());

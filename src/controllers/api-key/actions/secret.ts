@@ -36,6 +36,7 @@ export async function stagePair(
     if (pairIn(viewSecret(stored, self, "staging"))?.keyId !== pair.keyId) throw error;
     return stored;
   });
+  if (written !== undefined) run.caches.secrets.noteWrite(written);
   const staging = viewSecret(written, self, "staging");
   return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
@@ -66,6 +67,7 @@ export async function switchSecret(
   const { namespace, name } = self;
   const { keyId, revision } = contents.pair;
   const written = await writeTarget(progress.snapshot, contents, run);
+  run.caches.secrets.noteWrite(written);
   const note = `Secret ${written.metadata.name} holds key ${keyId}.`;
   recordKeyEvent(progress, run, "SecretWritten", "Switch", note);
   run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
@@ -80,6 +82,7 @@ export async function renderSecret(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const written = await writeTarget(progress.snapshot, contents, run);
+  run.caches.secrets.noteWrite(written);
   const note = `Secret ${written.metadata.name} was brought to what is declared.`;
   recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
   return withSnapshot(progress, {

@@ -15,7 +15,11 @@ import { vanishedBy } from "../rules/vanished.ts";
 /** Call 9. What the answer lacks is remembered at once, whatever becomes of the run. */
 export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
   const { client, availability, state, now } = usable(snapshot);
-  const live = await client.listBindings(availability.account.tpn, run.signal);
+  const { suspendAccess } = availability.account;
+  const live = await (suspendAccess ? client.urgent : client).listBindings(
+    availability.account.tpn,
+    run.signal,
+  );
   run.setState({ ...state, vanished: vanishedBy(availability.account, live, state.vanished, now) });
   return { snapshot: { ...snapshot, live }, done };
 };
@@ -31,7 +35,8 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   const { tpn, orgId } = availability.account;
   const { object } = snapshot;
   try {
-    await client.syncBindings({ tpn, orgId, policyIds }, run.signal);
+    const caller = availability.account.suspendAccess ? client.urgent : client;
+    await caller.syncBindings({ tpn, orgId, policyIds }, run.signal);
   } catch (error) {
     if (!isRefusal(error) || suspects.length === 0) throw error;
     run.log.warn(

@@ -1,0 +1,44 @@
+/** What the queue needs to know of objects to be fair to tenants: which connection a run will wait for, and what is urgent. */
+import type { ApiKey } from "../api/api-key.ts";
+import type { ServiceAccount } from "../api/service-account.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
+
+type WithConnection = KubeObject & {
+  readonly spec?: {
+    readonly connectionRef?: {
+      readonly kind?: string | undefined;
+      readonly name?: string | undefined;
+    };
+  };
+};
+
+/**
+ * The ClusterConnection that the object uses. `undefined` for a Connection of its own namespace, which then counts as the
+ * namespace: a tenant may have any number of them.
+ */
+export function connectionShare({ spec }: WithConnection): string | undefined {
+  const { kind, name = "default" } = spec?.connectionRef ?? {};
+  return kind === "Connection" ? undefined : `ClusterConnection/${name}`;
+}
+
+/** The same for an object of the named ServiceAccount. */
+export function accountShare(
+  { serviceAccounts }: Pick<Caches, "serviceAccounts">,
+  key: ObjectKey,
+): string | undefined {
+  const account = serviceAccounts.get(key);
+  return account && connectionShare(account);
+}
+
+export function apiKeyShare(caches: Caches, apiKey: ApiKey): string | undefined {
+  const { namespace } = keyOf(apiKey);
+  const spec: Partial<ApiKey["spec"]> | undefined = apiKey.spec;
+  return accountShare(caches, { namespace, name: spec?.serviceAccountRef?.name ?? "" });
+}
+
+/** Whether an account's access is to be suspended and may still have policies bound. */
+export function isSuspensionDue(account: ServiceAccount | undefined): boolean {
+  const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
+  return spec?.suspendAccess === true && account?.status?.bindings?.policyCount !== 0;
+}
