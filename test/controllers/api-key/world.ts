@@ -7,7 +7,7 @@ import type { ApiKey } from "../../../src/api/api-key.ts";
 import { API_VERSION, annotations } from "../../../src/api/meta.ts";
 import { createApiKeyController } from "../../../src/controllers/api-key/controller.ts";
 import { viewSecret } from "../../../src/controllers/api-key/secret/view.ts";
-import { type Context, indexes } from "../../../src/controllers/frame/context.ts";
+import { type Context, indexes, unwatchedSecrets } from "../../../src/controllers/frame/context.ts";
 import type { Secret } from "../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../src/iam/client/client.ts";
 import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";
@@ -238,6 +238,7 @@ export class KeyWorld {
       caches: {
         apiKeys: this.#store,
         serviceAccounts: { get: () => serviceAccount },
+        secrets: unwatchedSecrets,
       } as unknown as Context["caches"],
       connections: {
         resolve: async () => ({
