@@ -79,13 +79,21 @@ describe("orphans", () => {
   });
 });
 
+interface ClusterRole {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly Rule[];
+}
+
 test("the operator's rules are those of deploy/rbac", () => {
   const documents = parseAllDocuments(
     readFileSync(join(root, "deploy/rbac/operator.yaml"), "utf8"),
   );
-  const [clusterRole, role] = documents.map((each) => each.toJS() as { rules: readonly Rule[] });
-  expect(operatorRules).toEqual(clusterRole?.rules);
-  expect(leaseRules).toEqual(role?.rules);
+  const roles = documents.map((each) => each.toJS() as ClusterRole);
+  const rulesOf = (kind: string) =>
+    roles.find((role) => role.kind === kind && role.metadata.name === "iam-operator")?.rules;
+  expect(operatorRules).toEqual(rulesOf("ClusterRole"));
+  expect(leaseRules).toEqual(rulesOf("Role"));
 });
 
 describe("policies", () => {

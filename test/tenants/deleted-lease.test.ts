@@ -16,7 +16,7 @@ test("a Lease that is deleted at any moment of a start makes no two replicas wri
   const plans = leaderPlans(calls, world.unleashedAt)
     .filter(({ name }) => name.endsWith(" ms: DeleteLease"))
     .slice(0, MAX_PLANS);
-  expect(plans.map(({ name }) => name)).toContain("after 7 ms: DeleteLease");
+  expect(plans.length).toBeGreaterThan(8);
   const broken = [];
   for (const plan of plans) {
     const { violations, isComplete } = await runPlan(scenario, plan, { seed: 1 });
