@@ -17,9 +17,9 @@ export interface Mutant {
 
 const testsOf: Readonly<Record<string, readonly string[]>> = {
   "api-key.mutants": ["test/controllers", "test/iam", "test/util"],
-  "console.mutants": ["test/iam/"],
+  "console.mutants": ["test/iam/", "test/tenants"],
   "account.mutants": ["test/controllers"],
-  "cluster.mutants": ["test/kube", "test/runtime", "test/operator"],
+  "cluster.mutants": ["test/kube", "test/runtime", "test/operator", "test/tenants"],
   "consumers.mutants": ["test/controllers"],
 };
 

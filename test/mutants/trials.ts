@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
+import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import type { Mutant } from "./mutants.ts";
 import type { Mutated } from "./sources.ts";
 
@@ -83,8 +83,11 @@ export class Trials implements AsyncDisposable {
     const found = await vitest.globTestSpecifications([...paths]);
     const specifications = found.filter(({ project }) => projects.includes(project.name));
     if (specifications.length === 0) return SURVIVED;
+    // What stops at the first failure leaves the modules of earlier runs in their place.
+    const before = new Set(modulesOf(specifications));
     const run = vitest.runTestSpecifications(specifications);
-    if (await endsInTime(run)) return this.#verdictOf(specifications);
+    if (await endsInTime(run))
+      return this.#verdictOf(modulesOf(specifications).filter((module) => !before.has(module)));
     // The second one is by force, as a test may never yield.
     await Promise.all([1, 2].map(() => vitest.cancelCurrentRun("test-failure")));
     await run.catch(() => undefined);
@@ -93,8 +96,7 @@ export class Trials implements AsyncDisposable {
     return { kind: "Killed", file: paths.join(" "), test: "it runs for ever" };
   }
 
-  #verdictOf(specifications: readonly TestSpecification[]): Verdict {
-    const modules = specifications.flatMap(({ testModule }) => testModule ?? []);
+  #verdictOf(modules: readonly TestModule[]): Verdict {
     for (const module of modules) {
       const [failed] = module.children.allTests("failed");
       if (failed === undefined) continue;
@@ -105,6 +107,10 @@ export class Trials implements AsyncDisposable {
     if (errors.length === 0) return SURVIVED;
     return { kind: "Broken", why: errors.map(({ message }) => message).join(" ") };
   }
+}
+
+function modulesOf(specifications: readonly TestSpecification[]): readonly TestModule[] {
+  return specifications.flatMap(({ testModule }) => testModule ?? []);
 }
 
 async function startVitest(root: string): Promise<Vitest> {
