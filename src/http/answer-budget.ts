@@ -1,4 +1,4 @@
-interface Claim {
+interface ByteClaim {
   readonly owner: object;
   readonly bytes: number;
   readonly onGranted: () => void;
@@ -10,8 +10,8 @@ interface Claim {
  */
 export class AnswerBudget {
   #free: number;
-  readonly #waiting = new Set<Claim>();
-  readonly #granted = new Map<object, Claim>();
+  readonly #waiting = new Set<ByteClaim>();
+  readonly #granted = new Map<object, ByteClaim>();
 
   constructor(bytes: number) {
     this.#free = bytes;
@@ -28,7 +28,7 @@ export class AnswerBudget {
     return () => this.#release(claim);
   }
 
-  #release(claim: Claim): void {
+  #release(claim: ByteClaim): void {
     this.#waiting.delete(claim);
     if (this.#granted.get(claim.owner) === claim) {
       this.#granted.delete(claim.owner);

@@ -1,7 +1,7 @@
 import { Heap } from "./heap.ts";
 
 /** Something that waits on behalf of a group, for a resource. */
-export interface Waiting {
+export interface WaitingKey {
   readonly group: string;
   readonly resource: string;
 }
@@ -25,7 +25,7 @@ interface GroupLine<T> {
  * which they came. Each operation takes logarithmic time, {@link FairLine.first} with a factor for those resources
  * that are passed over.
  */
-export class FairLine<T extends Waiting> {
+export class FairLine<T extends WaitingKey> {
   readonly #lines = new Map<string, ResourceLine<T>>();
   /** By whose turn is next. */
   readonly #order = new Heap<ResourceLine<T>>((a, b) => turnOf(a) < turnOf(b));

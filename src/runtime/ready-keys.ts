@@ -1,9 +1,9 @@
 import { type Priority, priorities } from "./addition.ts";
-import { FairLine, type Waiting } from "./fair-line.ts";
+import { FairLine, type WaitingKey } from "./fair-line.ts";
 import type { RunningKeys } from "./running-keys.ts";
 
 /** What is wanted next of a key. */
-export interface Plan extends Waiting {
+export interface Plan extends WaitingKey {
   readonly key: string;
   /** Monotonic. */
   readonly due: number;

@@ -1,11 +1,11 @@
-interface Running {
+interface RunningKey {
   readonly startedAt: number;
   readonly resource: string;
 }
 
 /** The keys that are being worked on, since when (monotonic), and how many of them are at the same resource. */
 export class RunningKeys {
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningKey>();
   readonly #byResource = new Map<string, number>();
 
   get size(): number {
@@ -21,7 +21,7 @@ export class RunningKeys {
     return this.#byResource.get(resource) ?? 0;
   }
 
-  start(key: string, running: Running): void {
+  start(key: string, running: RunningKey): void {
     this.#running.set(key, running);
     this.#byResource.set(running.resource, this.at(running.resource) + 1);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { commitOutcome } from "../../src/iam/errors.ts";
-import type { LoginResult } from "../../src/iam/session/session.ts";
+import type { LoginEnd } from "../../src/iam/session/session.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { SEEDED } from "../iam-server/seed.ts";
@@ -11,10 +11,10 @@ const WRONG = { ...LOGIN, kind: "login", password: new Redacted("wrong-password"
 const POLICIES = { orgId: SEEDED.orgId };
 
 function watched() {
-  const logins: LoginResult[] = [];
+  const logins: LoginEnd[] = [];
   return {
     logins,
-    observer: { onRequest: () => undefined, onLogin: (r: LoginResult) => void logins.push(r) },
+    observer: { onRequest: () => undefined, onLogin: (r: LoginEnd) => void logins.push(r) },
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HttpError, type HttpRequest } from "../../src/http/http.ts";
-import type { Credentials, KubeEndpoint } from "../../src/kube/config/credentials.ts";
+import type { KubeCredentials, KubeEndpoint } from "../../src/kube/config/credentials.ts";
 import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 import {
@@ -156,7 +156,7 @@ describe("a call", () => {
 });
 
 describe("a refused token", () => {
-  const withToken = (token: string): Credentials => ({
+  const withToken = (token: string): KubeCredentials => ({
     tls: { insecure: false },
     headers: { authorization: `Bearer ${token}` },
   });
@@ -167,7 +167,7 @@ describe("a refused token", () => {
     const endpoint = {
       ...server.endpoint,
       reads: 0,
-      credentials: (rejected?: Credentials) => {
+      credentials: (rejected?: KubeCredentials) => {
         if (rejected === current) {
           endpoint.reads += 1;
           current = withToken("new");

@@ -32,11 +32,11 @@ export interface Session {
   readonly usable: boolean;
   /** Why it is not usable, in one CamelCase word. */
   readonly reason: string;
-  readonly refusal?: Refusal;
+  readonly refusal?: LoginRefusal;
 }
 
 /** The console refused calls although the login before had succeeded. */
-export interface Refusal {
+export interface LoginRefusal {
   readonly at: Instant;
   readonly count: number;
   /** No new login before. */
@@ -128,11 +128,11 @@ function subscribe<T>(listeners: Set<T>, listener: T): () => void {
 
 /** Pure: the pause after a refusal, doubling while refusals follow each other. */
 export function refuse(
-  before: Refusal | undefined,
+  before: LoginRefusal | undefined,
   credentials: "login" | "token",
   error: IamError,
   now: Instant,
-): Refusal {
+): LoginRefusal {
   const count = before === undefined || now - before.at > FORGIVEN_AFTER_MS ? 1 : before.count + 1;
   const pause =
     credentials === "token"

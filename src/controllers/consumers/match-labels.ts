@@ -1,11 +1,11 @@
 import type { LabelSelector } from "../../kube/resource-types.ts";
 
-type Labels = Readonly<Record<string, string>>;
+type PodLabels = Readonly<Record<string, string>>;
 
 /** Whether labels are those that a metav1.LabelSelector asks for. An unknown operator matches nothing. */
 export function matchesLabels(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
-  labels: Labels,
+  labels: PodLabels,
 ): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
@@ -15,7 +15,7 @@ export function matchesLabels(
 
 type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
-function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
+function holds({ key, operator, values = [] }: Expression, labels: PodLabels): boolean {
   const value = labels[key];
   switch (operator) {
     case "In":

@@ -5,7 +5,7 @@ import { digestPod, type PodDigest } from "./pod-digest.ts";
 /** Pods that have come to their end use nothing any more. */
 const NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed";
 
-type Listing = Promise<readonly PodDigest[]>;
+type PodListing = Promise<readonly PodDigest[]>;
 
 /**
  * Lists the Pods of namespaces that use Secrets, as they are when asked or later. Whoever asks while a listing
@@ -13,14 +13,14 @@ type Listing = Promise<readonly PodDigest[]>;
  */
 export class NamespacePods {
   readonly #kube: Pick<KubeClient, "collect">;
-  readonly #running = new Map<string, Listing>();
-  readonly #next = new Map<string, Listing>();
+  readonly #running = new Map<string, PodListing>();
+  readonly #next = new Map<string, PodListing>();
 
   constructor(kube: Pick<KubeClient, "collect">) {
     this.#kube = kube;
   }
 
-  list(namespace: string): Listing {
+  list(namespace: string): PodListing {
     const shared = this.#next.get(namespace);
     if (shared !== undefined) return shared;
     const next = this.#runAfter(this.#running.get(namespace), namespace);
@@ -28,7 +28,7 @@ export class NamespacePods {
     return next;
   }
 
-  async #runAfter(before: Listing | undefined, namespace: string): Listing {
+  async #runAfter(before: PodListing | undefined, namespace: string): PodListing {
     // Its failure is told to those who waited for it.
     await before?.catch(() => undefined);
     const listing = this.#kube.collect(podType, digestPod, {

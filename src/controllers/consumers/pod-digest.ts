@@ -14,11 +14,11 @@ export interface PodDigest {
 }
 
 export interface DatedUse extends SecretUse {
-  readonly run: Run;
+  readonly run: ContainerRun;
 }
 
 /** Whether the container holds anything now, and since when. */
-export type Run =
+export type ContainerRun =
   | { readonly kind: "Waiting" }
   | { readonly kind: "Started"; readonly at: Instant }
   /** Nothing is left of it. */
@@ -30,7 +30,7 @@ export function digestPod({ metadata, spec, status }: Pod): PodDigest | undefine
   if (uses.length === 0) return undefined;
   const inits = new Map(status?.initContainerStatuses?.map((each) => [each.name, each]));
   const others = new Map(status?.containerStatuses?.map((each) => [each.name, each]));
-  const runOf = ({ container }: SecretUse): Run => {
+  const runOf = ({ container }: SecretUse): ContainerRun => {
     const init = spec?.initContainers?.find(({ name }) => name === container);
     if (init === undefined) return toRun(others.get(container), false);
     return toRun(inits.get(container), init.restartPolicy !== "Always");
@@ -49,7 +49,7 @@ export function digestPod({ metadata, spec, status }: Pod): PodDigest | undefine
 }
 
 /** What an init container made of the Secret outlives it. */
-function toRun(status: ContainerStatus | undefined, outlives: boolean): Run {
+function toRun(status: ContainerStatus | undefined, outlives: boolean): ContainerRun {
   const { running, terminated } = status?.state ?? {};
   if (running !== undefined) return { kind: "Started", at: parseInstant(running.startedAt) ?? 0 };
   if (terminated === undefined) return { kind: "Waiting" };

@@ -8,7 +8,7 @@ import type { PodDigest } from "./pod-digest.ts";
 import { findWorkloads, type Rollout, restartWorkload, type WorkloadDigest } from "./workloads.ts";
 
 /** What became of one workload. */
-type Outcome =
+type WorkloadOutcome =
   | { readonly kind: "Nothing"; readonly what: string }
   | { readonly kind: "Restarted"; readonly what: string }
   | { readonly kind: "UnderWay"; readonly what: string }
@@ -41,7 +41,9 @@ export async function rollOut(
   signal: AbortSignal,
 ): Promise<RolloutResult> {
   const outcomes = await outcomesOf(context, order, signal).catch(
-    (error: unknown): readonly Outcome[] => [{ kind: "Failed", what: "spec.rollout", error }],
+    (error: unknown): readonly WorkloadOutcome[] => [
+      { kind: "Failed", what: "spec.rollout", error },
+    ],
   );
   const waits = ofKind(outcomes, "Waits").map(({ until }) => until);
   const [failed] = ofKind(outcomes, "Failed");
@@ -57,10 +59,10 @@ async function outcomesOf(
   context: Context,
   { namespace, rollout, content, pods }: RolloutOrder,
   signal: AbortSignal,
-): Promise<readonly Outcome[]> {
+): Promise<readonly WorkloadOutcome[]> {
   const { workloads, missing } = await findWorkloads(context.kube, namespace, rollout, signal);
   const minIntervalMs = parseDuration(rollout.minInterval) ?? 0;
-  const outcomes: Outcome[] = missing.map((what) => ({ kind: "Missing", what }));
+  const outcomes: WorkloadOutcome[] = missing.map((what) => ({ kind: "Missing", what }));
   for (const workload of workloads) {
     const now = context.clock.now();
     const what = `${workload.type.kind} ${workload.key.name}`;
@@ -78,7 +80,7 @@ async function restart(
   workload: WorkloadDigest,
   content: Content,
   what: string,
-): Promise<Outcome> {
+): Promise<WorkloadOutcome> {
   try {
     await restartWorkload(kube, workload, content, clock.now());
     return { kind: "Restarted", what };
@@ -88,7 +90,7 @@ async function restart(
 }
 
 /** What a person should see first. */
-function noteOf(outcomes: readonly Outcome[]): RolloutNote {
+function noteOf(outcomes: readonly WorkloadOutcome[]): RolloutNote {
   const [failed] = ofKind(outcomes, "Failed");
   if (failed !== undefined)
     return open("RestartFailed", `${failed.what}: ${wordsOf(failed.error)}`);
@@ -118,13 +120,16 @@ function open(reason: string, message: string): RolloutNote {
   return { isDone: false, reason, message };
 }
 
-function ofKind<Kind extends Outcome["kind"]>(outcomes: readonly Outcome[], kind: Kind) {
+function ofKind<Kind extends WorkloadOutcome["kind"]>(
+  outcomes: readonly WorkloadOutcome[],
+  kind: Kind,
+) {
   return outcomes.filter(
-    (outcome): outcome is Extract<Outcome, { kind: Kind }> => outcome.kind === kind,
+    (outcome): outcome is Extract<WorkloadOutcome, { kind: Kind }> => outcome.kind === kind,
   );
 }
 
-function names(outcomes: readonly Outcome[]): string {
+function names(outcomes: readonly WorkloadOutcome[]): string {
   return outcomes.map(({ what }) => what).join(", ");
 }
 

@@ -6,7 +6,7 @@ const LATEST_MS = 10 * MINUTE;
 /** Nothing is waited for: new Pods come and go, and none of them is stale. */
 const AT_REST_MS = 30 * MINUTE;
 
-export interface Progress {
+export interface CountProgress {
   readonly stale: number;
   readonly replacementTime: Instant | undefined;
   /** When a workload may be restarted again. */
@@ -14,7 +14,10 @@ export interface Progress {
 }
 
 /** Often while Pods are about to catch up, ever less often the longer they do not. */
-export function nextCountMs({ stale, replacementTime, until }: Progress, now: Instant): number {
+export function nextCountMs(
+  { stale, replacementTime, until }: CountProgress,
+  now: Instant,
+): number {
   if (stale === 0) return AT_REST_MS;
   const age = now - (replacementTime ?? now);
   const usual = Math.min(Math.max(age / 10, SOONEST_MS), LATEST_MS);

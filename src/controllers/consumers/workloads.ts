@@ -22,7 +22,7 @@ export interface WorkloadDigest {
   readonly readsAtStart: readonly string[];
 }
 
-export interface Found {
+export interface FoundWorkload {
   readonly workloads: readonly WorkloadDigest[];
   /** What was named and is not there, such as "Deployment api". */
   readonly missing: readonly string[];
@@ -33,7 +33,7 @@ export async function findWorkloads(
   namespace: string,
   { workloadRefs, selector }: Rollout,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<FoundWorkload> {
   if (workloadRefs === undefined)
     return { workloads: await listWorkloads(kube, namespace, selector, signal), missing: [] };
   const looked = await Promise.all(

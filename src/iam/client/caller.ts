@@ -2,18 +2,18 @@ import { isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
 import { type Identity, keyHolder, nobody, userWith } from "../session/identity.ts";
-import type { AccessToken, Session } from "../session/session.ts";
+import type { AccessToken, TokenSession } from "../session/session.ts";
 import type { Call } from "./call.ts";
 
 /** Makes calls as whoever they are to be made by. */
 export class Caller {
   readonly #exchange: Exchange;
-  readonly #session: Session;
+  readonly #session: TokenSession;
   readonly #closing: AbortSignal;
   readonly #isUrgent: boolean;
 
   /** `isUrgent`: whether calls are sent although the console asked to wait. */
-  constructor(exchange: Exchange, session: Session, closing: AbortSignal, isUrgent: boolean) {
+  constructor(exchange: Exchange, session: TokenSession, closing: AbortSignal, isUrgent: boolean) {
     this.#exchange = exchange;
     this.#session = session;
     this.#closing = closing;

@@ -16,7 +16,12 @@ import type { Exchanged } from "../exchange/failures.ts";
 import { createTransport } from "../exchange/transport.ts";
 import type { extraOperations, Json, Operation, Quota, QuotaQuery } from "../model.ts";
 import { nobody, type Organization } from "../session/identity.ts";
-import { type LoginResult, LoginSession, type Session, tokenSession } from "../session/session.ts";
+import {
+  type LoginEnd,
+  LoginSession,
+  type TokenSession,
+  tokenSession,
+} from "../session/session.ts";
 import { readActions, readQuotaPage } from "../wire/catalogue.ts";
 import { readListing } from "../wire/listing.ts";
 import { type LoginAnswer, readLogin } from "../wire/login.ts";
@@ -42,7 +47,7 @@ export type IamCredentials =
 export interface IamObserver {
   /** A request ended; `code` is the status of its answer, or the IamErrorCode where there is none. */
   onRequest(operation: Operation, code: string, seconds: number): void;
-  onLogin(result: LoginResult): void;
+  onLogin(result: LoginEnd): void;
 }
 
 export type ExtraCalls = Readonly<
@@ -132,7 +137,7 @@ function createSession(
   options: IamClientOptions,
   exchange: Exchange,
   closing: AbortSignal,
-): Session {
+): TokenSession {
   const { credentials, clock, random, observer } = options;
   if (credentials.kind === "token") return tokenSession(credentials.token);
   const login = async (): Promise<LoginAnswer> =>

@@ -8,7 +8,7 @@ import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 
-export interface TransportOptions {
+export interface ConsoleTransportOptions {
   /** The only origin that is ever sent anything. */
   readonly origin: string;
   /** PEM certificates to trust besides the system's. */
@@ -37,7 +37,7 @@ const largeAnswers = new AnswerBudget(32 * 2 ** 20);
  * A POST gets a connection of its own, used once: a pooled one that the console closes at that moment
  * would leave it open whether a service account or key was created.
  */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: ConsoleTransportOptions): Transport {
   const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
   const pooled = createAgent(options, 1);
   const single = createAgent(options, 0);
@@ -50,7 +50,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function createAgent(options: TransportOptions, pipelining: 0 | 1): Agent {
+function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Agent {
   const { connections, caBundle, addresses } = options;
   const connect = {
     timeout: CONNECT_TIMEOUT_MS,
@@ -78,7 +78,7 @@ function createAgent(options: TransportOptions, pipelining: 0 | 1): Agent {
 async function send(
   agent: Agent,
   request: HttpRequest,
-  { origin, clock }: TransportOptions,
+  { origin, clock }: ConsoleTransportOptions,
   claimRoom: ClaimRoom,
 ): Promise<HttpResponse> {
   if (new URL(request.url).origin !== origin) {

@@ -12,10 +12,10 @@ export interface AccessToken {
   readonly generation: number;
 }
 
-export type LoginResult = "success" | "rejected" | "mfaRequired" | "error";
+export type LoginEnd = "success" | "rejected" | "mfaRequired" | "error";
 
 /** Where Bearer calls get their token. Rejects with an IamError whose `sent` is false, or when aborted. */
-export interface Session {
+export interface TokenSession {
   /** A token that is not known to be refused. */
   token(signal?: AbortSignal): Promise<AccessToken>;
   /** Another token in place of one that was answered 401; `undefined` where there can be none. */
@@ -25,7 +25,7 @@ export interface Session {
 }
 
 /** A ready-made token: there is no other one. */
-export function tokenSession(token: Redacted): Session {
+export function tokenSession(token: Redacted): TokenSession {
   // Secrets written by hand tend to end in a line break, which no token does.
   const only = { value: new Redacted(token.reveal().trim()), generation: 0 };
   return {
@@ -43,7 +43,7 @@ export interface LoginSessionOptions {
   readonly login: () => Promise<LoginAnswer>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly onLogin: (result: LoginResult) => void;
+  readonly onLogin: (result: LoginEnd) => void;
 }
 
 /**
@@ -56,7 +56,7 @@ export interface LoginSessionOptions {
  *
  * *Caveat*: changed credentials need a new session.
  */
-export class LoginSession implements Session {
+export class LoginSession implements TokenSession {
   readonly #options: LoginSessionOptions;
   readonly #circuit: LoginCircuit;
   #current: AccessToken | undefined;

@@ -21,7 +21,7 @@ export interface Selection {
   readonly metadataOnly?: boolean | undefined;
 }
 
-export interface Listing<T> {
+export interface ObjectListing<T> {
   readonly objects: readonly T[];
   /** The moment of the listing; a watch from here misses nothing. */
   readonly version: string;
@@ -36,7 +36,7 @@ export async function listPages<T extends KubeObject>(
   type: ResourceType<T>,
   selection: Selection,
   options: Pick<ApiCall, "timeoutMs" | "signal">,
-): Promise<Listing<T>> {
+): Promise<ObjectListing<T>> {
   const objects: T[] = [];
   let first: string | undefined;
   for await (const { items, version } of pagesOf(api, type, selection, options)) {
@@ -52,7 +52,7 @@ export async function* pagesOf<T extends KubeObject>(
   type: ResourceType<T>,
   selection: Selection,
   options: Pick<ApiCall, "timeoutMs" | "signal">,
-): AsyncGenerator<Page<T>> {
+): AsyncGenerator<ListPage<T>> {
   let token: string | undefined;
   do {
     const page = await readPage(api, type, selection, { ...options, token, limit: PAGE_SIZE });
@@ -73,7 +73,7 @@ export async function readVersion(
   return (await readPage(api, type, selection, { ...options, limit: 1 })).version;
 }
 
-interface Page<T> {
+interface ListPage<T> {
   readonly items: readonly T[];
   readonly version: string;
   readonly token: string | undefined;
@@ -84,7 +84,7 @@ async function readPage<T extends KubeObject>(
   type: ResourceType<T>,
   selection: Selection,
   options: Pick<ApiCall, "timeoutMs" | "signal"> & { token?: string | undefined; limit: number },
-): Promise<Page<T>> {
+): Promise<ListPage<T>> {
   const { labelSelector, fieldSelector, namespace, metadataOnly } = selection;
   const { limit, token, ...call } = options;
   const answer = await callApi(api, {
@@ -102,7 +102,7 @@ async function readPage<T extends KubeObject>(
 function toPage<T extends KubeObject>(
   type: ResourceType,
   answer: Readonly<Record<string, unknown>>,
-): Page<T> {
+): ListPage<T> {
   const { items = [], metadata } = answer;
   if (!isRecord(metadata) || typeof metadata.resourceVersion !== "string") {
     throw malformed(type, "has no version");

@@ -19,7 +19,7 @@ export interface ServerStatus {
   readonly uidDiffers: boolean;
 }
 
-export interface Refusal {
+export interface ServerRefusal {
   /** What was attempted, on what: `apply secrets team-a/ci`. */
   readonly attempted: string;
   readonly status: number;
@@ -29,7 +29,7 @@ export interface Refusal {
 }
 
 /** The error for an answer that is not a success. */
-export function toKubeError(refusal: Refusal): KubeError {
+export function toKubeError(refusal: ServerRefusal): KubeError {
   const { attempted, status, headers, serverStatus, now } = refusal;
   const retryAt = parseRetryAfter(headers, now, serverStatus?.retryAfterSeconds);
   const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;

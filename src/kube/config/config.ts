@@ -6,7 +6,7 @@
 import { getCACertificates } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../util/time.ts";
-import { CredentialSource, type Credentials, type KubeEndpoint } from "./credentials.ts";
+import { CredentialSource, type KubeCredentials, type KubeEndpoint } from "./credentials.ts";
 import { loadPodAccount } from "./pod-account.ts";
 
 export interface KubeEndpointOptions {
@@ -98,7 +98,7 @@ interface HttpsOptions {
   auth?: string;
 }
 
-async function readCredentials(config: KubeConfig): Promise<Credentials> {
+async function readCredentials(config: KubeConfig): Promise<KubeCredentials> {
   const options: HttpsOptions = {};
   await config.applyToHTTPSOptions(options as Parameters<KubeConfig["applyToHTTPSOptions"]>[0]);
   const { ca, cert, key, passphrase, servername, rejectUnauthorized, auth, headers = {} } = options;

@@ -11,7 +11,7 @@ export interface TlsMaterial {
 }
 
 /** What a connection and its requests are made with, as files and plugins had it a moment ago. */
-export interface Credentials {
+export interface KubeCredentials {
   readonly tls: TlsMaterial;
   /** `authorization` and, rarely, impersonation. Secret. */
   readonly headers: Readonly<Record<string, string>>;
@@ -29,25 +29,25 @@ export interface KubeEndpoint {
    * Read again every minute: kubelet renews tokens and authorities in place. `rejected` names the answer
    * that got a 401, and has everything read again at once unless that has happened meanwhile.
    */
-  credentials(rejected?: Credentials): Promise<Credentials>;
+  credentials(rejected?: KubeCredentials): Promise<KubeCredentials>;
 }
 
 const KEEP_MS = 60 * SECOND;
 
 /** Keeps credentials for a minute, and reads them again at once when they were refused. */
 export class CredentialSource {
-  readonly #read: (isRejected: boolean) => Promise<Credentials>;
+  readonly #read: (isRejected: boolean) => Promise<KubeCredentials>;
   readonly #clock: Clock;
-  #known: Credentials | undefined;
+  #known: KubeCredentials | undefined;
   #readAt = 0;
-  #reading: Promise<Credentials> | undefined;
+  #reading: Promise<KubeCredentials> | undefined;
 
-  constructor(read: (isRejected: boolean) => Promise<Credentials>, clock: Clock) {
+  constructor(read: (isRejected: boolean) => Promise<KubeCredentials>, clock: Clock) {
     this.#read = read;
     this.#clock = clock;
   }
 
-  get(rejected?: Credentials): Promise<Credentials> {
+  get(rejected?: KubeCredentials): Promise<KubeCredentials> {
     const known = this.#known;
     const isFresh = known !== undefined && this.#clock.monotonic() - this.#readAt < KEEP_MS;
     // Many requests are refused at once when a token expires; one of them reads.
@@ -58,7 +58,7 @@ export class CredentialSource {
     return this.#reading;
   }
 
-  async #renew(isRejected: boolean): Promise<Credentials> {
+  async #renew(isRejected: boolean): Promise<KubeCredentials> {
     try {
       this.#known = await this.#read(isRejected);
     } catch (error) {

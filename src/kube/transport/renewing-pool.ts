@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type Clock, SECOND } from "../../util/time.ts";
-import type { Credentials, KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
+import type { KubeCredentials, KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
 
 const CONNECT_MS = 5 * SECOND;
 /** The server closes idle connections after about 90 s; being first avoids writing to a closed one. */
@@ -22,7 +22,7 @@ export class RenewingPool {
     this.#connections = connections;
   }
 
-  get({ tls }: Credentials): Dispatcher {
+  get({ tls }: KubeCredentials): Dispatcher {
     if (this.#current !== undefined && isSame(this.#current.tls, tls)) {
       return this.#current.dispatcher;
     }

@@ -17,11 +17,11 @@ import {
 } from "../../http/http.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
-import type { Credentials, KubeEndpoint } from "../config/credentials.ts";
+import type { KubeCredentials, KubeEndpoint } from "../config/credentials.ts";
 import { createDispatcher, RenewingPool } from "./renewing-pool.ts";
 import { bodyOf, type OpenedStream, openOnce } from "./stream.ts";
 
-export interface TransportOptions {
+export interface KubeTransportOptions {
   readonly endpoint: KubeEndpoint;
   readonly clock: Clock;
   /** Told of every request on the wire; `code` is the status, or "<error>" where there was no answer. */
@@ -42,7 +42,7 @@ export interface KubeTransport {
 const CONNECTIONS = 16;
 const LEASE_CONNECTIONS = 2;
 
-export function createKubeTransport(options: TransportOptions): KubeTransport {
+export function createKubeTransport(options: KubeTransportOptions): KubeTransport {
   const { endpoint, clock, connections = CONNECTIONS } = options;
   const calls = new RenewingPool(endpoint, clock, connections);
   const leases = new RenewingPool(endpoint, clock, LEASE_CONNECTIONS);
@@ -62,12 +62,12 @@ export function createKubeTransport(options: TransportOptions): KubeTransport {
 }
 
 async function send(
-  options: TransportOptions,
+  options: KubeTransportOptions,
   pool: RenewingPool,
   call: HttpRequest,
 ): Promise<HttpResponse> {
   const { signal, race, stop } = startDeadline(options.clock, call.timeoutMs, call.signal);
-  const attempt = (credentials: Credentials) =>
+  const attempt = (credentials: KubeCredentials) =>
     observed(options, call.method, () => {
       const headers = { ...call.headers, ...credentials.headers };
       return sendOnce(pool.get(credentials), { ...call, headers }, signal);
@@ -77,7 +77,7 @@ async function send(
 
 /** Tells the observer of an attempt's outcome. */
 async function observed<R extends { readonly status: number }>(
-  { onRequest }: TransportOptions,
+  { onRequest }: KubeTransportOptions,
   method: HttpRequest["method"],
   attempt: () => Promise<R>,
 ): Promise<R> {
@@ -96,8 +96,8 @@ async function observed<R extends { readonly status: number }>(
  * not executed, so this is safe for writes as well, and it stays within the call's one deadline.
  */
 async function authenticated<R extends { readonly status: number }>(
-  { endpoint }: TransportOptions,
-  attempt: (credentials: Credentials) => Promise<R>,
+  { endpoint }: KubeTransportOptions,
+  attempt: (credentials: KubeCredentials) => Promise<R>,
   discard: (refused: R) => void = () => undefined,
 ): Promise<R> {
   const credentials = await endpoint.credentials().catch(withoutCredentials);
@@ -116,12 +116,12 @@ function withoutCredentials(error: unknown): never {
 }
 
 async function openStream(
-  options: TransportOptions,
+  options: KubeTransportOptions,
   streams: Set<Dispatcher>,
   call: StreamRequest,
 ): Promise<StreamResponse> {
   const deadline = startDeadline(options.clock, call.headTimeoutMs, call.signal);
-  const attempt = (credentials: Credentials): Promise<OpenedStream> =>
+  const attempt = (credentials: KubeCredentials): Promise<OpenedStream> =>
     observed(options, "GET", () => {
       const headers = { ...call.headers, ...credentials.headers };
       const dispatcher = createDispatcher(options.endpoint, credentials.tls, 1);

@@ -112,7 +112,7 @@ export type NextStep =
   | { readonly kind: "CheckVersion" }
   | { readonly kind: "Wait"; readonly ms: number };
 
-export interface Step<T> {
+export interface WatchStep<T> {
   readonly state: WatchState;
   readonly effects: readonly StoreEffect<T>[];
   /** Absent: go on with what is under way. */
@@ -142,7 +142,7 @@ const FULL_STREAM = 5 * MINUTE;
  */
 const RELIST_SHARE = 1 / 8;
 
-export function step<T>(state: WatchState, input: WatchInput<T>): Step<T> {
+export function step<T>(state: WatchState, input: WatchInput<T>): WatchStep<T> {
   switch (input.kind) {
     case "Started":
       return list(state);
@@ -173,7 +173,7 @@ export function backOffMs(attempts: number, fraction: number): number {
 function onChange<T>(
   state: WatchState,
   { deleted, object, version }: Extract<WatchInput<T>, { kind: "Changed" }>,
-): Step<T> {
+): WatchStep<T> {
   // Initial objects do not come in the order of their versions, so the version waits for the bookmark.
   if (state.phase === "Initial") return stay(state, { kind: "Collect", deleted, object });
   if (state.phase !== "Synced") return stay(state);
@@ -182,7 +182,7 @@ function onChange<T>(
   return stay({ ...state, version }, { kind: deleted ? "Remove" : "Put", object });
 }
 
-function onBookmark<T>(state: WatchState, version: string, endsInitial: boolean): Step<T> {
+function onBookmark<T>(state: WatchState, version: string, endsInitial: boolean): WatchStep<T> {
   if (state.phase === "Initial") {
     if (!endsInitial) return stay(state);
     return stay({ ...state, phase: "Synced", version }, { kind: "Swap", version });
@@ -192,7 +192,7 @@ function onBookmark<T>(state: WatchState, version: string, endsInitial: boolean)
   return stay({ ...state, version }, { kind: "Advance", version });
 }
 
-function onListed<T>(state: WatchState, objects: readonly T[], version: string): Step<T> {
+function onListed<T>(state: WatchState, objects: readonly T[], version: string): WatchStep<T> {
   return {
     state: { ...state, phase: "Synced", version },
     effects: [{ kind: "Replace", objects, version }],
@@ -204,18 +204,18 @@ function onListed<T>(state: WatchState, objects: readonly T[], version: string):
  * A watch from a version in the server's future stays silent and looks healthy, and the events that follow a
  * restored etcd have versions we believe to know. Only asking shows it.
  */
-function onChecked<T>(state: WatchState, version: string): Step<T> {
+function onChecked<T>(state: WatchState, version: string): WatchStep<T> {
   if (state.phase !== "Resuming") return stay(state);
   if (compareResourceVersions(version, state.version) < 0) return relist(state, "VersionWentBack");
   return open({ ...state, phase: "Synced" }, state.version);
 }
 
-function onWoke<T>(state: WatchState): Step<T> {
+function onWoke<T>(state: WatchState): WatchStep<T> {
   if (state.phase !== "Backoff") return stay(state);
   return state.version === undefined ? list(state) : resume({ ...state, version: state.version });
 }
 
-function onClosed<T>(state: WatchState, moment: Moment): Step<T> {
+function onClosed<T>(state: WatchState, moment: Moment): WatchStep<T> {
   const lasted = moment.at - (state.openedAt ?? moment.at);
   // Within the initial objects an end is never orderly.
   if (lasted < SHORT_STREAM || state.phase !== "Synced") {
@@ -237,7 +237,7 @@ function onFailed<T>(
   reason: RestartReason,
   waitAtLeastMs: number,
   moment: Moment,
-): Step<T> {
+): WatchStep<T> {
   if (state.phase === "Initial" && state.via === "stream" && needsPages(reason)) {
     return { ...list<T>({ ...state, via: "pages" }), restart: reason };
   }
@@ -306,7 +306,7 @@ function afterHealth(state: WatchState, at: number): Footing {
 }
 
 /** Without waiting, but counted: the next failure waits. */
-function relist<T>(state: WatchState, reason: RestartReason): Step<T> {
+function relist<T>(state: WatchState, reason: RestartReason): WatchStep<T> {
   const { via, attempts } = state;
   return {
     state: {
@@ -322,7 +322,7 @@ function relist<T>(state: WatchState, reason: RestartReason): Step<T> {
   };
 }
 
-function list<T>({ via, attempts }: Footing): Step<T> {
+function list<T>({ via, attempts }: Footing): WatchStep<T> {
   return {
     state: { phase: "Initial", via, attempts, openedAt: undefined },
     effects: [],
@@ -330,7 +330,7 @@ function list<T>({ via, attempts }: Footing): Step<T> {
   };
 }
 
-function resume<T>({ via, attempts, version }: Footing & { version: string }): Step<T> {
+function resume<T>({ via, attempts, version }: Footing & { version: string }): WatchStep<T> {
   return {
     state: { phase: "Resuming", via, attempts, version, openedAt: undefined },
     effects: [],
@@ -338,10 +338,10 @@ function resume<T>({ via, attempts, version }: Footing & { version: string }): S
   };
 }
 
-function open<T>(state: WatchState, version: string): Step<T> {
+function open<T>(state: WatchState, version: string): WatchStep<T> {
   return { state, effects: [], next: { kind: "OpenStream", version } };
 }
 
-function stay<T>(state: WatchState, ...effects: readonly StoreEffect<T>[]): Step<T> {
+function stay<T>(state: WatchState, ...effects: readonly StoreEffect<T>[]): WatchStep<T> {
   return { state, effects };
 }

@@ -3,7 +3,7 @@ import { type ApiCall, callApi, type KubeApi } from "../../kube/client/api-call.
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createKubeClient } from "../../kube/client/http-kube-client.ts";
 import { loadKubeEndpoint } from "../../kube/config/config.ts";
-import type { Credentials, KubeEndpoint } from "../../kube/config/credentials.ts";
+import type { KubeCredentials, KubeEndpoint } from "../../kube/config/credentials.ts";
 import { createKubeTransport, type KubeTransport } from "../../kube/transport/transport.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
@@ -76,7 +76,7 @@ function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): 
   const groups = asGroup.map((group) => ["impersonate-group", group] as const);
   const extra = Object.fromEntries([["impersonate-user", user] as const, ...groups]);
   // The transport names what was refused: it has to be the one that the endpoint has given.
-  const originals = new WeakMap<Credentials, Credentials>();
+  const originals = new WeakMap<KubeCredentials, KubeCredentials>();
   return {
     ...endpoint,
     credentials: async (rejected) => {

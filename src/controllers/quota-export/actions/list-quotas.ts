@@ -8,10 +8,10 @@ import { errorPolicy } from "../../frame/rules/error-policy.ts";
 import { failureReadiness } from "../../frame/rules/failure.ts";
 import { explainDenial } from "../rules/denial.ts";
 import type {
+  ListingRefusal,
   QuotaExportKind,
   QuotaExportSnapshot,
   QuotaExportState,
-  Refusal,
 } from "../rules/snapshot.ts";
 
 /** A key that the console does not accept is tried again after this long, or when it changes. */
@@ -55,7 +55,7 @@ function list(
   return client.listResourceQuotas({ clusterId, namespaces, filterNames }, pair, signal);
 }
 
-const NO_PAIR: Refusal = {
+const NO_PAIR: ListingRefusal = {
   state: "Reconciling",
   reason: "WaitingForApiKey",
   message: "The ApiKey's Secret does not hold its key.",
@@ -64,7 +64,7 @@ const NO_PAIR: Refusal = {
 function refusalOf(
   error: unknown,
   { credential, intervalMs }: QuotaExportSnapshot,
-): Refusal | undefined {
+): ListingRefusal | undefined {
   if (credential.kind === "Key" && isIamError(error, "Unauthenticated"))
     return {
       state: "Stalled",

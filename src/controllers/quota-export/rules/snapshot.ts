@@ -35,11 +35,11 @@ export interface QuotaExportDone {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly quotas?: readonly Quota[];
-  readonly refusal?: Refusal;
+  readonly refusal?: ListingRefusal;
 }
 
 /** The console, or the Secret, does not let this credential list. */
-export interface Refusal {
+export interface ListingRefusal {
   readonly state: "Reconciling" | "Stalled";
   readonly reason: string;
   readonly message: string;

@@ -29,7 +29,7 @@ interface Failing {
   readonly finding: Waiting;
 }
 
-type Step = AccountAction | Waiting | Released | Failing;
+type AccountDeletionStep = AccountAction | Waiting | Released | Failing;
 
 /** What the spec asks for, or what is right for an account that was created or imported. */
 export function policyOf(snapshot: AccountSnapshot): "Revoke" | "Retain" | "Delete" {
@@ -50,7 +50,7 @@ export function isFailing(progress: AccountProgress, { now }: ClockReading): boo
   return deletionStep(progress, now).kind === "Failing";
 }
 
-function deletionStep(progress: AccountProgress, now: Instant): Step {
+function deletionStep(progress: AccountProgress, now: Instant): AccountDeletionStep {
   const { snapshot, done } = progress;
   const { account, attempt, users, spec } = snapshot;
   const failure = done.failure ?? cannotCleanUp(snapshot);
@@ -72,7 +72,7 @@ function nextWithoutAccount(
   lost: LostAccount | undefined,
   snapshot: AccountSnapshot,
   failure: Waiting | undefined,
-): Step {
+): AccountDeletionStep {
   if (lost?.kind === "Unclear") return leaveUnclear(lost.saIds);
   const unknown = lost?.kind === "Unknown" ? lost.finding : failure;
   return unknown === undefined || policyOf(snapshot) === "Retain"
@@ -86,7 +86,7 @@ function nextWithAttempt(
   snapshot: AccountSnapshot,
   failure: Waiting | undefined,
   now: Instant,
-): Step {
+): AccountDeletionStep {
   if (failure !== undefined) return { kind: "Failing", finding: failure };
   const step = nextOfAttempt(attempt, snapshot, now);
   if (step === undefined) return { kind: "Released", events: [] };
@@ -99,13 +99,19 @@ function nextWithAttempt(
 const beforeCleanUp: readonly ((
   account: KnownAccount,
   snapshot: AccountSnapshot,
-) => Step | undefined)[] = [managedByOther, deleteNotPossible, notLookedUp, gone, mismatched];
+) => AccountDeletionStep | undefined)[] = [
+  managedByOther,
+  deleteNotPossible,
+  notLookedUp,
+  gone,
+  mismatched,
+];
 
 function nextWithAccount(
   account: KnownAccount,
   { snapshot, done }: AccountProgress,
   failure: Waiting | undefined,
-): Step {
+): AccountDeletionStep {
   if (done.cleanedUp !== undefined) return cleanedUp(done.cleanedUp, account);
   if (policyOf(snapshot) === "Retain")
     return released(
@@ -117,7 +123,10 @@ function nextWithAccount(
   return firstFinding(beforeCleanUp, account, snapshot) ?? cleanUp(account, snapshot);
 }
 
-function managedByOther({ saId }: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+function managedByOther(
+  { saId }: KnownAccount,
+  snapshot: AccountSnapshot,
+): AccountDeletionStep | undefined {
   return otherOwnerOf(saId, snapshot) === undefined
     ? undefined
     : released(
@@ -128,7 +137,10 @@ function managedByOther({ saId }: KnownAccount, snapshot: AccountSnapshot): Step
 }
 
 /** Somebody asked for more than can be done; only the end of the namespace overrides that. */
-function deleteNotPossible({ saId }: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+function deleteNotPossible(
+  { saId }: KnownAccount,
+  snapshot: AccountSnapshot,
+): AccountDeletionStep | undefined {
   const { connection, namespaceTerminating } = snapshot;
   const isPossible = connection.ok && connection.access.client.extra.deleteServiceAccount;
   if (policyOf(snapshot) !== "Delete" || isPossible) return undefined;
@@ -140,23 +152,32 @@ function deleteNotPossible({ saId }: KnownAccount, snapshot: AccountSnapshot): S
   return namespaceTerminating ? { kind: "Failing", finding } : finding;
 }
 
-function notLookedUp({ saId }: KnownAccount, { answer }: AccountSnapshot): Step | undefined {
+function notLookedUp(
+  { saId }: KnownAccount,
+  { answer }: AccountSnapshot,
+): AccountDeletionStep | undefined {
   return answer === undefined ? { kind: "GetAccount", saId } : undefined;
 }
 
-function gone({ saId }: KnownAccount, { answer }: AccountSnapshot): Step | undefined {
+function gone(
+  { saId }: KnownAccount,
+  { answer }: AccountSnapshot,
+): AccountDeletionStep | undefined {
   return answer?.detail === undefined
     ? released("Normal", "Released", `The console no longer knows service account ${saId}.`)
     : undefined;
 }
 
 /** Another account than the object's is left alone. */
-function mismatched(_: KnownAccount, snapshot: AccountSnapshot): Step | undefined {
+function mismatched(_: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
   const finding = judgeAnswer(snapshot)?.finding;
   return finding && { kind: "Failing", finding };
 }
 
-function cleanUp({ saId, tpn, orgId }: KnownAccount, snapshot: AccountSnapshot): Step {
+function cleanUp(
+  { saId, tpn, orgId }: KnownAccount,
+  snapshot: AccountSnapshot,
+): AccountDeletionStep {
   if (policyOf(snapshot) === "Delete") return { kind: "DeleteAccount", saId };
   return tpn === undefined
     ? { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") }

@@ -21,10 +21,10 @@ import type {
 } from "./snapshot.ts";
 import { stalled } from "./waiting.ts";
 
-type Step = AccountAction | Waiting | Settled;
+type AccountStep = AccountAction | Waiting | Settled;
 
 /** The next effect or look at the console, or what the object waits for. */
-export function next({ snapshot, done }: AccountProgress, { now }: ClockReading): Step {
+export function next({ snapshot, done }: AccountProgress, { now }: ClockReading): AccountStep {
   const { account } = snapshot;
   return (
     firstFinding(preconditions, snapshot) ??
@@ -54,7 +54,7 @@ function nextWithAccount(
   snapshot: AccountSnapshot,
   { lookTime }: AccountDone,
   now: Instant,
-): Step {
+): AccountStep {
   if (lookTime === undefined && isLookDue(account, snapshot, now))
     return { kind: "GetAccount", saId: account.saId };
   const finding = findingOf(snapshot);
@@ -67,7 +67,11 @@ function nextWithAccount(
   return readiness.state === "Ready" ? { kind: "Settled" } : readiness;
 }
 
-function nextWithoutAccount(snapshot: AccountSnapshot, done: AccountDone, now: Instant): Step {
+function nextWithoutAccount(
+  snapshot: AccountSnapshot,
+  done: AccountDone,
+  now: Instant,
+): AccountStep {
   const { spec, attempt } = snapshot;
   if (spec.saId !== undefined) return importAccount(spec.saId, snapshot);
   if (attempt === undefined) return createUnlessThere(snapshot);
@@ -75,7 +79,7 @@ function nextWithoutAccount(snapshot: AccountSnapshot, done: AccountDone, now: I
   return nextOfAttempt(attempt, snapshot, now) ?? createUnlessThere(snapshot);
 }
 
-function importAccount(saId: string, snapshot: AccountSnapshot): Step {
+function importAccount(saId: string, snapshot: AccountSnapshot): AccountStep {
   const judged = judgeAnswer(snapshot);
   if (judged === undefined) return { kind: "GetAccount", saId };
   return judged.account === undefined
@@ -83,7 +87,7 @@ function importAccount(saId: string, snapshot: AccountSnapshot): Step {
     : { kind: "RecordAccount", because: "Imported", account: judged.account };
 }
 
-function createUnlessThere(snapshot: AccountSnapshot): Step {
+function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   const { listing, attempt } = snapshot;
   if (listing === undefined) return { kind: "ListAccounts" };
   const desired = desiredAccount(snapshot);
