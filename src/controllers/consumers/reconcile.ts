@@ -43,7 +43,7 @@ export interface ConsumersReconciler {
 export function createConsumersReconciler(
   context: Context,
   board: ConsumersBoard,
-  wake: (key: ObjectKey) => void,
+  enqueue: (key: ObjectKey) => void,
 ): ConsumersReconciler {
   const pods = new NamespacePods(context.kube);
   const uids = new Map<string, string>();
@@ -53,22 +53,22 @@ export function createConsumersReconciler(
   };
   const publish = (object: ApiKey, consumers: Consumers) => {
     uids.set(keyText(keyOf(object)), object.metadata.uid);
-    if (board.put(object.metadata.uid, consumers)) wake(keyOf(object));
+    if (board.put(object.metadata.uid, consumers)) enqueue(keyOf(object));
   };
   return {
     onGone: forget,
     predicate: (change) =>
       ignoreStatusChanges(change) ||
       !isDeepStrictEqual(change.old?.status?.content, change.new?.status?.content),
-    reconcile: async (object, pass) => {
+    reconcile: async (object, run) => {
       const parsed = parseSpec(apiKeyKind, object);
       const content = contentOf(object);
       const isLeaving = object.metadata.deletionTimestamp !== undefined;
       if (parsed.ok && content !== undefined && !isLeaving)
-        return lookAfter(
+        return count(
           { object, spec: parsed.spec, content },
           { context, board, pods, publish },
-          pass,
+          run,
         );
       forget(keyOf(object));
       return {};
@@ -82,24 +82,24 @@ interface Subject {
   readonly content: Content;
 }
 
-interface Surroundings {
+interface ConsumersContext {
   readonly context: Context;
   readonly board: ConsumersBoard;
   readonly pods: NamespacePods;
   readonly publish: (object: ApiKey, consumers: Consumers) => void;
 }
 
-async function lookAfter(subject: Subject, around: Surroundings, pass: Run): Promise<Result> {
+async function count(subject: Subject, parts: ConsumersContext, run: Run): Promise<Result> {
   const { object, content } = subject;
-  const { clock, random } = around.context;
-  const users = await readUsers(subject, around);
-  const result = await tryRollout(subject, users, around, pass);
-  const count = countOf(users, content, clock.now());
-  around.publish(object, { ...count, ...(result === undefined ? {} : { rollout: result.note }) });
+  const { clock, random } = parts.context;
+  const users = await readUsers(subject, parts);
+  const result = await tryRollout(subject, users, parts, run);
+  const counted = countOf(users, content, clock.now());
+  parts.publish(object, { ...counted, ...(result === undefined ? {} : { rollout: result.note }) });
   // What only a change of the workload can heal must not stop the counting.
   if (result?.error !== undefined && errorPolicy(result.error).kind !== "Terminal")
     throw result.error;
-  const { stale } = count;
+  const { stale } = counted;
   const { replacementTime } = content;
   const afterMs = nextCountMs({ stale, replacementTime, until: result?.until }, clock.now());
   return { requeueAfterMs: afterMs * (0.9 + 0.2 * random.fraction()) };
@@ -107,7 +107,7 @@ async function lookAfter(subject: Subject, around: Surroundings, pass: Run): Pro
 
 async function readUsers(
   { object, content }: Subject,
-  { pods, publish }: Surroundings,
+  { pods, publish }: ConsumersContext,
 ): Promise<readonly PodDigest[]> {
   try {
     return consumersOf(await pods.list(keyOf(object).namespace), content);
@@ -121,7 +121,7 @@ async function readUsers(
 async function tryRollout(
   { object, spec, content }: Subject,
   pods: readonly PodDigest[],
-  { context, board }: Surroundings,
+  { context, board }: ConsumersContext,
   { signal }: Run,
 ): Promise<RolloutResult | undefined> {
   const { rollout, suspend } = spec;
@@ -129,7 +129,7 @@ async function tryRollout(
   signal.throwIfAborted();
   const { namespace } = keyOf(object);
   const result = await rollOut(context, { namespace, rollout, content, pods }, signal);
-  announce(object, result, board.of(object.metadata.uid), content, context);
+  recordRestarts(object, result, board.of(object.metadata.uid), content, context);
   // Looked at again at once, which is nothing to tell anybody about.
   if (isKubeError(result.error, "Conflict")) throw result.error;
   return result;
@@ -166,7 +166,7 @@ function unread(error: unknown): Consumers {
 }
 
 /** An event for every restart, and one where something has come to stand in the way. */
-function announce(
+function recordRestarts(
   { metadata }: ApiKey,
   { restarted, note, error }: RolloutResult,
   before: Consumers | undefined,
@@ -175,11 +175,11 @@ function announce(
 ): void {
   const { namespace, name } = metadata;
   const about = { apiVersion: API_VERSION, kind: apiKeyKind.kind, metadata };
-  const tell = (type: "Normal" | "Warning", reason: string, text: string) =>
+  const record = (type: "Normal" | "Warning", reason: string, text: string) =>
     events.record(about, { type, reason, action: "Restart", note: text.slice(0, MAX_NOTE) });
   for (const workload of restarted) {
     const why = `its Pods read Secret ${secret} at their start, and its content has changed`;
-    tell("Normal", "WorkloadRestarted", `Restarted ${workload}: ${why}.`);
+    record("Normal", "WorkloadRestarted", `Restarted ${workload}: ${why}.`);
     log.info({ namespace, name, workload }, "restarted workload");
     metrics.workloadRestarts.inc({ result: "Restarted" });
   }
@@ -187,5 +187,5 @@ function announce(
   if (error !== undefined) metrics.workloadRestarts.inc({ result: "Failed" });
   const known = before?.kind === "Counted" ? before.rollout?.message : undefined;
   if (troubles.has(note.reason) && note.message !== known)
-    tell("Warning", note.reason, note.message);
+    record("Warning", note.reason, note.message);
 }

@@ -1,10 +1,12 @@
 /** Whether the CRDs in the cluster are those of this version. */
+
 import { toCrd } from "../../api/crd.ts";
 import type { Kind } from "../../api/kind.ts";
 import { kinds } from "../../api/kinds.ts";
 import { VERSION } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { nameSome } from "../../util/name-some.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
@@ -88,6 +90,5 @@ function paths(schema: Schema | undefined, before = ""): readonly string[] {
 const MOST = 3;
 
 function some(texts: readonly string[]): string {
-  const rest = texts.length - MOST;
-  return `${texts.slice(0, MOST).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return nameSome(texts, MOST);
 }

@@ -1,4 +1,6 @@
 /** Sets of policy ids as lists without repetition, in the order in which they were first seen. */
+import { nameSome } from "../../../util/name-some.ts";
+
 export type PolicySet = readonly string[];
 
 export function union(...sets: readonly PolicySet[]): PolicySet {
@@ -25,6 +27,5 @@ export function sameSet(a: PolicySet, b: PolicySet): boolean {
 
 /** At most ten ids for a person to read. */
 export function listed(set: PolicySet): string {
-  const shown = set.slice(0, 10).join(", ");
-  return set.length > 10 ? `${shown} and ${set.length - 10} more` : shown;
+  return nameSome(set, 10);
 }

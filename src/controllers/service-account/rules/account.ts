@@ -1,9 +1,11 @@
 /** What the console tells about an account, and what that says about the object. Pure. */
+
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import { quoteServerText } from "../../../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
 import { keyText } from "../../../kube/resource.ts";
+import { nameSome } from "../../../util/name-some.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import { makerOf } from "./marker.ts";
@@ -159,6 +161,6 @@ export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string 
       ? "its keys could not be listed"
       : liveKeyIds.length === 0
         ? "no keys"
-        : `keys when last listed: ${liveKeyIds.slice(0, 10).join(", ")}${liveKeyIds.length > 10 ? ` and ${liveKeyIds.length - 10} more` : ""}`;
+        : `keys when last listed: ${nameSome(liveKeyIds, 10)}`;
   return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
 }

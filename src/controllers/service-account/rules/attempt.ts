@@ -1,5 +1,7 @@
 /** What became of a creation that was announced and not answered for. Pure. */
+
 import type { IamServiceAccount } from "../../../iam/model.ts";
+import { nameSome } from "../../../util/name-some.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { fromConsole } from "./account.ts";
@@ -80,7 +82,5 @@ function ambiguous(saIds: readonly string[]): Waiting {
 
 /** The first of many ids, for a message. */
 export function nameAll(saIds: readonly string[]): string {
-  return saIds.length <= 5
-    ? saIds.join(", ")
-    : `${saIds.slice(0, 5).join(", ")} and ${saIds.length - 5} more`;
+  return nameSome(saIds, 5);
 }
