@@ -59,7 +59,7 @@ const statuses = fc
     ),
     issuances: maybe(fc.record({ windowStartTime: time, count: fc.nat(1_000) })),
     conditions: maybe(
-      fc.array(
+      fc.uniqueArray(
         fc.record({
           type: fc.constantFrom("Ready", "Stalled", "Verified", "Old"),
           status: fc.constantFrom("True", "False", "Unknown"),
@@ -67,7 +67,7 @@ const statuses = fc
           message: fc.string(),
           lastTransitionTime: fc.constant("2026-01-01T00:00:00Z"),
         }),
-        { maxLength: 5 },
+        { maxLength: 5, selector: ({ type }) => type },
       ),
     ),
   })
