@@ -13,8 +13,9 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
 ]);
 
 /**
- * Makes `status` the whole status of `object` by one server-side apply, unless it already is. The uid is a
- * precondition, so that a re-created object never inherits a status. Answers the object as it is then.
+ * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Answers the object as it
+ * is then. The API server does not compare the uid in a write of a status: what must not reach an object that was made
+ * again under the same name needs the resource version as precondition.
  */
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   context: Pick<Context, "kube">,
