@@ -287,7 +287,7 @@ describe("acting", () => {
   test("adopt-secret makes an ApiKey take over a Secret that was there", async () => {
     await world.writeSecret("old-key", { note: "by hand" });
     await world.apiKey("old-key", { serviceAccountRef: { name: "ci-bot" } });
-    await world.condition("ApiKey", "old-key", "Ready", "False", "SecretNotOurs");
+    await world.condition("ApiKey", "old-key", "Ready", "False", "SecretConflict");
     await output("adopt-secret old-key --yes");
     await world.ready("ApiKey", "old-key");
     expect(await world.holdsLivePair("old-key")).toBe(true);
