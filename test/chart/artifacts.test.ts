@@ -34,6 +34,7 @@ beforeAll(() => {
     "charts",
     "crds",
     "deploy",
+    "docs",
     "package.json",
     "package-lock.json",
     "LICENSE",

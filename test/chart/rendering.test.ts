@@ -138,8 +138,8 @@ describe("scopes", () => {
     return [...text.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind);
   };
 
-  test("listed namespaces need no cluster role at all", async () => {
-    const found = await kinds("--set=scope.namespaces={team-a}");
+  test("listed namespaces need no cluster role where metrics are served without asking", async () => {
+    const found = await kinds("--set=scope.namespaces={team-a},metrics.secure.enabled=false");
     expect(found).not.toContain("ClusterRole");
     expect(found).not.toContain("ClusterRoleBinding");
     expect(found).toContain("Role");

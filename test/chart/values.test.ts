@@ -99,7 +99,7 @@ describe("refuses", () => {
     ],
     [
       "readers of open metrics",
-      "metrics.secure.readers[0].name=a,metrics.secure.readers[0].namespace=b",
+      "metrics.secure.enabled=false,metrics.secure.readers[0].name=a,metrics.secure.readers[0].namespace=b",
       "metrics.secure.enabled=true",
     ],
     ["two disruption budgets", "podDisruptionBudget.minAvailable=1", "set maxUnavailable to null"],

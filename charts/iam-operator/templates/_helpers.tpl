@@ -152,7 +152,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- fail "serviceAccount.annotations: has a meaning only with serviceAccount.create=true" }}
 {{- end }}
 {{- if not .Values.metrics.enabled }}
-{{- range list "secure.enabled" "serviceMonitor.create" "prometheusRule.create" }}
+{{- range list "serviceMonitor.create" "prometheusRule.create" }}
 {{- $path := splitList "." . }}
 {{- if dig (first $path) (last $path) false $.Values.metrics }}
 {{- fail (printf "metrics.%s: has a meaning only with metrics.enabled=true" .) }}
