@@ -132,7 +132,9 @@ async function mayWatch(
     } catch (error) {
       if (isKubeError(error, "NotFound") || isKubeError(error, "Forbidden")) return false;
       log.warn({ err: toError(error) }, "could not ask whether Secrets may be watched");
-      await api.clock.sleep(REVIEW_RETRY_MS, signal).catch(() => undefined);
+      const retryAt = isKubeError(error) ? (error.retryAt ?? 0) : 0;
+      const waitMs = Math.max(REVIEW_RETRY_MS, retryAt - api.clock.now());
+      await api.clock.sleep(waitMs, signal).catch(() => undefined);
     }
   }
   return false;
