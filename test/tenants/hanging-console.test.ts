@@ -28,7 +28,10 @@ function account(namespace: string, name: string, spec: Account["spec"]): Accoun
 
 function setUp(concurrency: number) {
   const clock = createFakeClock();
-  const accounts = createStore<Account>({ onListenerError: (error) => Promise.reject(error) });
+  const onListenerError = (error: unknown) => {
+    throw error;
+  };
+  const accounts = createStore<Account>({ onListenerError });
   const writer = accounts.openScope("");
   const done = new Map<string, number>();
   const controller = createController<Account>({
