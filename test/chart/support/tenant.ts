@@ -89,7 +89,7 @@ export async function spoil(kubectl: Kubectl, namespace: string): Promise<void> 
     const request = `iam-operator.io/reconcile-requested-at=${edit}`;
     await kubectl(["annotate", "iamkey", "key", `-n=${namespace}`, "--overwrite", request]);
     await until("the Secret's repair", async () => {
-      const path = "jsonpath={.metadata.labels.iam\\.console\\.dev/role}";
+      const path = "jsonpath={.metadata.labels.iam-operator\\.io/role}";
       return (await kubectl(["get", "secret", "key", `-n=${namespace}`, "-o", path])) === "target";
     });
   }

@@ -73,7 +73,7 @@ async function runPod(kubectl: Kubectl, namespace: string, app: string): Promise
 
 /** What the workloads were last restarted for, each with its kind. */
 async function restarts(kubectl: Kubectl, namespace: string): Promise<readonly string[]> {
-  const note = "{.spec.template.metadata.annotations.content\\.iam\\.console\\.dev/key}";
+  const note = "{.spec.template.metadata.annotations.content\\.iam-operator\\.io/key}";
   const path = `jsonpath={range .items[*]}{.kind} ${note}{"\\n"}{end}`;
   const kinds = "deployments,statefulsets,daemonsets";
   const text = await kubectl(["get", kinds, `-n=${namespace}`, "-o", path]);
