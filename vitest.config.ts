@@ -5,12 +5,7 @@ import { ClosingWords } from "./test/setup/closing-words.ts";
  * Tests that start an API server of their own, since they crash it, or need other users; and those of another program
  * in Go.
  */
-const withOwnServer = [
-  "test/kstatus/*.test.ts",
-  "test/cluster/control-plane.test.ts",
-  "test/api/{server,differential}.test.ts",
-  "test/kube/{real-server,event-recorder,finalizer,leader-election}.test.ts",
-];
+const withOwnServer = ["test/server/**/*.test.ts"];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
 /** The program as a process of its own, killed and cut off. */

@@ -16,11 +16,17 @@ export interface Mutant {
 }
 
 const testsOf: Readonly<Record<string, readonly string[]>> = {
-  "api-key.mutants": ["test/controllers", "test/iam", "test/util"],
-  "console.mutants": ["test/iam/", "test/tenants"],
-  "account.mutants": ["test/controllers"],
-  "cluster.mutants": ["test/kube", "test/runtime", "test/operator", "test/tenants"],
-  "consumers.mutants": ["test/controllers"],
+  "api-key.mutants": ["test/unit/controllers", "test/unit/iam", "test/unit/util"],
+  "console.mutants": ["test/unit/iam/", "test/tenants"],
+  "account.mutants": ["test/unit/controllers"],
+  "cluster.mutants": [
+    "test/unit/kube",
+    "test/server/kube",
+    "test/unit/runtime",
+    "test/unit/app",
+    "test/tenants",
+  ],
+  "consumers.mutants": ["test/unit/controllers"],
 };
 
 /** `@ within: name`, then lines with `-` for what is found and with `+` for what it becomes. */

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createAddressPolicy } from "../../src/http/address-policy.ts";
 import { Redacted } from "../../src/util/redacted.ts";
-import { clientOf, failureOf } from "../iam/clients.ts";
+import { clientOf, failureOf } from "../unit/iam/clients.ts";
 import { startHostileConsole } from "./hostile-console.ts";
 
 const TOKEN = { credentials: { kind: "token", token: new Redacted("token") } } as const;

@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { AnswerBudget } from "../../src/http/answer-budget.ts";
 import { Redacted } from "../../src/util/redacted.ts";
-import { clientOf, failureOf } from "../iam/clients.ts";
+import { clientOf, failureOf } from "../unit/iam/clients.ts";
 import type { HeapReport, HeapTask } from "./heap-worker.ts";
 import { startHostileConsole } from "./hostile-console.ts";
 

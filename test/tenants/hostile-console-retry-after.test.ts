@@ -1,9 +1,9 @@
 /** A console, or a proxy in front of it, that asks to wait: all calls of its connection do, but not for long. */
 import { expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
-import { clientOf, failureOf, startConsole } from "../iam/clients.ts";
-import { ManualClock } from "../iam/manual-clock.ts";
 import { SEEDED } from "../iam-server/seed.ts";
+import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
+import { ManualClock } from "../unit/iam/manual-clock.ts";
 
 const POLICIES = { orgId: SEEDED.orgId };
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import type { IamClient } from "../../src/iam/client/client.ts";
 import { Redacted } from "../../src/util/redacted.ts";
-import { clientOf } from "../iam/clients.ts";
+import { clientOf } from "../unit/iam/clients.ts";
 
 /** The URL of a server that ends with the test. */
 export async function startHostileConsole(

@@ -1,0 +1,126 @@
+/** Random changes to the fixtures, judged by the operator's own parse and by a real API server. */
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import type { Kind } from "../../../src/api/kind.ts";
+import { kinds } from "../../../src/api/kinds.ts";
+import { API_VERSION, GROUP } from "../../../src/api/meta.ts";
+import { parseSpec } from "../../../src/api/parse-spec.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { good, manifest, stalled } from "../../unit/api/fixtures.ts";
+import { runKubectl } from "../../unit/api/run-kubectl.ts";
+
+let cluster: ControlPlane;
+let agent: Agent;
+let token: string;
+
+beforeAll(async () => {
+  cluster = await startControlPlane({ controllerManager: false });
+  const { kubeconfig, kubectl, caFile } = cluster;
+  const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
+  const folder = join(import.meta.dirname, "../../../crds");
+  const run = (...args: readonly string[]) => runKubectl(kubectl, kubeconfig, args);
+  await run("apply", "--server-side", "--filename", folder);
+  await run("wait", "--for=condition=Established", "--timeout=30s", ...crds);
+  token = (parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig).users[0]?.user.token ?? "";
+  agent = new Agent({ ca: readFileSync(caFile), keepAlive: true });
+}, 120_000);
+
+afterAll(async () => {
+  agent?.destroy();
+  await cluster?.stop();
+});
+
+interface Kubeconfig {
+  readonly users: readonly { readonly user: { readonly token: string } }[];
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly spec?: unknown; readonly message?: string };
+}
+
+/** Creates the object, but for the last step. */
+function dryRun(kind: Kind, object: unknown): Promise<Answer> {
+  const where = kind.scope === "Cluster" ? "" : "namespaces/default/";
+  const url = `${cluster.url}/apis/${API_VERSION}/${where}${kind.plural}?dryRun=All`;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  return new Promise((resolve, reject) => {
+    request(url, { method: "POST", agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as Answer["body"],
+        }),
+      );
+    })
+      .on("error", reject)
+      .end(JSON.stringify(object));
+  });
+}
+
+type Path = readonly (string | number)[];
+
+/** Where something could be put in place of what is there. */
+function pathsOf(value: unknown, path: Path = []): readonly Path[] {
+  if (typeof value !== "object" || value === null) return [path];
+  return [
+    path,
+    ...Object.entries(value).flatMap(([key, child]) =>
+      pathsOf(child, [...path, Array.isArray(value) ? Number(key) : key]),
+    ),
+  ];
+}
+
+function replaced(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
+  if (key === undefined) return by;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as never;
+  copy[key as never] = replaced(copy[key as never], rest, by) as never;
+  return copy;
+}
+
+const odd = fc.oneof(
+  fc.constantFrom<unknown[]>(0, 1, -1, 1.5, 3_650, 3_651, 1e12, true, false, [], {}, ["a", "a"]),
+  fc.constantFrom("", " ", "A", "a b", "é", "*", "..", "a..b", "-a", "a-", "a\n", "\u2028", "\0"),
+  fc.constantFrom("1h", "30d", "0s", "99999h59999m99999s", "https://h", "https://h/?", "http://h"),
+  fc.constantFrom("${secret}", "$${secret}", "$$${secret}", "${x}", "$", "/a/{keyId}", "/", "UTC"),
+  fc.integer({ min: 60, max: 260 }).map((length) => "x".repeat(length)),
+  fc.string({ unit: "grapheme", maxLength: 8 }),
+);
+
+/** Fixtures with all their defaults, so that there is something to change everywhere. */
+const changed = fc
+  .constantFrom(...good)
+  .chain(({ kind, spec }) => {
+    const parsed = parseSpec(kind, { spec });
+    if (!parsed.ok) throw new Error(parsed.message);
+    return fc.tuple(
+      fc.constant(kind),
+      fc.constant(parsed.spec),
+      fc.constantFrom(...pathsOf(parsed.spec)),
+      odd,
+    );
+  })
+  .map(([kind, spec, path, by]) => ({ title: "changed", kind, spec: replaced(spec, path, by) }));
+
+const onlyParsed = stalled.map(({ says: [text = ""] }) => text.replace(/^[^:]*: /, ""));
+
+test("what the API server caches, the operator understands in the same way", async () => {
+  await fc.assert(
+    fc.asyncProperty(changed, async (fixture) => {
+      const object = manifest(fixture, "default");
+      const { status, body } = await dryRun(fixture.kind, object);
+      const parsed = parseSpec(fixture.kind, object);
+      if (!parsed.ok && onlyParsed.some((text) => parsed.message.includes(text))) return;
+      if (status === 201) expect(parsed).toEqual({ ok: true, spec: body.spec });
+      else expect({ ...parsed, server: body.message }).toMatchObject({ ok: false });
+    }),
+    { numRuns: 1_500 },
+  );
+}, 120_000);

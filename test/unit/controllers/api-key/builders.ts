@@ -1,0 +1,196 @@
+/** Situations as sentences: `snapshot(withKey(), rotationAsked())`. */
+import {
+  type ApiKey,
+  type ApiKeySpec,
+  type ApiKeyStatus,
+  apiKeyKind,
+} from "../../../../src/api/api-key.ts";
+import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
+import { parseSpec } from "../../../../src/api/parse-spec.ts";
+import { objectReport } from "../../../../src/controllers/api-key/rules/report.ts";
+import type {
+  ApiKeyDone,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ReadyAccount,
+} from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import type {
+  CurrentKey,
+  KeyStatus,
+  SupersededKey,
+} from "../../../../src/controllers/api-key/rules/status.ts";
+import type { IssuedPair } from "../../../../src/controllers/api-key/secret/pair.ts";
+import { stagingSecret, targetSecret } from "../../../../src/controllers/api-key/secret/render.ts";
+import { type SecretView, viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
+import { defaultTiming } from "../../../../src/controllers/api-key/timing.ts";
+import type { ClockReading } from "../../../../src/controllers/frame/clock-reading.ts";
+import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
+import type { Secret } from "../../../../src/controllers/resource-types.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { DAY, type Instant } from "../../../../src/util/time.ts";
+
+export const NOW: Instant = Date.UTC(2026, 0, 10);
+export const timing = defaultTiming;
+export const owner = { namespace: "team-a", name: "ci", uid: "ci-uid" };
+export const values = {
+  saId: "sa-1",
+  tpn: "tpn:sa-1",
+  orgId: "org-1",
+  projectId: "prj-1",
+  baseURL: "https://console",
+  domainId: "org-1",
+  domainName: "acme",
+  partitionId: "p1",
+};
+
+export const at = (ms = 0): ClockReading => ({
+  now: NOW + ms,
+  monotonic: 1_000_000 + ms,
+  fraction: 0.5,
+});
+
+export function keySpec(changes: object = {}): ApiKeySpec {
+  const spec = { serviceAccountRef: { name: "bot" }, ...changes };
+  const parsed = parseSpec(apiKeyKind, { metadata: { name: "ci" }, spec });
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.spec;
+}
+
+export const account: ReadyAccount = {
+  kind: "Ready",
+  client: {} as never,
+  saId: "sa-1",
+  values,
+  liveKeyIds: undefined,
+  lastKeyListTime: undefined,
+  callTimeoutMs: 15_000,
+  maxExpiresInDays: 365,
+  canDisableKeys: false,
+  canDeleteKeys: false,
+};
+
+/** Key number `revision`, issued so long before now. */
+export function pair(revision: number, ageMs = DAY): IssuedPair {
+  const issueTime = NOW - ageMs;
+  const expirationTime = issueTime + 90 * DAY;
+  const secret = new Redacted(`${revision}`.repeat(43).slice(0, 43));
+  return { keyId: `sak_${revision}`, secret, issueTime, expirationTime, revision };
+}
+
+export function current(revision: number, changes: Partial<CurrentKey> = {}): CurrentKey {
+  const { secret: _, ...key } = pair(revision);
+  return { ...key, verificationTime: NOW - DAY, ...changes };
+}
+
+export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
+  const { keyId, issueTime, expirationTime } = pair(revision, 40 * DAY);
+  return { keyId, issueTime, expirationTime, supersededTime: NOW, state: "Live", ...changes };
+}
+
+export const stored = (secret: Secret): Secret => ({
+  ...secret,
+  metadata: { ...secret.metadata, uid: "secret-uid", resourceVersion: "7" },
+});
+
+export const holding = (
+  held: IssuedPair,
+  spec = keySpec(),
+  previous?: { keyId: string; secret: Redacted },
+): SecretView =>
+  viewSecret(stored(targetSecret(owner, spec, values, { pair: held, previous })), owner, "target");
+
+export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
+  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, "staging");
+
+export const foreign = (adoptable = true): SecretView => ({
+  kind: "Foreign",
+  why: "it lacks the label iam-operator.io/api-key: ci",
+  adoptable,
+  uid: "x",
+  resourceVersion: "1",
+  secret: { apiVersion: "v1", kind: "Secret", metadata: { name: "ci" } },
+});
+
+export const noKeys: KeyStatus = {
+  current: undefined,
+  attempt: undefined,
+  superseded: [],
+  orphaned: [],
+  issuances: undefined,
+  lastHandledRotateAt: undefined,
+  rotationPending: false,
+};
+
+export const openAttempt = (revision: number) => ({
+  id: "a1",
+  revision,
+  reason: "NoKeyYet",
+  startTime: NOW,
+  expiresInDays: 90,
+  knownKeyIds: ["sak_old"],
+});
+
+export function object(status: ApiKey["status"] = undefined): ApiKey {
+  return {
+    apiVersion: API_VERSION,
+    kind: "ApiKey",
+    metadata: { ...owner, resourceVersion: "5", generation: 1, finalizers: [FINALIZER] },
+    spec: keySpec(),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+type Changes = Partial<Omit<ApiKeySnapshot, "status">> & { status?: Partial<KeyStatus> };
+
+/** A fresh ApiKey with nothing at all; then what differs. */
+export function snapshot(changes: Changes = {}): ApiKeySnapshot {
+  return {
+    object: object(),
+    self: { ...owner, deletingSince: undefined, rotateToken: undefined },
+    spec: keySpec(),
+    account,
+    target: { kind: "Absent" },
+    staging: { kind: "Absent" },
+    held: undefined,
+    recovery: undefined,
+    rejection: undefined,
+    triedAt: undefined,
+    keysBeforeRestore: [],
+    unsettledPeer: undefined,
+    peerKeyIds: new Set(),
+    peerKeysInUse: [],
+    consumers: { mode: "none", known: undefined },
+    ...changes,
+    status: { ...noKeys, ...changes.status },
+  };
+}
+
+/** Key 1 is delivered and verified. */
+export function delivered(changes: Changes = {}): ApiKeySnapshot {
+  return snapshot({
+    target: holding(pair(1)),
+    ...changes,
+    status: { current: current(1), ...changes.status },
+  });
+}
+
+/** Where a run has got to that has done this. */
+export function having(done: ApiKeyDone, world: ApiKeySnapshot): ApiKeyProgress {
+  return { snapshot: world, done };
+}
+
+export function progressOf(world: ApiKeySnapshot | ApiKeyProgress): ApiKeyProgress {
+  return "snapshot" in world ? world : having({}, world);
+}
+
+/** The whole status that a run which came to this reports. */
+export function reportedStatus(
+  world: ApiKeySnapshot | ApiKeyProgress,
+  outcome: Outcome,
+  reading: ClockReading,
+): ApiKeyStatus {
+  const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
+  const suspended = entry.suspended ?? outcome.kind === "Suspended";
+  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
+}

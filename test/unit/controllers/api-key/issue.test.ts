@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest";
+import { blocks } from "../../../../src/controllers/api-key/rules/blocks.ts";
+import { needs } from "../../../../src/controllers/api-key/rules/needs.ts";
+import { firstFinding } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  foreign,
+  holding,
+  keySpec,
+  NOW,
+  owner,
+  pair,
+  snapshot,
+  superseded,
+  timing,
+} from "./builders.ts";
+
+const asked = { ...owner, deletingSince: undefined, rotateToken: "now" };
+const why = { reason: "RotationDue", message: "Because." };
+const used = (count: number, agoMs = 0) => ({ issuances: { windowStartTime: NOW - agoMs, count } });
+const alive = [superseded(1), superseded(2)];
+const orphan = (number: number, observedTime: number) => ({
+  keyId: `sak_${number}`,
+  attemptId: `attempt-${number}`,
+  observedTime,
+  expirationTime: observedTime + 90 * DAY,
+});
+/** As many as may be alive. */
+const lost = (agoMs = 0) => [1, 2, 3].map((number) => orphan(number, NOW - agoMs));
+const TOO_MANY = "TooManyLiveKeys";
+
+describe("a key is needed", () => {
+  test.each([
+    ["not while all is well", delivered(), undefined],
+    ["for a new object", snapshot(), "NoKeyYet"],
+    ["on request", delivered({ self: asked }), "RotationRequested"],
+    [
+      "not for a request that was answered",
+      delivered({ self: asked, status: { lastHandledRotateAt: "now" } }),
+      undefined,
+    ],
+    ["where the Secret is gone", delivered({ target: { kind: "Absent" } }), "SecretMissing"],
+    ["where the Secret is another's", delivered({ target: foreign() }), "SecretReplaced"],
+    [
+      "where an edit broke the pair",
+      delivered({ target: { ...holding(pair(1)), pair: undefined } as never }),
+      "SecretEdited",
+    ],
+    [
+      "where a superseded key was put back",
+      delivered({ status: { current: current(2), superseded: [superseded(1)] } }),
+      "SecretEdited",
+    ],
+    [
+      "where a forgotten key was put back",
+      delivered({ status: { current: current(2) } }),
+      "SecretEdited",
+    ],
+    [
+      "where the console refuses it for long",
+      delivered({ rejection: { keyId: "sak_1", since: at().monotonic - 2 * MINUTE } }),
+      "KeyRefused",
+    ],
+    [
+      "not where it was refused just now",
+      delivered({ rejection: { keyId: "sak_1", since: at().monotonic - MINUTE } }),
+      undefined,
+    ],
+    [
+      "after its expiry",
+      delivered({
+        status: { current: current(1, { issueTime: NOW - 90 * DAY, expirationTime: NOW }) },
+      }),
+      "KeyExpired",
+    ],
+    [
+      "when it is due",
+      delivered({
+        status: {
+          current: current(1, { issueTime: NOW - 61 * DAY, expirationTime: NOW + 29 * DAY }),
+        },
+      }),
+      "RotationDue",
+    ],
+    [
+      "where a requested rotation was interrupted",
+      delivered({ status: { rotationPending: true } }),
+      "RotationInterrupted",
+    ],
+  ])("%s", (_, world, reason) => {
+    expect(firstFinding(needs, world, at(), timing)?.reason).toBe(reason);
+  });
+});
+
+describe("a key may not be issued", () => {
+  test.each([
+    ["unless something forbids it", snapshot(), undefined],
+    [
+      "without an account",
+      snapshot({
+        account: {
+          kind: "Waiting",
+          state: "Reconciling",
+          reason: "ServiceAccountNotFound",
+          message: "",
+        },
+      }),
+      "ServiceAccountNotFound",
+    ],
+    ["into a foreign Secret", snapshot({ target: foreign() }), "SecretConflict"],
+    [
+      "into one that must not be adopted",
+      snapshot({ target: foreign(false), spec: keySpec({ secret: { onExisting: "Adopt" } }) }),
+      "SecretConflict",
+    ],
+    [
+      "but into one that may",
+      snapshot({ target: foreign(), spec: keySpec({ secret: { onExisting: "Adopt" } }) }),
+      undefined,
+    ],
+    ["past a foreign staging Secret", snapshot({ staging: foreign() }), "SecretConflict"],
+    [
+      "for longer than granted",
+      snapshot({ account: { ...account, maxExpiresInDays: 89 } }),
+      "LifetimeNotGranted",
+    ],
+    ["over the budget of a day", snapshot({ status: used(4, DAY - 1) }), "BudgetExceeded"],
+    ["but on the next day", snapshot({ status: used(4, DAY) }), undefined],
+    ["but with budget left", snapshot({ status: used(3) }), undefined],
+    ["but on request", snapshot({ status: used(4), self: asked }), undefined],
+    ["while too many are alive", delivered({ status: { superseded: alive } }), "TooManyLiveKeys"],
+    ["but while one less is", delivered({ status: { superseded: alive.slice(1) } }), undefined],
+    [
+      "but while some are disabled",
+      delivered({
+        status: { superseded: alive.map((key) => ({ ...key, state: "Disabled" as const })) },
+      }),
+      undefined,
+    ],
+    [
+      "but on request, however many are alive",
+      delivered({ status: { superseded: alive }, self: asked }),
+      undefined,
+    ],
+    [
+      "but shortly before the end",
+      delivered({
+        status: {
+          superseded: alive,
+          current: current(1, { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
+        },
+      }),
+      undefined,
+    ],
+    [
+      "while the first key was lost again and again",
+      snapshot({ status: { orphaned: lost() } }),
+      TOO_MANY,
+    ],
+    [
+      "but a day later, since nobody has a key yet",
+      snapshot({ status: { orphaned: lost(DAY) } }),
+      undefined,
+    ],
+    [
+      "nor on that day where one more is lost already",
+      snapshot({ status: { orphaned: [...lost(DAY), orphan(4, NOW - DAY)] } }),
+      TOO_MANY,
+    ],
+    [
+      "but when one of them has expired",
+      snapshot({
+        status: { orphaned: [...lost().slice(1), { ...orphan(1, NOW), expirationTime: NOW }] },
+      }),
+      undefined,
+    ],
+    [
+      "but for a first key on request, however many are lost",
+      snapshot({ status: { orphaned: lost() }, self: asked }),
+      undefined,
+    ],
+    [
+      "shortly before the end, where one was lost just now",
+      delivered({
+        status: {
+          superseded: alive.slice(1),
+          orphaned: [orphan(3, NOW)],
+          current: current(1, { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
+        },
+      }),
+      TOO_MANY,
+    ],
+    ["while a peer is issuing", snapshot({ unsettledPeer: "other" }), "WaitingForPeer"],
+  ])("%s", (_, world, reason) => {
+    expect(firstFinding(blocks, world, at(), why)?.reason).toBe(reason);
+  });
+
+  test("keys that are lost one after the other come ever more seldom, and never stop for good", () => {
+    const spec = keySpec({});
+    let orphaned: readonly ReturnType<typeof orphan>[] = [];
+    const issued: number[] = [];
+    for (let now = NOW; now < NOW + 88 * DAY; now += HOUR) {
+      const world = snapshot({ spec, status: { orphaned } });
+      if (firstFinding(blocks, world, { ...at(), now }, why) !== undefined) continue;
+      issued.push(now);
+      orphaned = [...orphaned, orphan(issued.length, now)];
+    }
+    const days = issued.map((now) => Math.floor((now - NOW) / DAY));
+    expect(days).toEqual([0, 0, 0, 1, 3, 7, 15, 31, 63]);
+  });
+
+  test("a block says what to do and until when", () => {
+    expect(firstFinding(blocks, snapshot({ status: used(4) }), at(), why)).toEqual({
+      kind: "Waiting",
+      condition: "IssuanceAllowed",
+      reason: "BudgetExceeded",
+      message:
+        "Because. But 4 keys were issued since 2026-01-10T00:00:00Z, which is all that maxIssuesPerDay allows; the next one may follow at 2026-01-11T00:00:00Z, or when you set the annotation iam-operator.io/rotate-requested-at.",
+      state: "Reconciling",
+      afterMs: DAY,
+    });
+    expect(firstFinding(blocks, snapshot({ target: foreign() }), at(), why)?.message).toBe(
+      "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+    );
+  });
+});

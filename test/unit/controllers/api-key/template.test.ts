@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  fillTemplate,
+  matchTemplate,
+  renderTemplate,
+} from "../../../../src/controllers/api-key/secret/template.ts";
+
+const values = { keyId: "sak_1", secret: 'a"b$${secret}\n', saId: "sa-1", baseURL: "x$" };
+
+describe("rendering", () => {
+  test.each([
+    ["a plain text stays", "hello", "hello"],
+    ["a variable becomes its value", "id=${keyId};", "id=sak_1;"],
+    [":json writes a JSON string", '{"s":${secret:json}}', '{"s":"a\\"b$${secret}\\n"}'],
+    ["$${ is a literal ${", "$${keyId} ${keyId}", "${keyId} sak_1"],
+    ["a value is never taken for a template", "${secret}", 'a"b$${secret}\n'],
+    ["an unknown variable becomes empty", "[${nothing}]", "[]"],
+    ["an unfinished variable is text", "${keyId", "${keyId"],
+  ])("%s", (_, template, expected) => {
+    expect(renderTemplate(template, values)).toBe(expected);
+  });
+});
+
+describe("reading back", () => {
+  test("a value that ends in $ before an open variable is no escape", () => {
+    const tokens = fillTemplate("${baseURL}${secret}", { baseURL: "x$" });
+    expect(matchTemplate(tokens, "x$s3cret")).toEqual({ secret: "s3cret" });
+  });
+
+  test("two forms of one variable must agree", () => {
+    const tokens = fillTemplate("${secret} ${secret:json}", {});
+    expect(matchTemplate(tokens, 'a "a"')).toEqual({ secret: "a" });
+    expect(matchTemplate(tokens, 'a "b"')).toBeUndefined();
+  });
+
+  test("a text of another form gives nothing", () => {
+    expect(matchTemplate(fillTemplate("key: ${secret}", {}), "kez: x")).toBeUndefined();
+  });
+
+  const literal = fc.string({ maxLength: 12 });
+  const part = fc.oneof(
+    literal.map((text) => text.replaceAll("${", "$${")),
+    fc.constantFrom("${keyId}", "${baseURL}", "${saId:json}", "${secret:json}"),
+  );
+
+  test("what was rendered with one open secret is read back, whatever stands around it", () => {
+    fc.assert(
+      fc.property(
+        fc.array(part, { maxLength: 6 }),
+        fc.array(part, { maxLength: 6 }),
+        fc.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+        (before, after, secret) => {
+          const template = `${before.join("")}<${"${secret}"}>${after.join("")}`;
+          const known = { keyId: "sak_1", saId: "sa-1", baseURL: "https://c$" };
+          const text = renderTemplate(template, { ...known, secret });
+          expect(matchTemplate(fillTemplate(template, known), text)?.secret).toBe(secret);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { parseCredentials } from "../../../../src/controllers/connection/rules/credentials.ts";
+import type { Secret } from "../../../../src/controllers/resource-types.ts";
+import { connectionSpec, tokenCredentials } from "./specs.ts";
+
+const at = { namespace: "iam-system", name: "console-login" };
+const secret = (values: Record<string, string>): Secret => ({
+  metadata: { name: at.name, namespace: at.namespace },
+  data: Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  ),
+});
+const complete = { username: "operator", password: "pass word\n", domain: "acme\r\n" };
+
+test("a login is read without the line breaks that echo leaves", () => {
+  const finding = parseCredentials(connectionSpec(), at, secret(complete));
+  expect(finding).toMatchObject({
+    ok: true,
+    credentials: { kind: "login", username: "operator", domain: "acme" },
+  });
+  expect(
+    finding.ok && finding.credentials.kind === "login" && finding.credentials.password.reveal(),
+  ).toBe("pass word");
+});
+
+test("a token is read from the key that the spec names", () => {
+  const finding = parseCredentials(connectionSpec(tokenCredentials), at, secret({ token: "t" }));
+  expect(
+    finding.ok && finding.credentials.kind === "token" && finding.credentials.token.reveal(),
+  ).toBe("t");
+});
+
+test("a credential does not print", () => {
+  const finding = parseCredentials(connectionSpec(), at, secret(complete));
+  expect(JSON.stringify(finding)).not.toContain("pass word");
+});
+
+test.each([
+  {
+    name: "a missing Secret is named with what it needs",
+    secret: undefined,
+    reason: "SecretNotFound",
+    message:
+      "The credentials Secret iam-system/console-login does not exist; create it with the keys username, password, domain.",
+  },
+  {
+    name: "a missing key is told from those that are there",
+    secret: secret({ username: "operator", passwd: "x" }),
+    reason: "SecretIncomplete",
+    message:
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found the keys username, passwd.",
+  },
+  {
+    name: "an empty value is none",
+    secret: secret({ ...complete, password: "\n" }),
+    reason: "SecretIncomplete",
+    message:
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found the keys username, domain.",
+  },
+  {
+    name: "a Secret without data has no keys",
+    secret: { metadata: { name: "console-login" } },
+    reason: "SecretIncomplete",
+    message:
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found none.",
+  },
+])("$name", ({ secret: stored, reason, message }) => {
+  expect(parseCredentials(connectionSpec(), at, stored)).toEqual({ ok: false, reason, message });
+});

@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import type { Grant } from "../../../../src/api/connection.ts";
+import { effectiveGrant } from "../../../../src/controllers/connection/rules/effective-grant.ts";
+
+const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Grant => ({
+  policyIds: [],
+  onWithdrawal: "Unbind",
+  importServiceAccounts: false,
+  maxExpiresInDays: 90,
+  ...rights,
+  namespaces,
+});
+const teamA = { names: ["team-a"] };
+const byLabel = (matchLabels: Record<string, string>) => ({ selector: { matchLabels } });
+
+test.each<{
+  name: string;
+  namespaces: Grant["namespaces"];
+  labels?: Record<string, string>;
+  granted: boolean;
+}>([
+  { name: "a name grants", namespaces: teamA, granted: true },
+  { name: "another name does not", namespaces: { names: ["team-b"] }, granted: false },
+  { name: "a name grants a namespace that was not seen", namespaces: teamA, granted: true },
+  {
+    name: "all labels must match",
+    namespaces: byLabel({ a: "1", b: "2" }),
+    labels: { a: "1" },
+    granted: false,
+  },
+  {
+    name: "further labels do not matter",
+    namespaces: byLabel({ a: "1" }),
+    labels: { a: "1", b: "2" },
+    granted: true,
+  },
+  {
+    name: "a label needs its value",
+    namespaces: byLabel({ a: "1" }),
+    labels: { a: "2" },
+    granted: false,
+  },
+  { name: "a selector grants nothing unseen", namespaces: byLabel({}), granted: false },
+  {
+    name: "an empty selector selects all that is seen",
+    namespaces: byLabel({}),
+    labels: {},
+    granted: true,
+  },
+  { name: "neither names nor selector grants nothing", namespaces: {}, labels: {}, granted: false },
+  {
+    name: "a name or a label is enough",
+    namespaces: { names: ["x"], ...byLabel({ a: "1" }) },
+    labels: { a: "1" },
+    granted: true,
+  },
+])("$name", ({ namespaces, labels, granted }) => {
+  expect(effectiveGrant([grant(namespaces)], "team-a", labels) !== undefined).toBe(granted);
+});
+
+test("matching grants add up and others do not", () => {
+  const grants = [
+    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30 }),
+    grant(byLabel({ a: "1" }), { policyIds: ["p2", "p3"], importServiceAccounts: true }),
+    grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999 }),
+  ];
+  expect(effectiveGrant(grants, "team-a", { a: "1" })).toEqual({
+    namespaces: teamA,
+    policyIds: ["p1", "p2", "p3"],
+    onWithdrawal: "Unbind",
+    importServiceAccounts: true,
+    maxExpiresInDays: 90,
+  });
+});
+
+test.each<{ name: string; other: Grant; labels?: Record<string, string>; expected: string }>([
+  {
+    name: "every matching grant says so",
+    other: grant(teamA),
+    expected: "Unbind",
+  },
+  {
+    name: "not where one of them says Keep",
+    other: grant(teamA, { onWithdrawal: "Keep" }),
+    expected: "Keep",
+  },
+  {
+    name: "a grant that does not match has no say",
+    other: grant({ names: ["team-b"] }, { onWithdrawal: "Keep" }),
+    expected: "Unbind",
+  },
+  {
+    name: "not where a selector may match a namespace whose labels are unknown (S11)",
+    other: grant(byLabel({ a: "1" })),
+    expected: "Keep",
+  },
+  {
+    name: "a selector that does not match has no say",
+    other: grant(byLabel({ a: "1" }), { onWithdrawal: "Keep" }),
+    labels: {},
+    expected: "Unbind",
+  },
+])("withdrawn policies are unbound: $name", ({ other, labels, expected }) => {
+  const grants = [grant(teamA, { policyIds: ["p1"] }), other];
+  expect(effectiveGrant(grants, "team-a", labels)?.onWithdrawal).toBe(expected);
+});
+
+test("any policy is any policy", () => {
+  const grants = [grant(teamA, { policyIds: ["p1"] }), grant(teamA, { policyIds: ["*"] })];
+  expect(effectiveGrant(grants, "team-a", {})?.policyIds).toEqual(["*"]);
+});

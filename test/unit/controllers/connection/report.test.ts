@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { findCondition } from "../../../../src/api/conditions.ts";
+import { API_VERSION } from "../../../../src/api/meta.ts";
+import { loginReason } from "../../../../src/controllers/connection/rules/login-reason.ts";
+import { next } from "../../../../src/controllers/connection/rules/next.ts";
+import { report } from "../../../../src/controllers/connection/rules/report.ts";
+import type {
+  ConnectionSnapshot,
+  Login,
+} from "../../../../src/controllers/connection/rules/snapshot.ts";
+import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
+import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
+import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { connectionSpec } from "./specs.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const at = { now: NOW, monotonic: 0, fraction: 0.5 };
+const spec = connectionSpec();
+const snapshot: ConnectionSnapshot = {
+  object: {
+    apiVersion: API_VERSION,
+    kind: "ClusterConnection",
+    metadata: { name: "default", uid: "u1", resourceVersion: "1", generation: 2 },
+    spec,
+  },
+  key: "ClusterConnection/default",
+  spec: { ok: true, suspend: false, spec },
+  credentials: { ok: true, credentials: { kind: "token", token: new Redacted("t") } },
+  identity: undefined,
+  session: undefined,
+  clockSkewSeconds: undefined,
+  namespaceTerminating: false,
+  users: ["ServiceAccount a/b"],
+  request: undefined,
+};
+const cache = { noteWrite: () => undefined };
+
+/** What the connection says after a login. */
+function reported(login: Login, changes: Partial<ConnectionSnapshot> = {}, now = NOW) {
+  const progress = { snapshot: { ...snapshot, ...changes }, done: { login } };
+  const outcome = next(progress, at) as Outcome;
+  const made = report({ type: clusterConnectionType, cache }, progress, outcome, { ...at, now });
+  const [object] = made.objects;
+  if (object === undefined) throw new Error("nothing is reported");
+  const events = made.events?.map(({ event: { type, reason } }) => `${type} ${reason}`);
+  return { status: statusOf(object, now), readiness: object.readiness, events };
+}
+
+const failed = (code: IamErrorCode): Login => {
+  const error = new IamError(code, "console says no", { operation: "login", requestId: "r-1" });
+  return { kind: "Failed", reason: loginReason(error), error };
+};
+const accepted = { kind: "Accepted", isNew: true } as const;
+
+test.each<{ code: IamErrorCode; status: string; reason: string; state: string }>([
+  { code: "Unauthenticated", status: "False", reason: "LoginFailed", state: "Stalled" },
+  { code: "PermissionDenied", status: "False", reason: "LoginFailed", state: "Stalled" },
+  { code: "MfaRequired", status: "False", reason: "MfaRequired", state: "Stalled" },
+  { code: "LoginPaused", status: "False", reason: "LoginPaused", state: "Stalled" },
+  { code: "Unavailable", status: "Unknown", reason: "ConsoleUnavailable", state: "Reconciling" },
+  { code: "Timeout", status: "Unknown", reason: "ConsoleUnavailable", state: "Reconciling" },
+])("a login that fails with $code is $reason", ({ code, status, reason, state }) => {
+  const said = reported(failed(code));
+  const authenticated = findCondition(said.status.conditions, "Authenticated");
+  expect(authenticated).toMatchObject({ status, reason });
+  expect(authenticated?.message).toContain("requestId r-1");
+  expect(said.readiness).toMatchObject({ state, reason });
+});
+
+test("a status says when the login was accepted, and an old one does not move", () => {
+  const { status: first } = reported(accepted, { clockSkewSeconds: 0.4 });
+  expect(first).toMatchObject({
+    observedGeneration: 2,
+    users: 1,
+    apiURL: "https://console.example.com",
+    lastAuthenticationTime: "2026-01-01T00:00:00Z",
+    clockSkewSeconds: 0,
+  });
+  const object = { ...snapshot.object, status: first as typeof snapshot.object.status };
+  const changes = { object, clockSkewSeconds: 3 } as Partial<ConnectionSnapshot>;
+  expect(reported({ ...accepted, isNew: false }, changes, NOW + 60_000).status).toEqual(first);
+});
+
+test("clocks that drift apart make one event", () => {
+  const first = reported(accepted, { clockSkewSeconds: 400 });
+  expect(first.events).toEqual(["Warning ClockSkewed"]);
+  const object = { ...snapshot.object, status: first.status as typeof snapshot.object.status };
+  const changes = { object, clockSkewSeconds: 400 } as Partial<ConnectionSnapshot>;
+  expect(reported(accepted, changes).events).toEqual([]);
+});
+
+test.each([
+  [true, "Ready"],
+  [false, "Stalled"],
+])("a suspended connection whose login is usable (%s) is %s", (usable, state) => {
+  const session = { usable } as ConnectionSnapshot["session"];
+  const progress = { snapshot: { ...snapshot, session }, done: {} };
+  const about = { type: clusterConnectionType, cache };
+  const made = report(about, progress, { kind: "Suspended" }, at);
+  expect(made.objects[0]?.readiness.state).toBe(state);
+});

@@ -1,0 +1,274 @@
+import { describe, expect, test } from "vitest";
+import {
+  type Content,
+  consumersOf,
+  isStale,
+  judgeWorkload,
+  needsRestart,
+} from "../../../../src/controllers/consumers/decide.ts";
+import { matchesLabels } from "../../../../src/controllers/consumers/match-labels.ts";
+import { digestPod, type PodDigest } from "../../../../src/controllers/consumers/pod-digest.ts";
+import { nextCountMs } from "../../../../src/controllers/consumers/schedule.ts";
+import type { WorkloadDigest } from "../../../../src/controllers/consumers/workloads.ts";
+import { type Pod, workloadTypes } from "../../../../src/kube/resource-types.ts";
+import { DAY, MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
+
+const SWITCH = Date.UTC(2026, 0, 10);
+const content: Content = { apiKey: "ci", secret: "ci", hash: "new", replacementTime: SWITCH };
+const running = (at: number) => ({ running: { startedAt: toIso8601(SWITCH + at) } });
+const ended = (at: number) => ({ terminated: { startedAt: toIso8601(SWITCH + at) } });
+const waiting = { waiting: { reason: "ContainerCreating" } };
+const variable = [{ valueFrom: { secretKeyRef: { name: "ci" } } }];
+const volumes = [{ name: "key", secret: { secretName: "ci" } }];
+const volumeMounts = [{ name: "key" }];
+
+interface PodParts {
+  /** From the switch. */
+  readonly created?: number;
+  readonly container?: object;
+  readonly state?: object;
+  readonly init?: object;
+  readonly initState?: object;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A Pod from the day before with a variable, running since then; and what differs. */
+function pod({
+  created = -DAY,
+  container = { env: variable },
+  state = running(created),
+  init,
+  initState = {},
+  annotations = {},
+}: PodParts = {}): PodDigest {
+  const raw = {
+    metadata: {
+      name: "api-1",
+      labels: { app: "api" },
+      creationTimestamp: toIso8601(SWITCH + created),
+      annotations: { "example.com/note": "x".repeat(1_000), ...annotations },
+    },
+    spec: {
+      containers: [{ name: "app", ...container }],
+      ...(init === undefined ? {} : { initContainers: [{ name: "first", ...init }] }),
+      volumes,
+    },
+    status: {
+      containerStatuses: [{ name: "app", state }],
+      initContainerStatuses: [{ name: "first", state: initState }],
+    },
+  } satisfies Pod;
+  const digest = digestPod(raw);
+  if (digest === undefined) throw new Error("uses no Secret");
+  return digest;
+}
+
+const files = { container: { volumeMounts } };
+const ofInit = { container: {}, init: { volumeMounts } };
+
+describe("a Pod is on an older content", () => {
+  test.each<[string, PodDigest, number, string]>([
+    ["with variables from before the switch", pod(), 0, "restart"],
+    ["with variables from long before, much later", pod(), 30 * DAY, "restart"],
+    ["made after the switch", pod({ created: SECOND }), 2 * SECOND, "no"],
+    [
+      "made in the second of the switch, which leaves a doubt",
+      pod({ created: 0 }),
+      SECOND,
+      "restart",
+    ],
+    [
+      "made before, and its template says that it was restarted for this content",
+      pod({ annotations: { "content.iam-operator.io/ci": "new" } }),
+      SECOND,
+      "no",
+    ],
+    [
+      "restarted for an older content",
+      pod({ annotations: { "content.iam-operator.io/ci": "old" } }),
+      SECOND,
+      "restart",
+    ],
+    [
+      "restarted for the content of another ApiKey",
+      pod({ annotations: { "content.iam-operator.io/other": "new" } }),
+      SECOND,
+      "restart",
+    ],
+    ["whose container started again later", pod({ state: running(3 * MINUTE) }), 4 * MINUTE, "no"],
+    [
+      "whose container started within the doubt",
+      pod({ state: running(MINUTE) }),
+      4 * MINUTE,
+      "restart",
+    ],
+    ["whose container has not started yet", pod({ state: waiting }), MINUTE, "stale"],
+    ["whose container still waits after the doubt", pod({ state: waiting }), 3 * MINUTE, "no"],
+    ["whose container is over", pod({ state: ended(-DAY) }), MINUTE, "no"],
+    ["with files, at once", pod(files), SECOND, "stale"],
+    ["with files, when the kubelet has had its time", pod(files), 2 * MINUTE + SECOND, "no"],
+    [
+      "with a file by subPath",
+      pod({ container: { volumeMounts: [{ name: "key", subPath: "secret" }] } }),
+      DAY,
+      "restart",
+    ],
+    [
+      "whose init container read the files before",
+      pod({ ...ofInit, initState: ended(-DAY) }),
+      DAY,
+      "restart",
+    ],
+    [
+      "whose init container has read them since",
+      pod({ ...ofInit, initState: ended(3 * MINUTE) }),
+      DAY,
+      "no",
+    ],
+  ])("%s", (_, subject, after, expected) => {
+    const now = SWITCH + after;
+    const found = needsRestart(subject, content, now) ? "restart" : "stale";
+    expect(isStale(subject, content, now) ? found : "no").toBe(expected);
+    if (expected === "no") expect(needsRestart(subject, content, now)).toBe(false);
+  });
+
+  test("never, where the content has replaced nothing", () => {
+    const first = { ...content, replacementTime: undefined };
+    expect(isStale(pod(), first, SWITCH)).toBe(false);
+    expect(isStale(pod({ state: waiting }), first, SWITCH)).toBe(false);
+  });
+
+  test("not for another Secret", () => {
+    const other = { ...content, secret: "other" };
+    expect(consumersOf([pod()], other)).toEqual([]);
+    expect(consumersOf([pod()], content)).toHaveLength(1);
+    expect(isStale(pod(), other, SWITCH)).toBe(false);
+  });
+
+  test("no longer, once it was not: time alone makes no Pod stale", () => {
+    const pods = [-DAY, -MINUTE, 0, SECOND].flatMap((created) =>
+      [-DAY, 0, MINUTE, 2 * MINUTE, 3 * MINUTE].flatMap((started) => [
+        pod({ created, state: running(Math.max(created, started)) }),
+        pod({ created, state: running(Math.max(created, started)), ...files }),
+      ]),
+    );
+    for (const each of pods) {
+      const states = Array.from({ length: 60 }, (_, step) =>
+        isStale(each, content, SWITCH + step * 10 * SECOND),
+      );
+      expect(states.lastIndexOf(true)).toBeLessThan(
+        states.includes(false) ? states.indexOf(false) : states.length,
+      );
+    }
+  });
+});
+
+test("a Pod without Secrets is not kept", () => {
+  const metadata = { name: "web" };
+  expect(digestPod({ metadata, spec: { containers: [{ name: "app" }], volumes } })).toBeUndefined();
+});
+
+test("little is kept of a Pod", () => {
+  expect(JSON.stringify(pod()).length).toBeLessThan(300);
+});
+
+describe("a workload", () => {
+  const workload = (changes: Partial<WorkloadDigest> = {}): WorkloadDigest => ({
+    type: workloadTypes.Deployment,
+    key: { namespace: "team-a", name: "api" },
+    uid: "u",
+    resourceVersion: "1",
+    selector: { matchLabels: { app: "api" } },
+    annotations: {},
+    restartedAt: undefined,
+    readsAtStart: ["ci"],
+    ...changes,
+  });
+  const marked = (hash: string) => ({ annotations: { "content.iam-operator.io/ci": hash } });
+  const now = SWITCH + MINUTE;
+  const recently = { restartedAt: now - MINUTE };
+
+  test.each<[string, WorkloadDigest, readonly PodDigest[], string]>([
+    ["with an older Pod is restarted", workload(), [pod()], "Restart"],
+    ["marked for an older content too", workload(marked("old")), [pod()], "Restart"],
+    [
+      "marked for this content is not restarted again",
+      workload(marked("new")),
+      [pod()],
+      "UnderWay",
+    ],
+    [
+      "marked for this content a quarter of an hour ago is stuck",
+      workload({ ...marked("new"), restartedAt: now - 16 * MINUTE }),
+      [pod()],
+      "Stuck",
+    ],
+    ["without Pods has nothing to catch up with", workload(), [], "Nothing"],
+    ["with younger Pods only", workload(), [pod({ created: SECOND })], "Nothing"],
+    [
+      "with younger Pods, marked for an older content",
+      workload(marked("old")),
+      [pod({ created: SECOND })],
+      "Nothing",
+    ],
+    ["whose Pods only have files", workload(), [pod(files)], "Nothing"],
+    [
+      "that does not read the Secret at its start",
+      workload({ readsAtStart: ["other"] }),
+      [pod()],
+      "Nothing",
+    ],
+    ["of other Pods", workload({ selector: { matchLabels: { app: "web" } } }), [pod()], "Nothing"],
+    ["whose Pod has not started yet", workload(), [pod({ state: waiting })], "Nothing"],
+    ["restarted a minute ago", workload(recently), [pod()], "Wait"],
+    ["restarted five minutes ago", workload({ restartedAt: now - 5 * MINUTE }), [pod()], "Restart"],
+    [
+      "restarted in the future, by its clock",
+      workload({ restartedAt: now + DAY }),
+      [pod()],
+      "Wait",
+    ],
+  ])("%s", (_, subject, pods, expected) => {
+    const situation = { content, pods, minIntervalMs: 5 * MINUTE, now };
+    const judgement = judgeWorkload(subject, situation);
+    expect(judgement.kind).toBe(expected);
+    if (judgement.kind !== "Wait") return;
+    expect(judgement.until).toBeGreaterThan(now);
+    expect(judgement.until).toBeLessThanOrEqual(now + 5 * MINUTE);
+  });
+});
+
+test.each<[string, object, boolean]>([
+  ["nothing selects everything", {}, true],
+  ["an equal label", { matchLabels: { app: "api" } }, true],
+  ["another value", { matchLabels: { app: "web" } }, false],
+  ["a missing label", { matchLabels: { tier: "x" } }, false],
+  ["In", { matchExpressions: [{ key: "app", operator: "In", values: ["web", "api"] }] }, true],
+  ["not In", { matchExpressions: [{ key: "tier", operator: "In", values: ["x"] }] }, false],
+  ["NotIn", { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["x"] }] }, true],
+  ["not NotIn", { matchExpressions: [{ key: "app", operator: "NotIn", values: ["api"] }] }, false],
+  ["Exists", { matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
+  ["DoesNotExist", { matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
+  ["an operator of the future", { matchExpressions: [{ key: "app", operator: "Gt" }] }, false],
+])("labels: %s", (_, selector, expected) => {
+  expect(matchesLabels(selector, { app: "api" })).toBe(expected);
+});
+
+test.each([
+  ["nothing is stale: half an hour", { stale: 0, age: MINUTE }, 30 * MINUTE],
+  ["just switched: ten seconds", { stale: 1, age: 0 }, 10 * SECOND],
+  ["for ten minutes: a minute", { stale: 1, age: 10 * MINUTE }, MINUTE],
+  ["for days: ten minutes", { stale: 1, age: 3 * DAY }, 10 * MINUTE],
+  ["a restart is due sooner", { stale: 1, age: DAY, until: 20 * SECOND }, 20 * SECOND],
+  ["a restart is overdue: not at once", { stale: 1, age: DAY, until: -MINUTE }, SECOND],
+])(
+  "the next count, %s",
+  (_, { stale, age, until }: { stale: number; age: number; until?: number }, expected) => {
+    const progress = {
+      stale,
+      replacementTime: SWITCH - age,
+      until: until === undefined ? undefined : SWITCH + until,
+    };
+    expect(nextCountMs(progress, SWITCH)).toBe(expected);
+  },
+);

@@ -1,0 +1,125 @@
+/** Views as sentences, for the pure tests. */
+import { FINALIZER } from "../../../../src/api/meta.ts";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import { toRef } from "../../../../src/controllers/policy-binding/account-store.ts";
+import type { DecisionInput } from "../../../../src/controllers/policy-binding/rules/decide.ts";
+import type { BindingsSnapshot } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
+import { stateOf } from "../../../../src/controllers/policy-binding/rules/state.ts";
+import type {
+  BindingView,
+  BoundAccount,
+} from "../../../../src/controllers/policy-binding/rules/views.ts";
+import type { IamClient } from "../../../../src/iam/client/client.ts";
+
+export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
+  return {
+    uid: "sa-uid",
+    tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
+    orgId: "org-1",
+    created: true,
+    foreignPolicies: "Keep",
+    suspendAccess: false,
+    record: { ours: undefined, foreign: [] },
+    ...fields,
+  };
+}
+
+export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
+  return { record: { ours, foreign } };
+}
+
+export function binding(
+  name: string,
+  policyIds: readonly string[],
+  fields: Partial<BindingView> = {},
+): BindingView {
+  return {
+    uid: `${name}-uid`,
+    generation: 1,
+    policyIds,
+    applied: policyIds,
+    withdrawn: [],
+    stage: "Live",
+    hasFinalizer: true,
+    deletedAt: undefined,
+    suspended: false,
+    problem: undefined,
+    requestedAt: undefined,
+    handledAt: undefined,
+    ...fields,
+  };
+}
+
+export const revoking: Partial<BindingView> = {
+  stage: "Revoking",
+  deletedAt: "2026-01-01T00:00:00Z",
+};
+export const releasing: Partial<BindingView> = { ...revoking, stage: "Releasing" };
+export const refused: Partial<BindingView> = {
+  problem: { reason: "PolicyNotGranted", message: "no" },
+};
+
+export function input(
+  who: BoundAccount,
+  bindings: readonly BindingView[],
+  live: readonly string[] | "unreadable",
+  isolating = false,
+): DecisionInput {
+  return {
+    account: who,
+    bindings,
+    live: live === "unreadable" ? { readable: false } : { readable: true, policyIds: live },
+    isolating,
+  };
+}
+
+export const NOW = Date.UTC(2026, 0, 1);
+
+/** A snapshot of a usable account whose stored PolicyBindings say what the views do. */
+export function snapshot(
+  who: BoundAccount,
+  bindings: readonly BindingView[],
+  fields: Partial<BindingsSnapshot> = {},
+): BindingsSnapshot {
+  const { ours, foreign } = who.record;
+  const record = {
+    policyIds: ours,
+    foreignPolicyIds: foreign,
+    policyCount: (ours?.length ?? 0) + foreign.length,
+  };
+  const serviceAccount = {
+    metadata: { namespace: "team-a", name: "ci-bot", uid: who.uid, resourceVersion: "1" },
+    status: ours === undefined ? {} : { bindings: record },
+  } as unknown as ServiceAccount;
+  return {
+    object: toRef({ namespace: "team-a", name: "ci-bot" }),
+    source: "Caches",
+    now: NOW,
+    account: serviceAccount,
+    availability: {
+      kind: "Usable",
+      account: who,
+      connectionRef: { kind: "Connection", name: "c" },
+    },
+    client: {} as IamClient,
+    bindings,
+    objects: new Map(bindings.map((each) => [each.uid, stored(each)])),
+    live: undefined,
+    state: stateOf(undefined, serviceAccount, NOW),
+    ...fields,
+  };
+}
+
+export function stored({ uid, applied, hasFinalizer, deletedAt }: BindingView): PolicyBinding {
+  return {
+    metadata: {
+      name: uid,
+      uid,
+      resourceVersion: "7",
+      finalizers: hasFinalizer ? [FINALIZER] : [],
+      ...(deletedAt === undefined ? {} : { deletionTimestamp: deletedAt }),
+    },
+    status: { appliedPolicyIds: [...applied] },
+  } as unknown as PolicyBinding;
+}

@@ -1,0 +1,64 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { resourceQuotaExportKind } from "../../../../src/api/resource-quota-export.ts";
+import { summarize } from "../../../../src/controllers/quota-export/rules/listing.ts";
+import type { Quota } from "../../../../src/iam/model.ts";
+
+const quota = (name: string, fields: Partial<Quota> = {}): Quota => ({
+  name,
+  namespace: "team-a",
+  status: "Active",
+  displayRequest: "cpu: 1/2",
+  displayLimit: "",
+  createdAt: "2026-01-01T00:00:00Z",
+  ...fields,
+});
+
+test("shows the first hundred by name and counts them all by status", () => {
+  const quotas = Array.from({ length: 101 }, (_, index) =>
+    quota(`q${String(index).padStart(3, "0")}`, index === 0 ? { status: undefined } : {}),
+  ).reverse();
+  const { total, statusCounts, quotas: shown, truncated } = summarize(quotas);
+  expect({ total, statusCounts, truncated }).toEqual({
+    total: 101,
+    statusCounts: { Active: 100, None: 1 },
+    truncated: true,
+  });
+  expect(shown).toHaveLength(100);
+  expect(shown[0]).toEqual({
+    name: "q000",
+    namespace: "team-a",
+    request: "cpu: 1/2",
+    limit: "",
+    creationTime: "2026-01-01T00:00:00Z",
+  });
+});
+
+test("any listing gives a status that the schema takes and JSON carries unchanged", () => {
+  const text = fc.string({ unit: "binary", maxLength: 600 });
+  const any = fc.record({
+    name: text,
+    namespace: text,
+    status: fc.option(text, { nil: undefined }),
+    displayRequest: text,
+    displayLimit: text,
+    createdAt: text,
+  });
+  fc.assert(
+    fc.property(fc.array(any, { maxLength: 120 }), (quotas) => {
+      const status = summarize(quotas);
+      expect(resourceQuotaExportKind.status.safeParse(status).success).toBe(true);
+      const bytes = Buffer.from(JSON.stringify(status));
+      expect(JSON.parse(bytes.toString("utf8"))).toEqual(status);
+      expect(bytes.length).toBeLessThan(1_000_000);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("hundreds of invented statuses are not all shown", () => {
+  const quotas = Array.from({ length: 500 }, (_, index) => quota("q", { status: `s${index}` }));
+  const { statusCounts } = summarize(quotas);
+  expect(Object.keys(statusCounts)).toHaveLength(51);
+  expect(statusCounts.Other).toBe(450);
+});

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import {
+  accountReadiness,
+  accountSummary,
+  fromConsole,
+  fromStatus,
+} from "../../../../src/controllers/service-account/rules/account.ts";
+import { account } from "./objects.ts";
+
+test.each([
+  { name: "an active account is ready", changes: {}, found: "Ready Created" },
+  {
+    name: "an imported one too",
+    changes: { origin: "Imported" as const },
+    found: "Ready Imported",
+  },
+  {
+    name: "a state that the console does not tell is no obstacle",
+    changes: { state: undefined },
+    found: "Ready Created",
+  },
+  {
+    name: "any other state is",
+    changes: { state: "locked" },
+    found: "Stalled ServiceAccountNotActive",
+  },
+  {
+    name: "without its tpn nothing can be bound",
+    changes: { tpn: undefined },
+    found: "Reconciling TpnUnknown",
+  },
+])("$name", ({ changes, found }) => {
+  const { state, reason } = accountReadiness({ ...account, ...changes });
+  expect(`${state} ${reason}`).toBe(found);
+});
+
+test("an import whose status names another account is taken in again", () => {
+  const status = { saId: "sa-2", orgId: "org-1" };
+  expect(fromStatus(status, "sa-1")).toBeUndefined();
+  expect(fromStatus(status, "sa-2")).toMatchObject(status);
+  expect(fromStatus(status, undefined)).toMatchObject(status);
+});
+
+test("a tpn that names another account is not believed", () => {
+  const status = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2" };
+  expect(fromStatus(status, undefined)?.tpn).toBeUndefined();
+  const seen = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2", keyIds: undefined };
+  expect(fromConsole(seen, { ...account, tpn: undefined }).tpn).toBeUndefined();
+});
+
+test.each([
+  { keys: ["sak_1", "sak_2"], text: "keys when last listed: sak_1, sak_2" },
+  { keys: [], text: "no keys" },
+  { keys: undefined, text: "its keys could not be listed" },
+])("the last words about an account say: $text", ({ keys, text }) => {
+  expect(accountSummary({ ...account, liveKeyIds: keys })).toBe(
+    `sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), ${text}`,
+  );
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from "vitest";
+import type { Released, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
+import {
+  GIVE_UP_AFTER_MS,
+  nextOfDeletion,
+  policyOf,
+} from "../../../../src/controllers/service-account/rules/deletion.ts";
+import type {
+  AccountAction,
+  AccountDone,
+  AccountSnapshot,
+} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { reconciling } from "../../../../src/controllers/service-account/rules/waiting.ts";
+import { IamError } from "../../../../src/iam/errors.ts";
+import { access, account, at, deleted, NOW, snapshotOf } from "./objects.ts";
+import { playDeletion } from "./play.ts";
+
+const attempt = { id: "a-1", startTime: NOW - 60_000 };
+const failure = reconciling("Unavailable", "down");
+const unanswered: AccountDone = { failure };
+const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
+const unclear: AccountSnapshot["listing"] = {
+  ok: true,
+  accounts: [{ saId: "sa-7", name: "ci-bot" }],
+};
+const imported = { ...account, origin: "Imported" } as const;
+
+interface Case {
+  readonly name: string;
+  readonly seen?: Partial<AccountSnapshot>;
+  readonly spec?: object;
+  readonly done?: AccountDone;
+  readonly step: string;
+}
+
+function stepOf({ seen, spec, done = {} }: Omit<Case, "name" | "step">, now = NOW) {
+  return nextOfDeletion(
+    { snapshot: snapshotOf({ object: deleted, ...seen }, spec), done },
+    { ...at, now },
+  );
+}
+
+/** `GetAccount`, `Waiting InUse`, `Released Retained`. */
+function toText(step: AccountAction | Waiting | Released): string {
+  if (step.kind === "Waiting") return `Waiting ${step.reason}`;
+  if (step.kind !== "Released") return step.kind;
+  return ["Released", ...step.events.map(({ reason }) => reason)].join(" ");
+}
+
+test.each<Case>([
+  { name: "an object without an account is looked for", step: "ListAccounts" },
+  {
+    name: "an object whose account nobody knows goes at once",
+    seen: { listing: none },
+    step: "Released",
+  },
+  {
+    name: "an account that may be its own stays, and is named",
+    seen: { listing: unclear },
+    step: "Released CleanupIncomplete",
+  },
+  {
+    name: "an object that may have an account waits for the console",
+    done: unanswered,
+    step: "Waiting Unavailable",
+  },
+  {
+    name: "users come before that",
+    seen: { users: ["ApiKey ci-bot"] },
+    done: unanswered,
+    step: "Waiting InUse",
+  },
+  {
+    name: "suspension holds what may need a call",
+    spec: { suspend: true },
+    done: unanswered,
+    step: "Waiting Suspended",
+  },
+  {
+    name: "an account that may be there and shall stay needs no answer",
+    spec: { deletionPolicy: "Retain" },
+    done: unanswered,
+    step: "Released",
+  },
+  {
+    name: "nor does one to import, which stays by default",
+    spec: { saId: "sa-1" },
+    done: unanswered,
+    step: "Released",
+  },
+  {
+    name: "users come first",
+    seen: { users: ["ApiKey ci-bot"], account },
+    step: "Waiting InUse",
+  },
+  {
+    name: "suspension holds a deletion",
+    seen: { account },
+    spec: { suspend: true },
+    step: "Waiting Suspended",
+  },
+  {
+    name: "suspension holds one that needs no call as well",
+    seen: { listing: none },
+    spec: { suspend: true },
+    step: "Waiting Suspended",
+  },
+  {
+    name: "an imported account is retained without a call",
+    seen: { account: imported },
+    step: "Released Retained",
+  },
+  {
+    name: "a created account is looked at before it is cleaned up",
+    seen: { account },
+    step: "GetAccount",
+  },
+  {
+    name: "another account than the object's is left alone",
+    seen: { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } },
+    step: "Waiting ServiceAccountMismatch",
+  },
+  { name: "an open attempt is looked into first", seen: { attempt }, step: "ListAccounts" },
+  {
+    name: "an open attempt is looked into even to retain",
+    seen: { attempt },
+    spec: { deletionPolicy: "Retain" },
+    step: "ListAccounts",
+  },
+  {
+    name: "an attempt that has created nothing leaves nothing",
+    seen: { attempt, listing: none },
+    step: "Released",
+  },
+  {
+    name: "an attempt that cannot be explained is a failure",
+    seen: { attempt, listing: { ok: false, code: "MalformedResponse" } },
+    step: "Waiting CreateOutcomeUnknown",
+  },
+])("$name", ({ step, ...given }) => {
+  expect(toText(stepOf(given))).toBe(step);
+});
+
+test.each([
+  { name: "a created account is revoked by default", spec: {}, seen: account, policy: "Revoke" },
+  {
+    name: "an imported account is retained by default",
+    spec: {},
+    seen: imported,
+    policy: "Retain",
+  },
+  {
+    name: "the spec decides",
+    spec: { deletionPolicy: "Delete" },
+    seen: imported,
+    policy: "Delete",
+  },
+])("$name", ({ spec, seen, policy }) => {
+  expect(policyOf(snapshotOf({ account: seen }, spec))).toBe(policy);
+});
+
+test("a console that cannot be used is a reason to wait, not to skip", () => {
+  const connection = { ok: false, reason: "ConnectionNotReady", message: "not yet" } as const;
+  expect(stepOf({ seen: { account, connection } })).toEqual({
+    ...reconciling("ConnectionNotReady", "not yet"),
+    afterMs: 30_000,
+  });
+  const grant = { ...access.grant, importServiceAccounts: false };
+  const seen = {
+    account: imported,
+    connection: { ok: true, access: { ...access, grant } },
+  } as const;
+  expect(stepOf({ seen, spec: { deletionPolicy: "Revoke" } })).toMatchObject({
+    kind: "Waiting",
+    state: "Stalled",
+    reason: "NotGranted",
+  });
+});
+
+const failing = { done: unanswered, seen: { state: { failingSince: NOW } } };
+
+test("what an object without a known account may have had is given up as well", () => {
+  expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        note: "Gave up cleaning up at the console and left whatever account ServiceAccount team-a/ci-bot had: its status does not name one. Last reason: down",
+      },
+    ],
+  });
+});
+
+test("a failing clean-up is given up after ten minutes, and says what is left", () => {
+  const given = { ...failing, seen: { ...failing.seen, account } };
+  expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
+  expect(stepOf({ ...given, seen: { account } })).toEqual({ ...failure, afterMs: 30_000 });
+  const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
+  expect(stepOf(given, almost)).toMatchObject({ afterMs: 1_000 });
+  expect(stepOf(given, NOW + GIVE_UP_AFTER_MS)).toEqual({
+    kind: "Released",
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        action: "Delete",
+        note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
+      },
+    ],
+  });
+});
+
+const gone = new IamError("NotFound", "404", { operation: "deleteServiceAccount", status: 404 });
+
+async function endOf(client: object, spec: object = {}) {
+  return (await playDeletion(client, { account }, spec)).end;
+}
+
+describe("a 404 in the middle of a clean-up", () => {
+  test("lets go of an account that the console does not list either", async () => {
+    expect(await endOf({ getServiceAccount: async () => undefined })).toMatchObject({
+      kind: "Released",
+      events: [{ reason: "Released" }],
+    });
+  });
+
+  test("is tried again where the console lists the account", async () => {
+    const end = await endOf({
+      getServiceAccount: async () => undefined,
+      listServiceAccounts: async () => [{ saId: "sa-1" }],
+    });
+    expect(end).toMatchObject({ kind: "Waiting", reason: "Unavailable" });
+  });
+
+  test("does not count as the end of an account that is still there", async () => {
+    const answers = [{ saId: "sa-1" }, { saId: "sa-1" }];
+    const client = {
+      getServiceAccount: async () => answers.pop(),
+      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+    };
+    const end = await endOf(client, { deletionPolicy: "Delete" });
+    expect(end).toMatchObject({ kind: "Waiting", reason: "NotFound" });
+  });
+
+  test("counts as the end of an account that is gone by then", async () => {
+    const answers = [{ saId: "sa-1" }];
+    const client = {
+      getServiceAccount: async () => answers.pop(),
+      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+    };
+    const end = await endOf(client, { deletionPolicy: "Delete" });
+    expect(end).toMatchObject({ kind: "Released", events: [{ reason: "Deleted" }] });
+  });
+});

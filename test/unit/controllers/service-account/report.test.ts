@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import type { ServiceAccountStatus } from "../../../../src/api/service-account.ts";
+import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { suspendedReadiness } from "../../../../src/controllers/frame/rules/report.ts";
+import { report } from "../../../../src/controllers/service-account/rules/report.ts";
+import type {
+  AccountDone,
+  AccountSnapshot,
+  AccountState,
+} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { reconciling } from "../../../../src/controllers/service-account/rules/waiting.ts";
+import { toIso8601 } from "../../../../src/util/time.ts";
+import { account, at, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+
+interface Given {
+  readonly seen?: Partial<AccountSnapshot>;
+  readonly spec?: object;
+  readonly done?: AccountDone;
+  readonly state?: AccountState;
+}
+
+function reportOf({ seen, spec, done = {}, state }: Given, outcome: Outcome) {
+  const cache = { noteWrite: () => undefined };
+  return report(cache, { snapshot: snapshotOf(seen, spec), done }, outcome, at, state);
+}
+
+const settled = { kind: "Settled" } as const;
+const suspended = { kind: "Suspended" } as const;
+
+const listedAt = toIso8601(NOW - 60_000);
+const status = { saId: "sa-1", liveKeyIds: ["sak_1"], keyCount: 1, lastKeyListTime: listedAt };
+
+test.each([
+  { name: "stays while the list does", seen: ["sak_1"], unlistedKeyTime: undefined, at: listedAt },
+  {
+    name: "moves with the list",
+    seen: ["sak_1", "sak_2"],
+    unlistedKeyTime: NOW - 30_000,
+    at: toIso8601(NOW),
+  },
+  {
+    name: "moves past a younger key that the console does not list",
+    seen: ["sak_1"],
+    unlistedKeyTime: NOW - 30_000,
+    at: toIso8601(NOW),
+  },
+  {
+    name: "stays while an older key is missing",
+    seen: ["sak_1"],
+    unlistedKeyTime: NOW - 90_000,
+    at: listedAt,
+  },
+  {
+    name: "is not said where the console lists no keys",
+    seen: undefined,
+    unlistedKeyTime: undefined,
+    at: undefined,
+  },
+])("the time of the key list $name", ({ seen, unlistedKeyTime, at: time }) => {
+  const object = serviceAccount({ status });
+  const known = { ...account, liveKeyIds: seen };
+  const { objects } = reportOf(
+    { seen: { object, account: known, unlistedKeyTime }, done: { lookTime: NOW } },
+    settled,
+  );
+  const reported = objects[0]?.status as ServiceAccountStatus;
+  expect(reported).toMatchObject({ saId: "sa-1" });
+  expect(reported.lastKeyListTime).toBe(time);
+});
+
+test("a look is remembered, and repeated sooner where the account is not in order", () => {
+  const done = { lookTime: NOW - 5 };
+  const healthy = reportOf({ seen: { account }, done }, settled);
+  expect(healthy.state?.look).toEqual({
+    saId: "sa-1",
+    consoleURL: "https://console.example.com",
+    generation: 1,
+    startTime: NOW - 5,
+    nextTime: NOW + 600_000,
+    finding: undefined,
+  });
+  expect(healthy.requeueAfterMs).toBe(600_000);
+  const ailing = reconciling("TpnUnknown", "no tpn");
+  expect(reportOf({ seen: { account }, done }, ailing).requeueAfterMs).toBe(60_000);
+});
+
+test("what the last look has found instead of the account is remembered with it", () => {
+  const seen = { account, answer: { detail: undefined } };
+  const { state } = reportOf({ seen, done: { lookTime: NOW } }, suspended);
+  expect(state?.look?.finding).toMatchObject({ reason: "ServiceAccountGone" });
+});
+
+test("a failed run forgets nothing and answers no request", () => {
+  const state = {
+    failingSince: NOW - 1,
+    look: {
+      saId: "sa-1",
+      consoleURL: account.consoleURL,
+      generation: 1,
+      startTime: NOW - 2,
+      nextTime: NOW - 1,
+      finding: undefined,
+    },
+  };
+  const readiness = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
+  const failed = { kind: "Failed", error: new Error("down"), readiness } as const;
+  const made = reportOf(
+    { seen: { account, request: "now" }, done: { lookTime: NOW }, state },
+    failed,
+  );
+  expect(made).toMatchObject({ state, requeueAfterMs: undefined });
+  expect(made.objects[0]).toMatchObject({ readiness, handledRequest: undefined });
+  const answered = reportOf({ seen: { account, request: "now" } }, settled);
+  expect(answered.objects[0]).toMatchObject({ handledRequest: "now" });
+});
+
+test("the answer of a creation is kept until the status names the account", () => {
+  const created = { attempt: "a-1", account: { saId: "sa-1" } };
+  const unwritten = reportOf({ seen: { account }, state: { created } }, settled);
+  expect(unwritten.state?.created).toBe(created);
+  const object = serviceAccount({ status });
+  const written = reportOf({ seen: { account, object }, state: { created } }, settled);
+  expect(written.state?.created).toBeUndefined();
+});
+
+test.each<{ name: string; seen: Partial<AccountSnapshot>; said: string }>([
+  { name: "in use", seen: { account }, said: "Ready Suspended" },
+  { name: "without an account", seen: {}, said: "Stalled Suspended" },
+  {
+    name: "whose account is gone, which others have to know",
+    seen: { account, answer: { detail: undefined } },
+    said: "Stalled ServiceAccountGone",
+  },
+])("a suspended object $name says so", ({ seen, said }) => {
+  const [object] = reportOf({ seen, spec: { suspend: true } }, suspended).objects;
+  if (object === undefined) throw new Error("nothing is reported");
+  const { readiness } = object;
+  const { state, reason } = object.suspended ? suspendedReadiness(readiness) : readiness;
+  expect(`${state} ${reason}`).toBe(said);
+});
+
+test("a deletion says what it waits for even while it is suspended", () => {
+  const seen = { object: deleted, account, users: ["ApiKey key"] };
+  const waiting = { ...reconciling("Suspended", "suspended"), kind: "Waiting" } as const;
+  const [object] = reportOf({ seen, spec: { suspend: true } }, waiting).objects;
+  expect(object?.readiness).toMatchObject({ state: "Reconciling", reason: "InUse" });
+});
+
+test("a clean-up is failing from its first failure until something else holds it up", () => {
+  const failure = reconciling("Unavailable", "down");
+  const seen = { object: deleted, account };
+  const first = reportOf({ seen, done: { failure } }, failure);
+  expect(first.state?.failingSince).toBe(NOW);
+  const since = { failingSince: NOW - 1 };
+  expect(reportOf({ seen, done: { failure }, state: since }, failure).state).toMatchObject(since);
+  const used = { ...seen, users: ["ApiKey key"] };
+  const held = reportOf({ seen: used, done: { failure }, state: since }, failure);
+  expect(held.state?.failingSince).toBeUndefined();
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import type { IamObject } from "../../../src/api/meta.ts";
+import { errorPolicy } from "../../../src/controllers/frame/rules/error-policy.ts";
+import { failureReadiness } from "../../../src/controllers/frame/rules/failure.ts";
+import { SpecError } from "../../../src/controllers/frame/spec-error.ts";
+import {
+  StatusWriteFailed,
+  tryReport,
+} from "../../../src/controllers/frame/status-write-failed.ts";
+import { writeStatus } from "../../../src/controllers/frame/status-writer.ts";
+import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { IamError } from "../../../src/iam/errors.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
+import { silentLog } from "../../../src/util/log.ts";
+
+const down = (retryAt?: number) =>
+  new IamError("Unavailable", "502", {
+    operation: "listBindings",
+    ...(retryAt === undefined ? {} : { retryAt }),
+  });
+const wrong = new SpecError("NotGranted", "No grant.");
+const busy = new KubeError("RateLimited", "too many requests", { retryAt: 3_000 });
+const conflict = new KubeError("Conflict", "changed");
+const lost = new KubeError("Timeout", "no answer");
+const invalid = new KubeError("Invalid", "no such field");
+
+test.each([
+  {
+    name: "a report that is refused for a while holds the next try back for as long",
+    error: new StatusWriteFailed(down(), busy),
+    outcome: { kind: "Retry", notBefore: 3_000 },
+  },
+  {
+    name: "the longer pause counts",
+    error: new StatusWriteFailed(down(9_000), busy),
+    outcome: { kind: "Retry", notBefore: 9_000 },
+  },
+  {
+    name: "what waits for a change is tried again until somebody was told",
+    error: new StatusWriteFailed(wrong, lost),
+    outcome: { kind: "Retry" },
+  },
+  {
+    name: "also after a pause",
+    error: new StatusWriteFailed(wrong, busy),
+    outcome: { kind: "Retry", notBefore: 3_000 },
+  },
+  {
+    name: "and at once where the object has changed",
+    error: new StatusWriteFailed(wrong, conflict),
+    outcome: { kind: "Conflict" },
+  },
+  {
+    name: "a report that can never be written is no reason to try",
+    error: new StatusWriteFailed(wrong, invalid),
+    outcome: { kind: "Terminal" },
+  },
+  {
+    name: "what is retried slowly stays slow",
+    error: new StatusWriteFailed(new IamError("MfaRequired", "code", { operation: "login" }), lost),
+    outcome: { kind: "SlowRetry" },
+  },
+])("$name", ({ error, outcome }) => {
+  expect(errorPolicy(error)).toEqual(outcome);
+});
+
+describe("a status whose write was not answered", () => {
+  const object = {
+    apiVersion: "v1",
+    kind: "ApiKey",
+    metadata: { name: "ci", namespace: "team-a", uid: "u1", resourceVersion: "1" },
+    spec: {},
+  };
+  const write = (error: unknown) =>
+    writeStatus(
+      { kube: { apply: () => Promise.reject(error) } as never },
+      apiKeyType as never,
+      { noteWrite: () => undefined },
+      object as IamObject<unknown, object>,
+      { ready: true },
+    ).catch((failure: unknown) => failure);
+
+  test.each(["Timeout", "Unavailable", "MalformedResponse"] as const)(
+    "%s is tried again, and not told by another one",
+    async (code) => {
+      const failure = await write(new KubeError(code, "no answer", { retryAt: 7_000 }));
+      expect(failureReadiness(failure)).toBeUndefined();
+      expect(errorPolicy(failure)).toEqual({ kind: "Retry", notBefore: 7_000 });
+      expect(failure).toMatchObject({ message: "no answer", cause: { code } });
+    },
+  );
+
+  test("is not meant where the API server has refused it", async () => {
+    const forbidden = new KubeError("Forbidden", "no right");
+    expect(await write(forbidden)).toBe(forbidden);
+  });
+});
+
+describe("a failure", () => {
+  test("that was told is the pass's own", async () => {
+    const failure = down();
+    expect(await tryReport(failure, async () => undefined, silentLog)).toBe(failure);
+  });
+
+  test("that could not be told is still the one that is named", async () => {
+    const failure = await tryReport(down(), () => Promise.reject(busy), silentLog);
+    expect(failure).toMatchObject({ name: "StatusWriteFailed", message: "502", refusal: busy });
+    expect((failure as Error).cause).toMatchObject({ code: "Unavailable" });
+  });
+});

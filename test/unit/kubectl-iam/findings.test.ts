@@ -1,0 +1,243 @@
+/** What is found out, as pure functions of what was read. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import type { ApiKey } from "../../../src/api/api-key.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { scrubObject, scrubSecret, scrubText } from "../../../src/kubectl-iam/bundle/scrub.ts";
+import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
+import { expiringKeys } from "../../../src/kubectl-iam/commands/expiring.ts";
+import { findOrphans } from "../../../src/kubectl-iam/commands/orphans.ts";
+import { readPolicyRecords } from "../../../src/kubectl-iam/console/policy-records.ts";
+import { hideSecrets } from "../../../src/kubectl-iam/console/print.ts";
+import { checkAlerts } from "../../../src/kubectl-iam/doctor/alerts.ts";
+import { renderFindings } from "../../../src/kubectl-iam/doctor/finding.ts";
+import { judgePartition, judgePolicies } from "../../../src/kubectl-iam/doctor/policies.ts";
+import { leaseRules, operatorRules, type Rule } from "../../../src/kubectl-iam/doctor/rights.ts";
+import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
+import { DAY, toIso8601 } from "../../../src/util/time.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const now = Date.UTC(2026, 0, 1);
+const inDays = (days: number) => toIso8601(now + days * DAY);
+
+function key(name: string, status: object, spec: object = {}): ApiKey {
+  return {
+    kind: "ApiKey",
+    metadata: { name, namespace: "n" },
+    spec: { serviceAccountRef: { name: "sa" }, suspend: false, ...spec },
+    status: {
+      conditions: [{ type: "Ready", status: "True", reason: "KeyDelivered", message: "" }],
+      ...status,
+    },
+  } as unknown as ApiKey;
+}
+const current = (keyId: string, days: number) => ({ keyId, expirationTime: inDays(days) });
+
+test("keys that expire are renewed by themselves unless suspended or overdue", () => {
+  const keys = [
+    key("later", { current: current("a", 30), renewalTime: inDays(20) }),
+    key("fine", { current: current("b", 10), renewalTime: inDays(1) }),
+    key("overdue", { current: current("c", 5), renewalTime: inDays(-1) }),
+    key("suspended", { current: current("d", 6), renewalTime: inDays(1) }, { suspend: true }),
+    key("young", {}),
+  ];
+  const found = expiringKeys(keys, 14 * DAY, now);
+  expect(found.map(({ apiKey, renewsByItself }) => [apiKey, renewsByItself])).toEqual([
+    ["overdue", false],
+    ["suspended", false],
+    ["fine", true],
+  ]);
+});
+
+describe("orphans", () => {
+  const account = (liveKeyIds: readonly string[]) =>
+    ({
+      metadata: { name: "sa", namespace: "n" },
+      status: { liveKeyIds },
+    }) as unknown as ServiceAccount;
+
+  test("are lost keys and keys that no ApiKey of the account knows", () => {
+    const keys = [
+      key("k", {
+        current: current("a", 1),
+        superseded: [{ keyId: "b" }],
+        orphaned: [{ keyId: "c", attemptId: "t" }, { attemptId: "u" }],
+      }),
+    ];
+    const found = findOrphans(keys, [account(["a", "b", "c", "d"])]);
+    expect(found.map(({ keyId, kind }) => [keyId, kind])).toEqual([
+      ["c", "Lost"],
+      ["u", "Lost"],
+      ["d", "Unaccounted"],
+    ]);
+  });
+
+  test("are not told while a key is being issued", () => {
+    expect(findOrphans([key("k", { attempt: {} })], [account(["new"])])).toEqual([]);
+  });
+});
+
+interface ClusterRole {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly Rule[];
+}
+
+test("the operator's rules are those of deploy/rbac", () => {
+  const documents = parseAllDocuments(
+    readFileSync(join(root, "deploy/rbac/operator.yaml"), "utf8"),
+  );
+  const roles = documents.map((each) => each.toJS() as ClusterRole);
+  const rulesOf = (kind: string) =>
+    roles.find((role) => role.kind === kind && role.metadata.name === "iam-operator")?.rules;
+  expect(operatorRules).toEqual(rulesOf("ClusterRole"));
+  expect(leaseRules).toEqual(rulesOf("Role"));
+});
+
+describe("policies", () => {
+  const statement = (
+    Effect: string,
+    Action: readonly string[],
+    Resource = ["trn:*:*:o:*:p:*/*"],
+  ) => ({
+    Effect,
+    Action,
+    Resource,
+  });
+  const records = readPolicyRecords({
+    result: {
+      data: [
+        { policyId: "read", statements: [statement("Allow", ["svc:A.B.Read"])] },
+        {
+          id: "all",
+          document: { Statement: [statement("Allow", ["svc:A.B.*"], ["trn:p1:*:o:*:p:*/*"])] },
+        },
+        { policyId: "deny", statements: [statement("Deny", ["svc:A.B.Read"])] },
+        { policyId: "dark" },
+      ],
+      dataCount: 4,
+    },
+  });
+  const verdicts = (bound: readonly string[], action = "svc:A.B.Read") =>
+    judgePolicies("2", bound, records, action).map(({ verdict }) => verdict);
+
+  test("allow, deny over allow, and say when they cannot be read", () => {
+    expect(verdicts(["read"])).toEqual(["ok", "ok"]);
+    expect(verdicts(["all"], "svc:A.B.Other")).toEqual(["ok", "ok"]);
+    expect(verdicts(["read", "deny"]).at(-1)).toBe("failed");
+    expect(verdicts(["read"], "svc:A.C.Read").at(-1)).toBe("failed");
+    expect(verdicts(["dark"])).toEqual(["skipped", "warning"]);
+    expect(verdicts([])).toEqual([]);
+  });
+
+  test("hold for partitions, which the header has to match", () => {
+    const verdict = (bound: string, partition?: string) =>
+      judgePartition("4", [bound], records, partition).verdict;
+    expect(verdict("read")).toBe("ok");
+    expect(verdict("all")).toBe("failed");
+    expect(verdict("all", "p1")).toBe("ok");
+    expect(verdict("all", "p2")).toBe("failed");
+    expect(verdict("dark", "p2")).toBe("skipped");
+  });
+});
+
+test("alerts that would fire are those of the page", () => {
+  const page = readFileSync(join(root, "docs/alerts.md"), "utf8");
+  const notReady = { metadata: { name: "x" }, status: {} };
+  const world = {
+    clusterConnections: [notReady],
+    connections: [],
+    serviceAccounts: [notReady],
+    policyBindings: [],
+    quotaExports: [notReady],
+    apiKeys: [
+      key("k", {
+        current: current("a", 1),
+        renewalTime: inDays(-1),
+        orphaned: [{}],
+        consumers: { pods: 1, stale: 1 },
+        conditions: [{ type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded" }],
+      }),
+    ],
+  } as unknown as World;
+  const found = checkAlerts(world, now);
+  expect(found).toHaveLength(10);
+  for (const finding of found)
+    expect(page).toContain(`### ${/^IAM\w+/.exec(finding.found)?.[0]}\n`);
+  const empty = {
+    ...world,
+    clusterConnections: [],
+    serviceAccounts: [],
+    quotaExports: [],
+    apiKeys: [],
+  };
+  expect(checkAlerts(empty, now)).toMatchObject([{ verdict: "ok" }]);
+});
+
+test("findings are paragraphs, with what to do below", () => {
+  const findings = [
+    { check: "A", verdict: "failed", found: "one two three four", remedy: "Do:\n- this" } as const,
+    { check: "Long", verdict: "ok", found: "fine" } as const,
+  ];
+  expect(renderFindings(findings, screenOf({ width: 26, hasColor: false }))).toBe(
+    [
+      "failed   A     one two",
+      "               three four",
+      "               → Do:",
+      "                 - this",
+      "ok       Long  fine",
+    ].join("\n"),
+  );
+});
+
+describe("a bundle", () => {
+  test("has no tokens, and no texts of the form of a secret", () => {
+    const secret = `${"Ab3-".repeat(10)}xyz`;
+    expect(secret).toHaveLength(43);
+    for (const text of [
+      `authorization: Bearer abc.def`,
+      `key ${secret} was used`,
+      `{"password":"hunter2hunter2"}`,
+      `token=abcdefghijk`,
+      `eyJhbGciOiJ.eyJzdWIi.c2ln`,
+    ])
+      expect(scrubText(text)).toMatch(/<removed>/);
+    for (const text of [
+      "secretRef:\n  name: console-login",
+      "sak_a7dceb6a8c7dfda3376b1d17",
+      "5c16fd72-cd28-4022-8b1e-c3a894986190",
+    ])
+      expect(scrubText(text)).toBe(text);
+  });
+
+  test("has of templates the variables only, and of Secrets no entry", () => {
+    const object = {
+      metadata: {
+        name: "k",
+        annotations: { "kubectl.kubernetes.io/last-applied-configuration": "x", note: "y" },
+        managedFields: [],
+      },
+      spec: { secret: { data: { ".env": "KEY=${keyId}\nOTHER=hunter2" } } },
+    };
+    expect(scrubObject(object)).toEqual({
+      metadata: { name: "k", annotations: { note: "y" } },
+      spec: { secret: { data: { ".env": "${keyId}" } } },
+    });
+    const metadata = { name: "s", annotations: { "iam-operator.io/key-id": "sak_1", other: "x" } };
+    const scrubbed = scrubSecret(
+      { metadata, data: { secret: "c2VjcmV0" } } as never,
+      "iam-operator.io/",
+    );
+    expect(JSON.stringify(scrubbed)).not.toMatch(/c2VjcmV0|other/);
+  });
+});
+
+test("answers are printed without secrets at any depth", () => {
+  expect(hideSecrets({ a: [{ accessToken: "x", n: 1 }], secret: null, keyId: "k" })).toEqual({
+    a: [{ accessToken: "<hidden; --reveal shows it>", n: 1 }],
+    secret: null,
+    keyId: "k",
+  });
+});

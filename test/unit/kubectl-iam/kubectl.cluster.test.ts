@@ -1,0 +1,485 @@
+/** kubectl-iam as a person uses it: by kubectl, against a real API server, the reference console and an operator. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runPod } from "../../integration/support/consumers.ts";
+import { findLeaks } from "../../integration/support/leak-check.ts";
+import { runInProcess } from "./support/in-process.ts";
+import type { Ended, RunOptions } from "./support/plugin.ts";
+import { openScene, type Scene } from "./support/scene.ts";
+
+let scene: Scene;
+let world: Scene["world"];
+let plugin: Scene["plugin"];
+
+beforeAll(async () => {
+  scene = await openScene();
+  ({ world, plugin } = scene);
+});
+// Also searches all that the plugin has said.
+afterAll(() => scene.close());
+
+const wordsOf = (args: string) => (args === "" ? [] : args.split(" "));
+
+/** A command in this process; files are those of the plugin's folder. */
+async function iam(args: string, options: RunOptions = {}): Promise<Ended> {
+  const files = wordsOf(args).map((word) =>
+    /\.json$/.test(word) ? join(plugin.folder, word) : word,
+  );
+  const ended = await runInProcess([...files, "--kubeconfig", plugin.kubeconfig], options);
+  world.logs.push(ended.output, ended.notes);
+  return ended;
+}
+
+/** The same, as kubectl runs the bundle. */
+async function kubectlIam(args: string, options: RunOptions = {}): Promise<Ended> {
+  const ended = await plugin.run(wordsOf(args), options);
+  world.logs.push(ended.output, ended.notes);
+  return ended;
+}
+
+/** The output of a command that succeeds. */
+async function output(args: string, options: RunOptions = {}): Promise<string> {
+  return successOf(await iam(args, options));
+}
+
+function successOf(ended: Ended): string {
+  expect(ended, ended.notes).toMatchObject({ code: 0 });
+  return ended.output;
+}
+
+const withConsole = "--connection connection/console";
+const saId = async () => (await world.get("ServiceAccount", "ci-bot")).status?.saId ?? "";
+const tpn = async () => (await world.get("ServiceAccount", "ci-bot")).status?.tpn ?? "";
+const keyId = async () => (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
+
+describe("looking", () => {
+  test("status has a line for each object and says what to do next", async () => {
+    const text = successOf(await kubectlIam("status"));
+    expect(text).toMatch(/^OBJECT +READY +REASON +NEXT\n/);
+    expect(text).toMatch(
+      /^apikey\/ci-bot-key +True +KeyDelivered +Nothing: the key is renewed in \d+d\.$/m,
+    );
+    expect(text).toMatch(/^connection\/console +True +Authenticated +Nothing\.$/m);
+  });
+
+  test("status of one key shows what belongs to it", async () => {
+    const text = await output("status apikey/ci-bot-key");
+    expect(text).toContain(await saId());
+    expect(text).toContain(`Key         ${await keyId()}, revision`);
+    expect(text).toContain("Policies    pol-read, pol-deploy by policybinding/ci-bot");
+    expect(text).toMatch(/^KeyIssued +\d+s +Issued key/m);
+  });
+
+  test("status ends with 1 when something is not ready, and says what to do", async () => {
+    await world.apply("PolicyBinding", "broken", {
+      serviceAccountRef: { name: "ci-bot" },
+      policyIds: ["pol-nowhere"],
+    });
+    await world.condition("PolicyBinding", "broken", "Ready", "False", "PolicyRefused");
+    const { code, output: text } = await kubectlIam("status policybinding/broken");
+    expect(code).toBe(1);
+    expect(text).toContain(
+      "Next  The console refuses a policy, such as one of kind scp: take it out",
+    );
+    await world.delete("PolicyBinding", "broken");
+    await world.isGone("PolicyBinding", "broken");
+  });
+
+  test("tree draws connection, account, bindings, key, Secret and Pods", async () => {
+    await runPod(world, "api-1", "ci-bot-key");
+    const lines = (await output("tree")).split("\n");
+    expect(lines.map((line) => line.slice(0, 34).trimEnd())).toEqual([
+      "OBJECT",
+      "connection/console",
+      "├─serviceaccount/ci-bot",
+      "│ ├─policybinding/ci-bot",
+      "│ └─apikey/ci-bot-key",
+      "│   └─secret/ci-bot-key",
+      "│     └─pod/api-1",
+      "└─resourcequotaexport/cluster-7",
+      "",
+    ]);
+  });
+
+  test("expiring lists what ends within the time, and fails for a key that is not renewed", async () => {
+    expect(await iam("expiring --within 7d")).toMatchObject({
+      code: 0,
+      output: "",
+      notes: "No key expires within 7d.\n",
+    });
+    expect(await output("expiring --within 100d")).toMatch(
+      /^ci-bot-key +sak_\w+ +in \d+d +in \d+d +yes$/m,
+    );
+    await output("suspend apikey/ci-bot-key");
+    const { code, output: text } = await iam("expiring --within 100d");
+    expect(text).toMatch(/ +no +Suspended: it is not renewed\.$/m);
+    expect(code).toBe(1);
+    await output("resume apikey/ci-bot-key");
+  });
+
+  test("quotas draws bars, the fullest first with --top", async () => {
+    const lines = (await output("quotas --top 2")).trimEnd().split("\n");
+    expect(lines).toHaveLength(3);
+    expect(lines[1]).toContain("[##########] 100%");
+    expect(lines[2]).toContain("[########..] 75%");
+  });
+
+  test("events lists them, and -w follows them", async () => {
+    expect(await output("events")).toMatch(/apikey\/ci-bot-key +KeyIssued/);
+    const watching = plugin.shell("timeout -s INT 6 kubectl iam events -w");
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await output("rotate ci-bot-key --wait --timeout 30s");
+    const seen = (await watching).output.split("\n").filter((line) => /^\d{4}-/.test(line));
+    expect(seen.join("\n")).toMatch(/apikey\/ci-bot-key {2}KeyRotated {2}Key sak_/);
+  });
+
+  test("json and yaml are for programs", async () => {
+    expect(JSON.parse(await output("status -o json")).items[0]).toMatchObject({ ready: "True" });
+    expect(successOf(await kubectlIam("status apikey/ci-bot-key -o yaml"))).toMatch(
+      /^kind: ApiKey$/m,
+    );
+  });
+
+  test("explain says what the troubleshooting page says", async () => {
+    expect(successOf(await kubectlIam("explain policyrefused"))).toContain("of kind scp");
+  });
+});
+
+describe("a terminal", () => {
+  const widest = (text: string) =>
+    Math.max(...text.split("\n").map((line) => Array.from(line).length));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  const plain = (text: string) => text.replaceAll(/\u001b\[[0-9;]*[mK]/g, "");
+
+  test.each([80, 200])("of %d columns gets lines that fit, in colour", async (columns) => {
+    const { output: text, code } = await plugin.onTerminal(
+      "kubectl iam status apikey/ci-bot-key",
+      columns,
+    );
+    expect(code).toBe(0);
+    expect(text).toContain("\u001b[32m");
+    expect(widest(plain(text))).toBeLessThanOrEqual(columns);
+    const inTable = await plugin.onTerminal("kubectl iam tree; kubectl iam quotas", columns);
+    expect(widest(plain(inTable.output))).toBeLessThanOrEqual(columns);
+  });
+
+  test("with NO_COLOR gets none", async () => {
+    const { output: text } = await plugin.onTerminal("NO_COLOR=1 kubectl iam status", 80);
+    expect(text).toContain("apikey/ci-bot-key");
+    expect(text).not.toContain("\u001b[3");
+  });
+
+  test("shows how a rotation gets on; without one there is no such line", async () => {
+    const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key --wait", 80);
+    expect(plain(text)).toMatch(/\rapikey\/ci-bot-key: .*\(\d+ s\)/);
+    const { notes } = await kubectlIam("rotate ci-bot-key --wait");
+    expect(notes).toBe("");
+  });
+
+  test("is asked before access is revoked, and a no changes nothing", async () => {
+    const { output: text, code } = await plugin.onTerminal(
+      "kubectl iam revoke-access ci-bot",
+      80,
+      "n\n",
+    );
+    expect(text).toContain("Unbinds  pol-read, pol-deploy");
+    expect(text).toContain("pod/api-1");
+    expect(text).toContain("Nothing was changed.");
+    expect(code).toBe(1);
+    expect((await world.get("ServiceAccount", "ci-bot")).spec.suspendAccess).toBe(false);
+  });
+});
+
+describe("acting", () => {
+  test("every dry run prints a patch that kubectl takes, and changes nothing", async () => {
+    const before = await world.get("ApiKey", "ci-bot-key");
+    const lines = [
+      await output("rotate -l team=a --dry-run"),
+      await output("reconcile apikey/ci-bot-key --dry-run"),
+      await output("suspend apikey/ci-bot-key --dry-run"),
+      await output("revoke-access ci-bot --dry-run"),
+      await output("adopt-secret ci-bot-key --dry-run"),
+    ].flatMap((text) => text.trimEnd().split("\n"));
+    const after = await world.get("ApiKey", "ci-bot-key");
+    expect(after.metadata.generation).toBe(before.metadata.generation);
+    expect(after.metadata.annotations).toEqual(before.metadata.annotations);
+    for (const line of lines)
+      expect(await plugin.shell(`${line} --dry-run=server`), line).toMatchObject({ code: 0 });
+    expect(lines).toHaveLength(6);
+  });
+
+  test("rotate --wait ends when the Secret holds another key", async () => {
+    const before = await keyId();
+    const text = await output("rotate ci-bot-key --wait");
+    expect(text).toContain(`(was ${before})`);
+    expect(await keyId()).not.toBe(before);
+    expect(await world.holdsLivePair("ci-bot-key")).toBe(true);
+  });
+
+  test("rotate --wait that takes too long says what it waited for", async () => {
+    await world.patch("ApiKey", "ci-bot-key", { spec: { suspend: true } });
+    const { code, notes } = await iam("rotate ci-bot-key --wait --timeout 1s");
+    expect(code).toBe(1);
+    expect(notes).toContain("error: apikey/ci-bot-key is not there in time");
+    await output("resume apikey/ci-bot-key");
+    await world.ready("ApiKey", "ci-bot-key");
+  });
+
+  test("reconcile --wait ends when the operator has looked", async () => {
+    expect(await output("reconcile serviceaccount/ci-bot --wait")).toContain("Ready=True");
+  });
+
+  test("revoke-access takes every policy, restore-access gives them back", async () => {
+    await output("revoke-access ci-bot --yes --wait");
+    expect(world.iam.world.boundTo(await tpn())).toHaveLength(0);
+    await output("restore-access ci-bot --wait");
+    expect(world.iam.world.boundTo(await tpn())).toHaveLength(2);
+  });
+
+  test("import adopts an account of the console", async () => {
+    const text = await output(`console create-account made-by-hand ${withConsole} -o json`);
+    const { saId: made } = JSON.parse(text);
+    await output(`import ${made} --name by-hand ${withConsole}`);
+    await world.ready("ServiceAccount", "by-hand");
+    expect((await world.get("ServiceAccount", "by-hand")).status).toMatchObject({
+      saId: made,
+      origin: "Imported",
+    });
+  });
+
+  test("orphans finds a key that nobody answers for; a lost one can be forgotten", async () => {
+    const issued = await output(
+      `console issue-key ${await saId()} --secret-file key.json ${withConsole}`,
+    );
+    const stray = /key (\S+) issued/.exec(issued)?.[1] ?? "";
+    await output("reconcile serviceaccount/ci-bot --wait");
+    await world.until(
+      "the account's list has the key",
+      async () =>
+        (await world.get("ServiceAccount", "ci-bot")).status?.liveKeyIds?.includes(stray) ?? false,
+    );
+    const found = await iam("orphans");
+    expect(found.code).toBe(1);
+    expect(found.output).toContain(`serviceaccount/ci-bot   ${stray}   Unaccounted`);
+
+    const fault = world.iam.faults.add({
+      operation: "issueKey",
+      when: "afterCommit",
+      action: { kind: "reset" },
+    });
+    await output("rotate ci-bot-key");
+    await fault.reached;
+    await world.until(
+      "the lost key is listed",
+      async () => ((await world.get("ApiKey", "ci-bot-key")).status?.orphaned ?? []).length === 1,
+    );
+    const lost = (await world.get("ApiKey", "ci-bot-key")).status?.orphaned?.[0]?.keyId ?? "";
+    expect((await iam("orphans")).output).toMatch(
+      new RegExp(`^apikey/ci-bot-key +${lost} +Lost`, "m"),
+    );
+    await world.ready("ApiKey", "ci-bot-key");
+    await output(`forget-orphan ci-bot-key ${lost} --yes`);
+    await output("reconcile apikey/ci-bot-key --wait");
+    expect((await world.get("ApiKey", "ci-bot-key")).status?.orphaned ?? []).toEqual([]);
+  });
+
+  test("adopt-secret makes an ApiKey take over a Secret that was there", async () => {
+    await world.writeSecret("old-key", { note: "by hand" });
+    await world.apiKey("old-key", { serviceAccountRef: { name: "ci-bot" } });
+    await world.condition("ApiKey", "old-key", "Ready", "False", "SecretConflict");
+    await output("adopt-secret old-key --yes");
+    await world.ready("ApiKey", "old-key");
+    expect(await world.holdsLivePair("old-key")).toBe(true);
+  });
+});
+
+describe("the console", () => {
+  test("all thirteen calls are made, and no other", async () => {
+    const { requests } = world.iam;
+    const before = new Map(operations.map((name) => [name, requests.count(name)]));
+    writeFileSync(
+      join(plugin.folder, "validate.json"),
+      '{"keyId":"${keyId}","secret":"${secret}"}',
+    );
+    const question = {
+      targetId: await tpn(),
+      action: "svc:Compute.Instances.ListInstances",
+      resource: "trn:p1:compute:org-1:r1:prj-1:instance/i-0001",
+    };
+    const account = await saId();
+    const target = await tpn();
+    expect(await output(`console login ${withConsole}`)).toContain("accepts the credentials");
+    await output(`console create-account another ${withConsole}`);
+    expect(await output(`console accounts ${withConsole}`)).toContain(account);
+    expect(await output(`console account ${account} ${withConsole}`)).toContain(target);
+    await output(`console issue-key ${account} --secret-file another.json ${withConsole}`);
+    expect(
+      await output("console validate-key --from-secret ci-bot-key --body validate.json"),
+    ).toContain('"valid": true');
+    expect(await output(`console policies ${withConsole}`)).toMatch(
+      /^pol-read +read +custom +Allow 5 actions$/m,
+    );
+    expect(
+      await output(`console sync ${target} --policy pol-read,pol-deploy --yes ${withConsole}`),
+    ).toContain("pol-read, pol-deploy bound");
+    expect(await output(`console bindings ${target} ${withConsole}`)).toBe(
+      "POLICY-ID\npol-read\npol-deploy\n",
+    );
+    expect(
+      await output(`console evaluate --body - ${withConsole}`, { input: JSON.stringify(question) }),
+    ).toContain('"decision": "Allow"');
+    expect(await output("console instances --from-secret ci-bot-key")).toMatch(/^i-0012 +vm-12/m);
+    expect(await output(`console quotas --cluster-id 7 ${withConsole}`)).toContain("gpu-quota");
+    expect(await output(`console actions instance --action-class list ${withConsole}`)).toBe(
+      "ACTION                                CLASS\nsvc:Compute.Instances.ListInstances   List\n",
+    );
+    for (const name of operations)
+      expect(requests.count(name), name).toBeGreaterThan(before.get(name) ?? 0);
+    expect(requests.unknownCalls).toEqual([]);
+  });
+
+  test("a password comes from a file, standard input or the environment, and never from a flag", async () => {
+    const base = `--base-url ${world.iam.url} --insecure-http --org-id org-1 --domain-name acme --username operator --login-domain acme`;
+    expect(
+      successOf(
+        await kubectlIam(`console login ${base} --password-file -`, {
+          input: "operator-password\n",
+        }),
+      ),
+    ).toContain("accepts");
+    expect(
+      await output(`console login ${base}`, {
+        environment: { IAM_CONSOLE_PASSWORD: "operator-password" },
+      }),
+    ).toContain("accepts");
+    expect(await iam(`console login ${base}`)).toMatchObject({ code: 2 });
+    const { help } = { help: await output("console login --help") };
+    expect(help).not.toMatch(/--password <|--token <|--key-secret </);
+  });
+
+  test("secrets are shown with --reveal only", async () => {
+    const hidden = await output(`console login -o json ${withConsole}`);
+    expect(JSON.parse(hidden).result.accessToken).toBe("<hidden; --reveal shows it>");
+    // Not noted in the log that is searched.
+    const shown = await plugin.run(wordsOf(`console login --reveal ${withConsole}`));
+    expect(JSON.parse(shown.output).result.accessToken).toMatch(/^ut_/);
+    expect(statSync(join(plugin.folder, "key.json")).mode & 0o777).toBe(0o600);
+  });
+
+  test("an error has the request's id", async () => {
+    world.iam.faults.add({
+      operation: "listServiceAccounts",
+      when: "beforeCommit",
+      action: { kind: "status", status: 403 },
+    });
+    const { code, notes } = await iam(`console accounts ${withConsole}`);
+    expect(code).toBe(1);
+    expect(notes).toMatch(
+      /^error: listServiceAccounts was answered with status 403.*\(request [-\w]+\)\n$/,
+    );
+  });
+
+  test("a call that may have happened says how to find out", async () => {
+    world.iam.faults.add({
+      operation: "createServiceAccount",
+      when: "afterCommit",
+      action: { kind: "reset" },
+    });
+    const { code, notes } = await iam(`console create-account doubtful ${withConsole}`);
+    expect(code).toBe(1);
+    expect(notes).toContain("It may have happened all the same: kubectl iam console accounts");
+  });
+});
+
+describe("doctor", () => {
+  test("finds an installation in order, or says what is missing", async () => {
+    const { output: text } = await iam(
+      `doctor --operator-user operator --operator-namespace ${world.namespace}`,
+    );
+    expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
+    expect(text).toMatch(/^ok +Operator's rights +all 38 rights are given$/m);
+    expect(text).toMatch(
+      /^ok +connection\/console +the console takes the credentials \(request [-\w]+\)$/m,
+    );
+    expect(text).toMatch(/^failed +Leader +no operator has ever led/m);
+  });
+
+  test("names the RBAC rules that a user lacks", async () => {
+    const { output: text, code } = await iam("doctor --operator-user mallory");
+    expect(code).toBe(1);
+    expect(text).toContain(
+      '- { apiGroups: [""], resources: [secrets], verbs: [get, create, patch, delete] }',
+    );
+  });
+
+  test("goes through the console's checks for a denied call", async () => {
+    const action = "svc:Compute.Volumes.AttachVolume";
+    const { output: text, code } = await iam(`doctor ci-bot-key --action ${action}`);
+    expect(code).toBe(1);
+    expect(text).toMatch(/^ok +1\. Bindings +bound: pol-read, pol-deploy$/m);
+    expect(text).toMatch(
+      new RegExp(`^failed +2\\. Policies +no bound policy allows ${action}$`, "m"),
+    );
+    expect(text).toMatch(
+      /^ok +3\. Key's account +key sak_\w+ is one of account sa-\w+, which is active$/m,
+    );
+    expect(text).toMatch(/^ok +4\. Headers +your program has to send X-Domain-Id: org-1/m);
+    expect(text).toMatch(new RegExp(`^ok +Action +the catalogue has ${action}$`, "m"));
+  });
+});
+
+describe("a support bundle", () => {
+  test("holds objects, events and calls, and no secret in any spelling", async () => {
+    await world.annotate("ApiKey", "ci-bot-key", { note: `Bearer ${"x".repeat(30)}` });
+    successOf(await kubectlIam("support-bundle bundle"));
+    const folder = join(plugin.folder, "bundle");
+    const files = Object.fromEntries(
+      readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+    );
+    expect(files["objects.yaml"]).toContain("name: ci-bot-key");
+    expect(files["events.txt"]).toContain("KeyIssued");
+    expect(files["console-calls.txt"]).toContain("/api/v1/iam/authn/public/login");
+    expect(files["objects.yaml"]).toContain("Bearer <removed>");
+    expect(findLeaks(files, world.secrets())).toEqual([]);
+    expect(await kubectlIam("support-bundle bundle")).toMatchObject({ code: 2 });
+  });
+});
+
+describe("completion", () => {
+  test("kubectl's own finds commands, objects and namespaces", async () => {
+    const complete = async (words: string) =>
+      (await plugin.shell(`kubectl __complete iam ${words}`)).output.split("\n");
+    expect(await complete('""')).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^status\t/)]),
+    );
+    expect(await complete("status api")).toContain("apikey/ci-bot-key");
+    expect(await complete("rotate ci")).toContain("ci-bot-key");
+    expect(await complete("status -n kube-s")).toContain("kube-system");
+  });
+
+  test("bash takes its script", async () => {
+    const script =
+      'eval "$(kubectl-iam completion bash)"; COMP_WORDS=(kubectl-iam status apik); COMP_CWORD=2; _kubectl_iam; echo "${COMPREPLY[@]}"';
+    expect(await plugin.shell(`bash -c '${script}'`)).toMatchObject({
+      output: expect.stringContaining("apikey/ci-bot-key"),
+      code: 0,
+    });
+  });
+});
+
+const operations = [
+  "login",
+  "createServiceAccount",
+  "listServiceAccounts",
+  "getServiceAccount",
+  "issueKey",
+  "validateKey",
+  "listPolicies",
+  "syncBindings",
+  "listBindings",
+  "evaluatePolicy",
+  "listInstances",
+  "listResourceQuotas",
+  "searchActions",
+] as const;

@@ -1,0 +1,35 @@
+/** A team with an account, two policies, a key and an export, and the plugin beside kubectl. */
+import { inject } from "vitest";
+import { World } from "../../../integration/support/world.ts";
+import { Plugin } from "./plugin.ts";
+
+export interface Scene {
+  readonly world: World;
+  readonly plugin: Plugin;
+  /** Searches all that was said for secrets, too. */
+  close(): Promise<void>;
+}
+
+export async function openScene(): Promise<Scene> {
+  const world = await World.open();
+  const plugin = await Plugin.install(inject("controlPlane").kubeconfig, world.namespace);
+  await world.serviceAccount("ci-bot", { description: "Deploys team-a's applications" });
+  await world.apply("PolicyBinding", "ci-bot", {
+    serviceAccountRef: { name: "ci-bot" },
+    policyIds: ["pol-read", "pol-deploy"],
+  });
+  const ref = { serviceAccountRef: { name: "ci-bot" } };
+  await world.apiKey("ci-bot-key", ref, { labels: { team: "a" } });
+  await world.apply("ResourceQuotaExport", "cluster-7", {
+    connectionRef: { kind: "Connection", name: "console" },
+    clusterId: 7,
+  });
+  await world.ready("ApiKey", "ci-bot-key");
+  await world.ready("PolicyBinding", "ci-bot");
+  await world.ready("ResourceQuotaExport", "cluster-7");
+  const close = async () => {
+    plugin.remove();
+    await world.close();
+  };
+  return { world, plugin, close };
+}

@@ -1,0 +1,133 @@
+/** A command line that cannot be carried out: exit 2, and a message that says what to write. */
+import { describe, expect, test } from "vitest";
+import { commands } from "../../../src/kubectl-iam/cli/commands.ts";
+import { runInProcess } from "./support/in-process.ts";
+
+const NO_CLUSTER = ["--kubeconfig", "/nowhere/config"];
+
+/** One or several bad lines for each command, and what the message has to say. */
+const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegExp])[]>> = {
+  status: [
+    ["status ci-bot", /write it as KIND\/NAME, such as apikey\/ci-bot-key/],
+    ["status pod/x", /none of the operator's kinds: clusterconnection, connection, /],
+    ["status apikey/Upper", /is no name of an object/],
+    ["status a/b/c", /names no object/],
+    ["status -o xml", /--output must be table, wide, json or yaml; it is "xml"/],
+    ["status one two", /too many arguments/],
+  ],
+  tree: [["tree -l a=b", /unknown option '-l'/]],
+  expiring: [
+    ["expiring --within soon", /--within must be a time such as 14d, 36h or 5m; it is "soon"/],
+  ],
+  orphans: [["orphans extra", /too many arguments/]],
+  quotas: [["quotas --top none", /--top must be a whole number from 1, such as 7/]],
+  events: [["events -w -o json", /--watch prints lines: leave out --output/]],
+  explain: [["explain Nonsense", /kubectl iam explain lists them all/]],
+  rotate: [
+    ["rotate serviceaccount/ci", /is no ApiKey: name one/],
+    ["rotate a --timeout 5", /--timeout must be a time/],
+  ],
+  reconcile: [["reconcile ci", /does not say of which kind/]],
+  suspend: [["suspend connection/own", /suspend the objects that use it/]],
+  resume: [["resume clusterconnection/default", /cannot be suspended/]],
+  "revoke-access": [
+    ["revoke-access", /missing required argument 'serviceaccount'/],
+    ["revoke-access apikey/x", /is no ServiceAccount/],
+  ],
+  "restore-access": [["restore-access", /missing required argument/]],
+  import: [
+    ["import sa-1 --name Upper", /is no name of an object/],
+    ["import ---", /unknown option|missing required argument|no name can be made/],
+  ],
+  "forget-orphan": [["forget-orphan ci-bot-key", /missing required argument 'key-id'/]],
+  "adopt-secret": [["adopt-secret serviceaccount/x", /is no ApiKey/]],
+  console: [["console", /say which call: kubectl iam console --help lists them/]],
+  "console login": [
+    ["console login --base-url ftp://x", /is no address of a console/],
+    ["console login --base-url http://x", /accept it by --insecure-http/],
+    ["console login --base-url https://x", /--org-id or IAM_CONSOLE_ORG_ID is needed/],
+    ["console login --base-url https://x --connection default", /leave one out/],
+    [
+      "console login --base-url https://x --org-id o --domain-name d --username u",
+      /--login-domain or IAM_CONSOLE_LOGIN_DOMAIN/,
+    ],
+    [
+      "console login --base-url https://x --org-id o --domain-name d --username u --login-domain l",
+      /give --password-file with a file, or - for standard input/,
+    ],
+    ["console login --base-url https://x --org-id o --domain-name d", /made as a user/],
+    ["console login --password secret", /unknown option '--password'/],
+  ],
+  "console create-account": [["console create-account", /missing required argument 'name'/]],
+  "console accounts": [["console accounts --connection apikey/x", /is no connection/]],
+  "console account": [["console account", /missing required argument 'sa-id'/]],
+  "console issue-key": [
+    ["console issue-key sa-1", /give --secret-file for a new file, or --reveal/],
+    ["console issue-key sa-1 --expires-in-days 0", /must be a whole number from 1/],
+  ],
+  "console validate-key": [
+    [
+      "console validate-key --base-url https://x --org-id o --domain-name d",
+      /give it by --body FILE/,
+    ],
+  ],
+  "console policies": [["console policies --stat active", /did you mean --status\?/i]],
+  "console sync": [
+    ["console sync tpn:x", /--policy for each policy, or --none/],
+    ["console sync tpn:x --policy a --none", /--policy for each policy, or --none/],
+  ],
+  "console bindings": [["console bindings", /missing required argument 'tpn'/]],
+  "console evaluate": [["console evaluate --body /nowhere.json", /\/nowhere.json cannot be read/]],
+  "console instances": [
+    [
+      "console instances --base-url https://x --org-id o --domain-name d",
+      /give --from-secret or --key-id/,
+    ],
+  ],
+  "console quotas": [["console quotas", /give --cluster-id/]],
+  "console actions": [["console actions", /missing required argument 'text'/]],
+  doctor: [["doctor --action svc:A.B.C", /name the ApiKey that it was made with/]],
+  "support-bundle": [["support-bundle a b", /too many arguments/]],
+  completion: [["completion tcsh", /choose bash, zsh, fish, kubectl/]],
+  version: [["version --verbose", /unknown option '--verbose'/]],
+};
+
+const nameOf = (usage: string) =>
+  usage
+    .split(" ")
+    .filter((word) => /^[a-z]/.test(word))
+    .join(" ");
+
+test("every command has a bad line here", () => {
+  const names = commands.map(({ usage }) => nameOf(usage));
+  expect(names.filter((name) => bad[name] === undefined)).toEqual([]);
+});
+
+describe.each(Object.entries(bad))("%s", (_, lines) => {
+  test.each(lines)("%s", async (line, says) => {
+    const ended = await runInProcess(line.split(" "));
+    expect(ended.notes).toMatch(says);
+    expect(ended).toMatchObject({ code: 2, output: "" });
+  });
+});
+
+test.each(["foo", "console foo"])("an unknown command, %s, points to the help", async (line) => {
+  const ended = await runInProcess(line.split(" "));
+  expect(ended).toMatchObject({ code: 2 });
+  expect(ended.notes).toMatch(/unknown command 'foo'|"foo" is no call of the console/);
+});
+
+test("without a cluster to talk to it says where one is named", async () => {
+  const ended = await runInProcess(["status", ...NO_CLUSTER]);
+  expect(ended).toMatchObject({ code: 2 });
+  expect(ended.notes).toMatch(/set KUBECONFIG, --kubeconfig or --context/);
+});
+
+test("every command has help with its options and its examples", async () => {
+  for (const { usage, options, examples } of commands) {
+    const { output, code } = await runInProcess([...nameOf(usage).split(" "), "--help"]);
+    expect(code).toBe(0);
+    for (const example of examples) expect(output).toContain(`kubectl iam ${example}`);
+    if (options.length > 0) expect(output).toContain("Options:");
+  }
+});

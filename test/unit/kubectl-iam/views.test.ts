@@ -1,0 +1,200 @@
+/** What is printed, as pure functions of what was read. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { conditionHelp } from "../../../src/api/reasons.ts";
+import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { bar } from "../../../src/kubectl-iam/view/bar.ts";
+import { readExplanations } from "../../../src/kubectl-iam/view/explanations.ts";
+import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
+import { byShare, toQuotaRows } from "../../../src/kubectl-iam/view/quota-rows.ts";
+import { clean, screenOf, wrap } from "../../../src/kubectl-iam/view/screen.ts";
+import { renderTable } from "../../../src/kubectl-iam/view/table.ts";
+import { relative, span } from "../../../src/kubectl-iam/view/time.ts";
+import { drawTree } from "../../../src/kubectl-iam/view/tree.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+
+const plain = (width?: number) => screenOf({ width, hasColor: false });
+const now = Date.UTC(2026, 0, 1);
+
+describe("a table", () => {
+  const rows = [
+    { name: "a", text: "short" },
+    { name: "longer-name", text: "a message that goes on for quite a while" },
+  ];
+  const columns = [
+    { title: "NAME", cell: ({ name }: (typeof rows)[number]) => name },
+    { title: "TEXT", cell: ({ text }: (typeof rows)[number]) => text, flexible: true as const },
+  ];
+
+  test("has columns as wide as what is in them, and nothing at the end of a line", () => {
+    expect(renderTable(rows, columns, plain())).toBe(
+      [
+        "NAME          TEXT",
+        "a             short",
+        "longer-name   a message that goes on for quite a while",
+      ].join("\n"),
+    );
+  });
+
+  test("is cut to the terminal's width, but never below what can be read", () => {
+    const lines = renderTable(rows, columns, plain(40)).split("\n");
+    expect(lines[2]).toBe("longer-name   a message that goes on fo…");
+    expect(renderTable(rows, columns, plain(10)).split("\n")[2]).toBe("longer-name   a message t…");
+  });
+
+  test("keeps what a server says from steering the terminal", () => {
+    const evil = [{ name: "x", text: "\u001b]0;owned\u0007 \u202etxt\nnext" }];
+    expect(renderTable(evil, columns, plain())).toBe("NAME   TEXT\nx       ]0;owned   txt next");
+  });
+
+  test("is in colour where that is wanted", () => {
+    const painted = [{ title: "X", cell: () => ({ text: "False", style: "bad" as const }) }];
+    expect(renderTable([{}], painted, screenOf({ width: 80, hasColor: true }))).toBe(
+      "X\n\u001b[31mFalse\u001b[39m",
+    );
+  });
+});
+
+test("a tree has lines from parents to children", () => {
+  const leaf = (value: string) => ({ value, children: [] });
+  const drawn = drawTree([
+    { value: "a", children: [{ value: "b", children: [leaf("c")] }, leaf("d")] },
+    leaf("e"),
+  ]);
+  expect(drawn.map(({ lines, value }) => lines + value)).toEqual(["a", "├─b", "│ └─c", "└─d", "e"]);
+});
+
+test.each([
+  [0, "[..........]"],
+  [0.5, "[#####.....]"],
+  [1, "[##########]"],
+  [7, "[##########]"],
+  [-1, "[..........]"],
+])("a bar of %d is %s", (share, text) => expect(bar(share)).toBe(text));
+
+test.each([
+  [0, "0s"],
+  [119 * SECOND, "119s"],
+  [2 * MINUTE, "2m"],
+  [47 * HOUR, "47h"],
+  [59 * DAY, "59d"],
+])("%d ms are %s", (ms, text) => expect(span(ms)).toBe(text));
+
+test("times are relative to now", () => {
+  expect(relative("2026-01-03T00:00:00Z", now)).toBe("in 2d");
+  expect(relative("2025-12-31T20:00:00Z", now)).toBe("4h ago");
+  expect(relative(undefined, now)).toBe("-");
+  expect(relative("nonsense", now)).toBe("-");
+});
+
+test("text is wrapped between words", () => {
+  expect(wrap("one two three", 7)).toEqual(["one two", "three"]);
+  expect(wrap("one two three", undefined)).toEqual(["one two three"]);
+  expect(clean("a\u0000\u001bb")).toBe("a b");
+});
+
+describe("explanations", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/troubleshooting.md"), "utf8");
+  const explanations = readExplanations(page);
+
+  test("there is one for every reason that conditions have help for", () => {
+    const reasons = Object.values(conditionHelp).flatMap((list) =>
+      list.flatMap((help) => Object.keys(help.reasons)),
+    );
+    const known = new Set(explanations.map(({ reason }) => reason));
+    expect([...new Set(reasons)].filter((reason) => !known.has(reason))).toEqual([]);
+  });
+
+  test("are text without markup, a line for each paragraph", () => {
+    const of = (wanted: string) => explanations.find(({ reason }) => reason === wanted)?.lines;
+    expect(of("PolicyRefused")?.at(-1)).toMatch(/^- Do: take the policy out of spec\.policyIds/);
+    expect(of("ExpiringSoon")).toContainEqual(
+      expect.stringMatching(/^ {2}kubectl annotate iamkey/),
+    );
+    expect(of("KeyDelivered")?.[0]).toBe("The Secret holds a key that the console accepts.");
+    expect(explanations.flatMap(({ lines }) => lines).join("\n")).not.toMatch(/`|[*]{2}|\]\(/);
+  });
+});
+
+describe("the next step", () => {
+  const object = (conditions: readonly object[], more: object = {}) =>
+    ({
+      kind: "ApiKey",
+      metadata: { name: "k", namespace: "n" },
+      spec: {},
+      status: { conditions },
+      ...more,
+    }) as unknown as AnyObject;
+  const ready = (status: string, reason: string) => ({
+    type: "Ready",
+    status,
+    reason,
+    message: "",
+  });
+
+  test.each([
+    ["nothing said yet", object([]), /kubectl iam doctor/],
+    [
+      "not ready",
+      object([ready("False", "LifetimeNotGranted")]),
+      /Ask for a shorter expiresInDays/,
+    ],
+    ["an unknown reason", object([ready("False", "Odd")]), /kubectl iam explain Odd/],
+    [
+      "suspended",
+      object([ready("True", "x")], { spec: { suspend: true } }),
+      /kubectl iam resume apikey\/k/,
+    ],
+    [
+      "ready, and something else is wrong",
+      object([
+        ready("True", "x"),
+        { type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded", message: "" },
+      ]),
+      /Find out why keys get lost/,
+    ],
+    [
+      "lost keys",
+      object([], { status: { conditions: [ready("True", "x")], orphaned: [{}] } }),
+      /kubectl iam orphans -n n/,
+    ],
+    [
+      "Pods behind",
+      object([], {
+        status: { conditions: [ready("True", "x")], consumers: { pods: 2, stale: 1 } },
+      }),
+      /Restart the Pods/,
+    ],
+  ])("of an object with %s", (_, subject, says) => {
+    expect(nextStep(subject, now)).toMatchObject({ isNeeded: true });
+    expect(nextStep(subject, now).text).toMatch(says);
+  });
+
+  test("of a key in order is when it is renewed", () => {
+    const status = {
+      conditions: [ready("True", "KeyDelivered")],
+      current: { keyId: "k" },
+      renewalTime: "2026-01-11T00:00:00Z",
+    };
+    expect(nextStep(object([], { status }), now)).toEqual({
+      isNeeded: false,
+      text: "Nothing: the key is renewed in 10d.",
+    });
+  });
+});
+
+test("quotas become rows, and texts without amounts stay as they are", () => {
+  const rows = toQuotaRows(7, [
+    { namespace: "a", name: "q", request: "cpu: 500m/2, memory: 1Gi/4Gi", limit: "" },
+    { namespace: "b", name: "odd", request: "see the dashboard", limit: "" },
+    { namespace: "c", name: "none", request: "pods: 0/0", limit: "" },
+  ]);
+  expect(rows.map(({ resource, used, hard, share }) => [resource, used, hard, share])).toEqual([
+    ["cpu", "500m", "2", 0.25],
+    ["memory", "1Gi", "4Gi", 0.25],
+    ["see the dashboard", "", "", undefined],
+    ["pods", "0", "0", 0],
+  ]);
+  expect(rows.toSorted(byShare).at(-1)?.resource).toBe("see the dashboard");
+});
