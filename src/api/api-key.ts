@@ -257,6 +257,14 @@ const status = z.object({
       replacementTime: timestamp.optional().meta({
         description: "When it took the place of another content; absent for the first one.",
       }),
+      declarationHash: z.string().max(64).optional().meta({
+        description:
+          "Changes with everything that the operator declares of the Secret, and is made without a secret.",
+      }),
+      resourceVersion: z.string().max(64).optional().meta({
+        description:
+          "The Secret's resource version when it was last read and found as declared. As long as it has that one, it need not be read again.",
+      }),
     })
     .optional()
     .meta({ description: "What the Secret holds, the previous pair left aside." }),

@@ -10,19 +10,18 @@ import { type ConnectionAccess, type Context, indexes } from "../frame/context.t
 import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { settleAll } from "../frame/settle-all.ts";
-import { secretType } from "../resource-types.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import { type AttemptRegistry, accountKeyOf, type IssueCoordination } from "./attempts.ts";
+import { type KnownOfKey, listedSecrets, readSecret } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec, listedKeyIds } from "./rules/status.ts";
-import { type SecretOwner, secretNameOf, stagingName } from "./secret/owner.ts";
-import { type SecretView, viewSecret } from "./secret/view.ts";
+import { secretNameOf, stagingName } from "./secret/owner.ts";
 
 const PEER_PATIENCE_MS = HOUR;
 
 /**
- * Reads everything a decision needs: the Secrets live, the rest from what the operator already watches and what this
- * process remembers. Rejects where a Secret cannot be read.
+ * Reads everything a decision needs: the Secrets live unless the watch says enough about them, the rest from what the
+ * operator already watches and what this process remembers. Rejects where a Secret cannot be read.
  */
 export async function observe(
   object: ApiKey,
@@ -33,10 +32,13 @@ export async function observe(
 ): Promise<ApiKeySnapshot> {
   const self = identityOf(object);
   const status = keyStatusCodec.decode(object.status);
-  const secretName = secretNameOf(self.name, spec);
-  const [target, staging, account] = await settleAll([
-    readSecret(run, self, secretName, "target", run.signal),
-    readSecret(run, self, stagingName(secretName), "staging", run.signal),
+  const held = coordination.heldPairs.get(self.uid);
+  const [{ target, staging }, account] = await settleAll([
+    observeSecrets(run, self, spec, {
+      status,
+      held,
+      resourceVersion: object.status?.content?.resourceVersion,
+    }),
     readAccount(run, self, spec.serviceAccountRef.name),
   ]);
   const peers = peersOf(object, spec, run);
@@ -51,11 +53,12 @@ export async function observe(
     account,
     target,
     staging,
-    held: coordination.heldPairs.get(self.uid),
+    held,
     unsettledPeer: unsettledPeerOf(object, peers, coordination, run.clock.now()),
     peerKeyIds: new Set(answering.flatMap((peer) => listedKeyIds(peer.status))),
     peerKeysInUse: answering.flatMap((peer) => keyInUseOf(peer, run.clock.now())),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
+    secretsAreWatched: run.caches.secrets.isWatched,
   };
 }
 
@@ -69,15 +72,26 @@ function identityOf({ metadata }: ApiKey): ApiKeyIdentity {
   };
 }
 
-export async function readSecret(
-  { kube }: Pick<Context, "kube">,
-  owner: SecretOwner,
-  name: string,
-  role: "target" | "staging",
-  signal: AbortSignal,
-): Promise<SecretView> {
-  const secret = await kube.get(secretType, { namespace: owner.namespace, name }, { signal });
-  return viewSecret(secret, owner, role);
+/** By the watch where that is enough, else live. */
+async function observeSecrets(
+  run: ApiKeyRun,
+  self: ApiKeyIdentity,
+  spec: ApiKeySpec,
+  known: KnownOfKey,
+): Promise<Pick<ApiKeySnapshot, "target" | "staging">> {
+  const name = secretNameOf(self.name, spec);
+  const { namespace } = self;
+  const keys = {
+    target: { namespace, name },
+    staging: { namespace, name: stagingName(name) },
+  };
+  const listed = self.deletingSince === undefined ? listedSecrets(run, keys, known) : undefined;
+  if (listed !== undefined) return listed;
+  const [target, staging] = await settleAll([
+    readSecret(run, self, keys.target.name, "target", run.signal),
+    readSecret(run, self, keys.staging.name, "staging", run.signal),
+  ]);
+  return { target, staging };
 }
 
 function peersOf(

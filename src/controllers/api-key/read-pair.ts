@@ -2,7 +2,7 @@ import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import type { KeyPair } from "../../iam/model.ts";
 import type { Context } from "../frame/context.ts";
-import { readSecret } from "./observe.ts";
+import { readSecret } from "./read-secret.ts";
 import { secretNameOf } from "./secret/owner.ts";
 import { pairIn } from "./secret/view.ts";
 

@@ -1,20 +1,22 @@
 /** The irreversible part: from the last checks to the console's answer. */
 import { commitOutcome, isIamError } from "../../../iam/errors.ts";
-import { KubeError } from "../../../kube/errors.ts";
-import { keyOf, parseKey } from "../../../kube/resource.ts";
+import { isKubeError } from "../../../kube/errors.ts";
+import { parseKey } from "../../../kube/resource.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { SpecError } from "../../frame/spec-error.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
-import { apiKeyType, secretType } from "../../resource-types.ts";
+import { secretType } from "../../resource-types.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
+import { readSecret } from "../read-secret.ts";
 import { expiryOf } from "../rules/schedule.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot.ts";
 import type { IssueAttempt } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import type { IssuedPair } from "../secret/pair.ts";
-import { stagingSecret } from "../secret/render.ts";
+import { rehearsalSecret } from "../secret/render.ts";
+import type { SecretView } from "../secret/view.ts";
 import {
   type ApiKeyRun,
   readyAccount,
@@ -23,7 +25,6 @@ import {
   withSnapshot,
   writeStatusNow,
 } from "./run.ts";
-import { writeTarget } from "./secret.ts";
 
 /** As long as the longest secret the spec shows. */
 const SECRET_LENGTH = 43;
@@ -57,23 +58,20 @@ export function queueForAccount(
 }
 
 /**
- * Proves, without any effect, that nothing stands in the way of keeping the new pair: the object is as it was
- * read, both Secrets can be written, and the account's keys are known.
+ * Finds out, without any effect, whether the new pair can be kept, and which keys the account has. Where the Secret that
+ * would keep it exists unexpectedly, it is read instead, so that the rules judge it.
  */
 export async function precheck(
   progress: ApiKeyProgress,
   _: object,
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
-  const { object } = progress.snapshot;
   const { saId, client } = readyAccount(progress.snapshot);
-  const live = await run.kube.get(apiKeyType, keyOf(object), { signal: run.signal });
-  if (live?.metadata.resourceVersion !== object.metadata.resourceVersion)
-    throw new KubeError("Conflict", "the ApiKey has changed since it was read");
-  const [detail] = await settleAll([
+  const [detail, staging] = await settleAll([
     lookUpAccount(client, saId, run.signal),
-    rehearseSecrets(progress.snapshot, run),
+    rehearseStaging(progress.snapshot, run),
   ]);
+  if (staging !== undefined) return withSnapshot(progress, { staging });
   if (detail === undefined)
     throw new SpecError(
       "ServiceAccountGone",
@@ -82,8 +80,14 @@ export async function precheck(
   return withDone(progress, { precheck: { knownKeyIds: detail.keyIds } });
 }
 
-/** Dry runs of the writes to come, with a pair of the same size. */
-async function rehearseSecrets(snapshot: ApiKeySnapshot, run: ApiKeyRun): Promise<void> {
+/**
+ * A dry run of the write that must not fail, with all that the consumers' Secret will hold: what the API server would
+ * refuse of either, it refuses now. Answers the Secret that is in the way, if there is one.
+ */
+async function rehearseStaging(
+  snapshot: ApiKeySnapshot,
+  run: ApiKeyRun,
+): Promise<SecretView | undefined> {
   const { self, spec } = snapshot;
   const now = run.clock.now();
   const pair: IssuedPair = {
@@ -93,11 +97,19 @@ async function rehearseSecrets(snapshot: ApiKeySnapshot, run: ApiKeyRun): Promis
     expirationTime: expiryOf(now, spec.expiresInDays),
     revision: 1,
   };
-  const options = { dryRun: true, signal: run.signal };
-  await settleAll([
-    run.kube.create(secretType, stagingSecret(self, spec, pair, "rehearsal"), options),
-    writeTarget(snapshot, { pair, previous: undefined }, run, options),
-  ]);
+  const { values } = readyAccount(snapshot);
+  const rehearsal = rehearsalSecret(self, spec, values, pair);
+  const { signal } = run;
+  try {
+    await run.kube.create(secretType, rehearsal, { dryRun: true, signal });
+    return undefined;
+  } catch (error) {
+    if (!isKubeError(error, "AlreadyExists")) throw error;
+    const staging = await readSecret(run, self, rehearsal.metadata.name, "staging", signal);
+    // It has gone in between.
+    if (staging.kind === "Absent") throw error;
+    return staging;
+  }
 }
 
 /** Records the intent; from here on a key may exist that nobody has seen. */
@@ -185,7 +197,6 @@ function noteIssued(
 ): void {
   const { namespace, name } = progress.snapshot.self;
   run.metrics.apiKeyIssues.inc({ result: "Issued" });
-  recordKeyEvent(progress, run, "KeyIssued", "Issue", `Issued key ${keyId}: ${reason}.`);
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
   // A pair of unexpected form cannot be had again: it is kept, tried, and pointed out.
   if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return;

@@ -16,6 +16,7 @@ import {
   deleteStaging,
   deleteTarget,
   noteStaged,
+  readTarget,
   renderSecret,
   stagePair,
   switchSecret,
@@ -30,6 +31,7 @@ type Perform<Action> = (
 ) => ApiKeyProgress | Promise<ApiKeyProgress>;
 
 const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Kind>> } = {
+  ReadTarget: readTarget,
   StagePair: stagePair,
   NoteStaged: noteStaged,
   StartRecovery: startRecovery,

@@ -1,10 +1,12 @@
-/** Writes to the Secrets of an ApiKey. Each is one write, bound to the Secret that was looked at. */
+/** Reads and writes of the Secrets of an ApiKey. Each write is one call, bound to the Secret that was looked at. */
 import { isKubeError } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { type Secret, secretType } from "../../resource-types.ts";
 import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import { readSecret } from "../read-secret.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot.ts";
 import { withDeliveredKey } from "../rules/transitions.ts";
+import { secretNameOf } from "../secret/owner.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
 import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
@@ -17,6 +19,17 @@ import {
   withSnapshot,
   writeStatusNow,
 } from "./run.ts";
+
+export async function readTarget(
+  progress: ApiKeyProgress,
+  _: object,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { self, spec } = progress.snapshot;
+  const name = secretNameOf(self.name, spec);
+  const target = await readSecret(run, self, name, "target", run.signal);
+  return withSnapshot(progress, { target });
+}
 
 /** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
 export async function stagePair(
@@ -68,8 +81,6 @@ export async function switchSecret(
   const { keyId, revision } = contents.pair;
   const written = await writeTarget(progress.snapshot, contents, run);
   run.caches.secrets.noteWrite(written);
-  const note = `Secret ${written.metadata.name} holds key ${keyId}.`;
-  recordKeyEvent(progress, run, "SecretWritten", "Switch", note);
   run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
   const switched = withSnapshot(progress, { target: viewSecret(written, self, "target") });
   return withDone(switched, { hasAdopted: target.kind === "Foreign" });
@@ -90,17 +101,16 @@ export async function renderSecret(
   });
 }
 
-export function writeTarget(
+function writeTarget(
   snapshot: ApiKeySnapshot,
   contents: SecretContents,
   { kube }: ApiKeyRun,
-  options: { readonly dryRun?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<Secret> {
   const { self, spec, target } = snapshot;
   const wanted = targetSecret(self, spec, readyAccount(snapshot).values, contents);
-  return target.kind === "Absent"
-    ? kube.create(secretType, wanted, options)
-    : kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self), options);
+  return "secret" in target
+    ? kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self))
+    : kube.create(secretType, wanted);
 }
 
 /** Names the delivered key in the status, and the one before it among the superseded. */
@@ -109,12 +119,14 @@ export async function commitKey(
   { pair }: ActionOf<"CommitKey">,
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
-  const { status } = progress.snapshot;
+  const { self, spec, status } = progress.snapshot;
   const delivered = withDeliveredKey(status, pair, run.clock.now());
   const committed = await writeStatusNow(withSnapshot(progress, { status: delivered }), run);
-  if (status.current !== undefined) {
-    const note = `Key ${pair.keyId} replaces key ${status.current.keyId}, which stays valid until it is retired or expires.`;
-    recordKeyEvent(progress, run, "KeyRotated", "Rotate", note);
+  const note = `Issued key ${pair.keyId} (${status.attempt?.reason}) into Secret ${secretNameOf(self.name, spec)}.`;
+  if (status.current === undefined) recordKeyEvent(progress, run, "KeyIssued", "Issue", note);
+  else {
+    const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;
+    recordKeyEvent(progress, run, "KeyRotated", "Rotate", `${note} ${before}`);
   }
   return committed;
 }

@@ -5,8 +5,8 @@ import { Redacted } from "../../../util/redacted.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type AccountValues, renderEntries } from "../secret/render.ts";
-import { renderingOf } from "./rendering.ts";
-import type { ApiKeyProgress } from "./snapshot.ts";
+import { declarationHash, renderingOf } from "./rendering.ts";
+import type { ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 
 type SecretContent = NonNullable<ApiKeyStatus["content"]>;
 
@@ -42,8 +42,22 @@ export function contentOf(
   const rendering = renderingOf(snapshot, now);
   if (account.kind !== "Ready" || rendering?.isInPlace !== true) return known;
   const hash = contentHash(spec.secret.data, account.values, rendering.pair);
-  if (known?.hash === hash) return known;
+  const seen = { hash, ...asSeen(snapshot, now) };
+  if (known?.hash === hash) return { ...known, ...seen };
   return known === undefined && done.hasAdopted !== true
-    ? { hash }
-    : { hash, replacementTime: toIso8601(now) };
+    ? seen
+    : { ...seen, replacementTime: toIso8601(now) };
+}
+
+/** Where Secrets are watched: what tells later that the Secret need not be read. */
+function asSeen(
+  snapshot: ApiKeySnapshot,
+  now: Instant,
+): Pick<SecretContent, "declarationHash" | "resourceVersion"> {
+  const { target, secretsAreWatched } = snapshot;
+  if (!secretsAreWatched || target.kind !== "Ours") return {};
+  return {
+    declarationHash: declarationHash(snapshot, now),
+    resourceVersion: target.resourceVersion,
+  };
 }

@@ -30,6 +30,7 @@ export function prepareIssue(
     return { kind: "QueueForAccount" };
   if (block !== undefined) return block;
   if (done.hasAcquired !== true) return { kind: "AcquireAccount" };
+  if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
   if (done.precheck === undefined) return { kind: "Precheck" };
   const { knownKeyIds } = done.precheck;
   return { kind: "RecordIntent", because: need, knownKeyIds, revision: nextRevision(snapshot) };

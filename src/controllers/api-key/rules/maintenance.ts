@@ -1,13 +1,41 @@
 /** The care for a key in use, which goes on also while its successor has to wait. Pure. */
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding } from "../../frame/rules/outcome.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isConverged } from "./consumers.ts";
-import { isDelivered, renderingOf } from "./rendering.ts";
+import { needs } from "./needs.ts";
+import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
-import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
+import type {
+  ActionOf,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ApiKeyStep,
+  ReadyAccount,
+} from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
+
+/** A Secret that has not changed is read only where something is to be done with it. */
+export function readTarget(
+  { snapshot }: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  if (snapshot.target.kind !== "Unread") return undefined;
+  const isAtRest =
+    firstFinding(needs, snapshot, at, timing) === undefined &&
+    snapshot.keysBeforeRestore.length === 0 &&
+    !mayNeedVerification(snapshot) &&
+    isStillDeclared(snapshot, at.now);
+  return isAtRest ? undefined : { kind: "ReadTarget" };
+}
+
+function mayNeedVerification({ status: { current }, account, rejection }: ApiKeySnapshot): boolean {
+  if (current?.verificationTime === undefined || rejection !== undefined) return true;
+  return account.kind === "Ready" && isMissing(current.keyId, current.verificationTime, account);
+}
 
 /** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
 export function renderSecret(

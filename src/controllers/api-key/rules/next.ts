@@ -23,7 +23,7 @@ import {
   stageHeldPair,
 } from "./delivery.ts";
 import { carryOutIntent, prepareIssue } from "./issue.ts";
-import { renderSecret, retire, verifyCurrent } from "./maintenance.ts";
+import { readTarget, renderSecret, retire, verifyCurrent } from "./maintenance.ts";
 import { recoverAttempt } from "./recovery.ts";
 import type { ActionOf, ApiKeyAction, ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
 
@@ -35,6 +35,7 @@ type ApiKeyRule = (
 
 /** In order: safety of what exists before anything new. */
 const issuing: readonly ApiKeyRule[] = [
+  readTarget,
   noteStaged,
   stageHeldPair,
   rebuildStatus,

@@ -1,17 +1,19 @@
 /** What consumers have, and what they should have. Pure. */
+import { createHash } from "node:crypto";
 import { Redacted } from "../../../util/redacted.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type SecretContents, targetSecret } from "../secret/render.ts";
 import { usesVariable } from "../secret/template.ts";
-import { isAsWanted, pairIn } from "../secret/view.ts";
+import { isAsWanted, pairIn, type SecretView } from "../secret/view.ts";
 import { isConverged } from "./consumers.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
 /** Whether the key named in the status is the one in the Secret. */
 export function isDelivered({ status, target }: ApiKeySnapshot): boolean {
-  return status.current !== undefined && pairIn(target)?.keyId === status.current.keyId;
+  const keyId = target.kind === "Unread" ? target.keyId : pairIn(target)?.keyId;
+  return keyId !== undefined && keyId === status.current?.keyId;
 }
 
 /** The Secret with the pair that is delivered, as it is declared now. */
@@ -32,12 +34,38 @@ export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering |
   return { pair, previous, isInPlace: isAsWanted(target, wanted, self) };
 }
 
+function shownPrevious(target: SecretView): SecretContents["previous"] {
+  if (target.kind === "Ours") return target.previous;
+  if (target.kind !== "Unread" || target.previousKeyId === undefined) return undefined;
+  return { keyId: target.previousKeyId, secret: new Redacted("") };
+}
+
 /** The pair in the Secret. Its times are those of the status: annotations can be edited (S16). */
 function asRecorded({ status: { current }, target }: ApiKeySnapshot): IssuedPair | undefined {
   const pair = pairIn(target);
   if (pair === undefined || current === undefined) return undefined;
   const { issueTime, expirationTime, revision } = current;
   return { ...pair, issueTime, expirationTime, revision };
+}
+
+/**
+ * Tells apart what the operator declares of the Secret: names, labels, annotations, owner and entries. Made without a
+ * secret. `undefined` where it is not known now.
+ */
+export function declarationHash(snapshot: ApiKeySnapshot, now: Instant): string | undefined {
+  const { self, spec, account, status } = snapshot;
+  if (account.kind !== "Ready" || status.current === undefined) return undefined;
+  const pair = { ...status.current, secret: new Redacted("") };
+  const previous = previousInUse(snapshot, now);
+  const open = previous && { keyId: previous.keyId, secret: new Redacted("") };
+  const wanted = targetSecret(self, spec, account.values, { pair, previous: open });
+  return createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 16);
+}
+
+/** Whether a Secret that has not changed since is what is declared now. */
+export function isStillDeclared(snapshot: ApiKeySnapshot, now: Instant): boolean {
+  const declared = declarationHash(snapshot, now);
+  return declared === undefined || declared === snapshot.object.status?.content?.declarationHash;
 }
 
 /** The previous pair, as long as the overlap lasts and the Secret still shows it. */
@@ -47,7 +75,7 @@ function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["
   const inOverlap = status.superseded.filter(
     (key) => now < overlapEnd(key, spec.rotation, converged),
   );
-  const shown = target.kind === "Ours" ? target.previous : undefined;
+  const shown = shownPrevious(target);
   if (shown !== undefined)
     return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
   // Where no entry shows the previous secret, its id is still known.

@@ -49,7 +49,7 @@ export function report(
         : Math.min(
             waitMs(outcome),
             nextDueMs(progress.snapshot, isConverged, at.now),
-            checkMs(at, timing),
+            checkMs(progress.snapshot, at, timing),
           ),
   };
 }
@@ -183,8 +183,13 @@ function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
 }
 
-/** A Secret that nothing has touched is looked at all the same. */
-function checkMs({ fraction }: ClockReading, { secretCheckMs }: Timing): number {
+/** A Secret that is not watched is looked at all the same. */
+function checkMs(
+  { secretsAreWatched }: ApiKeySnapshot,
+  { fraction }: ClockReading,
+  { secretCheckMs }: Timing,
+): number {
+  if (secretsAreWatched) return Number.POSITIVE_INFINITY;
   return secretCheckMs * (0.9 + 0.2 * fraction);
 }
 

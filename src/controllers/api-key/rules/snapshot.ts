@@ -42,6 +42,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly peerKeysInUse: readonly string[];
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
+  /** Whether a change of a Secret is noticed when it happens. */
+  readonly secretsAreWatched: boolean;
 }
 
 /** What this process remembers about one ApiKey. Losing it costs calls, never a key. */
@@ -129,6 +131,8 @@ type WithPair<Kind extends string> = { readonly kind: Kind; readonly pair: Issue
 type WithKeyId<Kind extends string> = { readonly kind: Kind; readonly keyId: string };
 
 export type ApiKeyAction =
+  /** Reads the target Secret, of which only the metadata is known. */
+  | { readonly kind: "ReadTarget" }
   /** The only copy of a new pair goes into the staging Secret. */
   | (WithPair<"StagePair"> & { readonly attemptId: string })
   /** The staged pair need not be held any longer, also where the answer to its write was lost. */

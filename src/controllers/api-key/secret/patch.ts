@@ -17,7 +17,7 @@ const PASSING = [
  * resourceVersion, so that it fits only the Secret that was looked at.
  */
 export function targetPatch(
-  stored: Exclude<SecretView, { kind: "Absent" }>,
+  stored: Extract<SecretView, { secret: Secret }>,
   wanted: Secret,
   owner: SecretOwner,
 ): object {

@@ -95,6 +95,26 @@ export function stagingSecret(
   });
 }
 
+/** What the API server has to accept before a key is issued: the staging Secret, with all that the target will have. */
+export function rehearsalSecret(
+  owner: SecretOwner,
+  spec: ApiKeySpec,
+  account: AccountValues,
+  pair: IssuedPair,
+): Secret {
+  const staging = stagingSecret(owner, spec, pair, "rehearsal");
+  const target = targetSecret(owner, spec, account, { pair, previous: undefined });
+  return {
+    ...target,
+    metadata: {
+      ...target.metadata,
+      name: staging.metadata.name,
+      labels: { ...target.metadata.labels, ...staging.metadata.labels },
+    },
+    data: { ...staging.data, ...target.data },
+  };
+}
+
 function pairAnnotations(pair: IssuedPair): Readonly<Record<string, string>> {
   return {
     [annotations.keyId]: pair.keyId,

@@ -10,6 +10,9 @@ import { readBackPairs } from "./read-back.ts";
 /** What a stored Secret turned out to be. */
 export type SecretView =
   | { readonly kind: "Absent" }
+  /** The watch lists none with our labels. One may exist all the same; a create finds out. */
+  | { readonly kind: "Unlisted" }
+  | UnreadSecret
   /** Not ours to touch. */
   | {
       readonly kind: "Foreign";
@@ -21,6 +24,13 @@ export type SecretView =
       readonly secret: Secret;
     }
   | OwnSecret;
+
+/** Ours, and not changed since the status said that it is as declared: only its metadata is known. */
+export interface UnreadSecret {
+  readonly kind: "Unread";
+  readonly keyId: string;
+  readonly previousKeyId: string | undefined;
+}
 
 export interface OwnSecret {
   readonly kind: "Ours";

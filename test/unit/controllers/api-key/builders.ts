@@ -160,6 +160,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     unsettledPeer: undefined,
     peerKeyIds: new Set(),
     peerKeysInUse: [],
+    secretsAreWatched: false,
     consumers: { mode: "none", known: undefined },
     ...changes,
     status: { ...noKeys, ...changes.status },

@@ -234,7 +234,7 @@ test("a patch changes every entry in one write, removes the rest, keeps what is 
       ownerReferences: [garden, ...(old.metadata.ownerReferences ?? [])],
     },
   });
-  if (seen.kind === "Absent") throw new Error("absent");
+  if (!("secret" in seen)) throw new Error("absent");
   expect(targetPatch(seen, wanted, owner)).toMatchObject({
     metadata: {
       uid: "secret-uid",

@@ -1,0 +1,64 @@
+/** Looking at the Secrets of an ApiKey: live, or by what the operator watches of them. */
+import { annotations } from "../../api/meta.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { Context } from "../frame/context.ts";
+import { secretType } from "../resource-types.ts";
+import type { HeldPair } from "./rules/snapshot.ts";
+import type { KeyStatus } from "./rules/status.ts";
+import type { SecretOwner } from "./secret/owner.ts";
+import { type SecretView, viewSecret } from "./secret/view.ts";
+
+export async function readSecret(
+  { kube }: Pick<Context, "kube">,
+  owner: SecretOwner,
+  name: string,
+  role: "target" | "staging",
+  signal: AbortSignal,
+): Promise<SecretView> {
+  const secret = await kube.get(secretType, { namespace: owner.namespace, name }, { signal });
+  return viewSecret(secret, owner, role);
+}
+
+export interface KnownOfKey {
+  readonly status: KeyStatus;
+  readonly held: HeldPair | undefined;
+  /** The target's resource version when its content was last found as declared. */
+  readonly resourceVersion: string | undefined;
+}
+
+interface BothSecrets<T> {
+  readonly target: T;
+  readonly staging: T;
+}
+
+/**
+ * What the watch tells of both Secrets where that is enough to begin with: nothing is on its way, and the target is as it
+ * was, or was never there. `undefined` where they have to be read.
+ */
+export function listedSecrets(
+  { caches: { secrets } }: Pick<Context, "caches">,
+  keys: BothSecrets<ObjectKey>,
+  known: KnownOfKey,
+): BothSecrets<SecretView> | undefined {
+  const { attempt } = known.status;
+  if (attempt !== undefined || known.held !== undefined || !secrets.isWatched) return undefined;
+  if (!secrets.isCurrent(keys.target) || !secrets.isCurrent(keys.staging)) return undefined;
+  if (secrets.get(keys.staging) !== undefined) return undefined;
+  const target = listedTarget(secrets.get(keys.target), known);
+  return target && { target, staging: UNLISTED };
+}
+
+const UNLISTED: SecretView = { kind: "Unlisted" };
+
+function listedTarget(
+  listed: KubeObject | undefined,
+  { status: { current }, resourceVersion }: KnownOfKey,
+): SecretView | undefined {
+  if (listed === undefined) return current === undefined ? UNLISTED : undefined;
+  if (listed.metadata.resourceVersion !== resourceVersion) return undefined;
+  const noted = listed.metadata.annotations ?? {};
+  const keyId = noted[annotations.keyId];
+  return keyId === undefined || keyId !== current?.keyId
+    ? undefined
+    : { kind: "Unread", keyId, previousKeyId: noted[annotations.previousKeyId] };
+}
