@@ -4,8 +4,8 @@ import type { StoreChange } from "../kube/store/store.ts";
 
 /**
  * Whether a change of an object is one its reconciler must see: anything but its status, which only the
- * reconciler itself writes; and a step back in time, to a status that it has left behind. Generation alone would
- * miss an annotation such as "rotate now".
+ * reconciler itself writes; and a status that it cannot have written: one without conditions, or one that it has left
+ * behind. Generation alone would miss an annotation such as "rotate now".
  */
 export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject>): boolean {
   return (
@@ -13,6 +13,7 @@ export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject
     object === undefined ||
     finalizersVanished(old, object) ||
     wentBack(old, object) ||
+    statusVanished(old, object) ||
     !isDeepStrictEqual(whatMatters(old), whatMatters(object))
   );
 }
@@ -45,6 +46,16 @@ function whatMatters({ metadata }: KubeObject): readonly unknown[] {
 function finalizersVanished(old: KubeObject, object: KubeObject): boolean {
   const left = new Set(object.metadata.finalizers);
   return (old.metadata.finalizers ?? []).some((finalizer) => !left.has(finalizer));
+}
+
+/** Somebody has wiped the status. */
+function statusVanished(old: KubeObject, object: KubeObject): boolean {
+  return hasConditions(old) && !hasConditions(object);
+}
+
+function hasConditions(object: KubeObject & { readonly status?: unknown }): boolean {
+  const { conditions = [] } = (object.status ?? {}) as { conditions?: readonly unknown[] };
+  return conditions.length > 0;
 }
 
 /** The API server was restored from an older backup. */

@@ -183,13 +183,14 @@ function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
 }
 
-/** A Secret that is not watched is looked at all the same. */
+/** A Secret that is not watched is looked at all the same: the watch is of our own only. */
 function checkMs(
-  { secretsAreWatched }: ApiKeySnapshot,
+  { secretsAreWatched, target, staging }: ApiKeySnapshot,
   { fraction }: ClockReading,
   { secretCheckMs }: Timing,
 ): number {
-  if (secretsAreWatched) return Number.POSITIVE_INFINITY;
+  const isWatched = secretsAreWatched && target.kind !== "Foreign" && staging.kind !== "Foreign";
+  if (isWatched) return Number.POSITIVE_INFINITY;
   return secretCheckMs * (0.9 + 0.2 * fraction);
 }
 
