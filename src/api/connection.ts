@@ -233,11 +233,17 @@ const grant = z
       .max(3_650)
       .default(90)
       .meta({ description: "The longest key lifetime its ApiKeys may ask for, in days." }),
+    quotaExports: setOf(z.int().min(1), 100).default([]).meta({
+      description:
+        "Container clusters whose quotas its ResourceQuotaExports may list with the connection's own login, at most 100; none by default. With an apiKeyRef the key's policies decide.",
+    }),
   })
   .meta({ description: "What the matching namespaces may do with this connection." });
 export type Grant = z.output<typeof grant>;
 /** What a namespace may do, whichever grants it comes from. */
-export type Rights = Omit<Grant, "name" | "namespaces">;
+export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
+  readonly quotaExports: readonly number[] | "Any";
+};
 
 function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
   return withRule(schema, {

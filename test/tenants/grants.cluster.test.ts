@@ -1,7 +1,10 @@
 /** What a ClusterConnection's grants give to a namespace, on a real API server. */
 import { describe, expect, test } from "vitest";
+import { SEEDED } from "../iam-server/seed.ts";
 import { inWorld } from "../integration/support/in-world.ts";
 import type { World } from "../integration/support/world.ts";
+
+const KINDS = ["PolicyBinding", "ApiKey", "ResourceQuotaExport", "ServiceAccount"] as const;
 
 const binding = (...policyIds: readonly string[]) => ({
   serviceAccountRef: { name: "ci" },
@@ -35,8 +38,8 @@ describe("a grant", () => {
       try {
         await body(world);
       } finally {
-        for (const kind of ["PolicyBinding", "ApiKey", "ServiceAccount"] as const)
-          for (const name of ["read", "deploy", "key", "long", "ci"])
+        for (const kind of KINDS)
+          for (const name of ["read", "deploy", "key", "long", "ci", "quotas"])
             await world.delete(kind, name).catch(() => undefined);
         await world.delete("ClusterConnection", world.namespace);
         await world.isGone("ClusterConnection", world.namespace);
@@ -151,6 +154,25 @@ describe("a grant", () => {
       await toAll({ all: true });
       await serviceAccount(world);
       await world.ready("ServiceAccount", "ci");
+    }),
+  );
+
+  test(
+    "shows no cluster's quotas to a tenant, unless it names the cluster",
+    inCluster(async (world) => {
+      const { clusterId } = SEEDED;
+      const connectionRef = { kind: "ClusterConnection", name: world.namespace };
+      const exported = (spec: object = {}) =>
+        world.apply("ResourceQuotaExport", "quotas", { connectionRef, clusterId, ...spec });
+      const listings = () => world.iam.requests.count("listResourceQuotas");
+      await connect(world, [grant(world, { quotaExports: [clusterId + 1] })]);
+      await exported();
+      const reason = "QuotaExportNotGranted";
+      await world.condition("ResourceQuotaExport", "quotas", "Stalled", "True", reason);
+      expect(listings()).toBe(0);
+      await connect(world, [grant(world, { quotaExports: [clusterId] })]);
+      await world.ready("ResourceQuotaExport", "quotas");
+      expect(listings()).toBe(1);
     }),
   );
 });

@@ -75,7 +75,7 @@ export const good: readonly GoodFixture[] = [
             },
           },
         },
-        { name: "d", namespaces: { all: true }, maxExpiresInDays: 30 },
+        { name: "d", namespaces: { all: true }, maxExpiresInDays: 30, quotaExports: [7, 8] },
       ],
     },
   },
@@ -351,6 +351,16 @@ export const bad: readonly BadFixture[] = [
     kind: clusterConnectionKind,
     spec: { ...connection, grants: [{ name: "a", namespaces: { names: ["team-*"] } }] },
     says: ["spec.grants[0].namespaces.names[0]: ", "patterns are not supported, use a selector"],
+  },
+  {
+    title: "a grant of quotas of no cluster",
+    kind: clusterConnectionKind,
+    spec: {
+      ...connection,
+      grants: [{ name: "a", namespaces: { names: ["a"] }, quotaExports: [0] }],
+    },
+    says: ["spec.grants[0].quotaExports[0]: Invalid value: 0", "greater than or equal to 1"],
+    parseSays: ["spec.grants[0].quotaExports[0]: ", ">=1"],
   },
   {
     title: "a grant of a pattern of policies",

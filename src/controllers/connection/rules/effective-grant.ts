@@ -9,6 +9,7 @@ export const ALL_RIGHTS: Rights = {
   onWithdrawal: "Keep",
   importServiceAccounts: true,
   maxExpiresInDays: 3_650,
+  quotaExports: "Any",
 };
 
 /**
@@ -28,6 +29,7 @@ export function effectiveGrant(
     onWithdrawal: keepsWithdrawn(grants, matching, labels) ? "Keep" : "Unbind",
     importServiceAccounts: matching.some((grant) => grant.importServiceAccounts),
     maxExpiresInDays: Math.max(...matching.map((grant) => grant.maxExpiresInDays)),
+    quotaExports: [...new Set(matching.flatMap((grant) => grant.quotaExports))],
   };
 }
 

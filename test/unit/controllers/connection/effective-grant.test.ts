@@ -8,6 +8,7 @@ const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Gr
   onWithdrawal: "Unbind",
   importServiceAccounts: false,
   maxExpiresInDays: 90,
+  quotaExports: [],
   ...rights,
   namespaces,
 });
@@ -72,15 +73,20 @@ test.each<{
 
 test("matching grants add up and others do not", () => {
   const grants = [
-    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30 }),
-    grant(byLabel({ a: "1" }), { policyIds: ["p2", "p3"], importServiceAccounts: true }),
-    grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999 }),
+    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30, quotaExports: [7] }),
+    grant(byLabel({ a: "1" }), {
+      policyIds: ["p2", "p3"],
+      importServiceAccounts: true,
+      quotaExports: [7, 8],
+    }),
+    grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999, quotaExports: [9] }),
   ];
   expect(effectiveGrant(grants, "team-a", { a: "1" })).toEqual({
     policyIds: ["p1", "p2", "p3"],
     onWithdrawal: "Unbind",
     importServiceAccounts: true,
     maxExpiresInDays: 90,
+    quotaExports: [7, 8],
   });
 });
 
