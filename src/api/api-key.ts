@@ -8,7 +8,6 @@ import {
   duration,
   durationBetween,
   entries,
-  labelSelector,
   localRef,
   ms,
   objectName,
@@ -18,6 +17,7 @@ import {
   timestamp,
 } from "./fields.ts";
 import { defineKind } from "./kind.ts";
+import { isMetadataKey, labelSelector, labelValue } from "./labels.ts";
 import { atomic, mapOf } from "./lists.ts";
 import { GROUP, type IamObject } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
@@ -118,20 +118,10 @@ const data = withRule(anyData, {
   holds: (map) => Object.values(map).some((template) => SECRET_PATTERN.test(template)),
 });
 
-const metadataKey = (key: string) =>
-  /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?[/])?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/.test(key) &&
-  key.length <= 317;
-
-const labelValue = matching(
-  z.string().max(63),
-  /^([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?$/,
-  "must be a label's value: letters, digits, '-', '_' and '.', or nothing",
-);
-
 /** Labels or annotations that are the user's to choose. */
 function metadataEntries(value: z.ZodString) {
   const map = entries(z.record(z.string(), value), 32).refine(
-    (chosen) => Object.keys(chosen).every(metadataKey),
+    (chosen) => Object.keys(chosen).every(isMetadataKey),
     { error: "must have keys such as team or example.com/team" },
   );
   return withRule(map, {
@@ -188,7 +178,7 @@ const rollout = withRule(
       .meta({ description: "Workloads by name, 1 to 16." }),
     selector: labelSelector.optional().meta({
       description:
-        "Deployments, StatefulSets and DaemonSets that carry all of these labels; {} means every one that reads the Secret.",
+        "Deployments, StatefulSets and DaemonSets by label; {} means every one that reads the Secret.",
     }),
     minInterval: durationBetween("0s", "24h").default("5m").meta({
       description: "The least time between two restarts of one workload: 0s to 24h.",

@@ -5,13 +5,13 @@ import {
   consoleName,
   durationBetween,
   grantedPolicyId,
-  labelSelector,
   objectName,
   SECRET_KEY,
   suspend,
   timestamp,
 } from "./fields.ts";
 import { defineKind, type PrinterColumn } from "./kind.ts";
+import { nonEmptyLabelSelector } from "./labels.ts";
 import { mapOf, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 import { matching, withRule } from "./rule.ts";
@@ -201,16 +201,21 @@ const grant = z
         names: setOf(namespaceName, 256)
           .optional()
           .meta({ description: "Names of namespaces, at most 256." }),
-        selector: labelSelector
-          .meta({ description: "Namespaces that carry all of these labels; {} means every one." })
-          .optional(),
+        selector: nonEmptyLabelSelector
+          .optional()
+          .meta({ description: "Namespaces by label; never empty." }),
+        all: z
+          .boolean()
+          .optional()
+          .meta({ description: "Whether every namespace matches, those to come included." }),
       }),
       {
-        rule: "has(self.names) || has(self.selector)",
-        message: "must have names or a selector",
-        holds: ({ names, selector }) => names !== undefined || selector !== undefined,
+        rule: "has(self.names) || has(self.selector) || (has(self.all) && self.all)",
+        message: "must have names, a selector, or all: true for every namespace",
+        holds: ({ names, selector, all }) =>
+          names !== undefined || selector !== undefined || all === true,
       },
-    ).meta({ description: "Namespaces by name or by label; one match is enough." }),
+    ).meta({ description: "Namespaces by name, by label, or all; one match is enough." }),
     policyIds: setOf(grantedPolicyId, 100)
       .default([])
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
@@ -228,10 +233,17 @@ const grant = z
       .max(3_650)
       .default(90)
       .meta({ description: "The longest key lifetime its ApiKeys may ask for, in days." }),
+    quotaExports: setOf(z.int().min(1), 100).default([]).meta({
+      description:
+        "Container clusters whose quotas its ResourceQuotaExports may list with the connection's own login, at most 100; none by default. With an apiKeyRef the key's policies decide.",
+    }),
   })
   .meta({ description: "What the matching namespaces may do with this connection." });
+export type Grant = z.output<typeof grant>;
 /** What a namespace may do, whichever grants it comes from. */
-export type Grant = Omit<z.output<typeof grant>, "name">;
+export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
+  readonly quotaExports: readonly number[] | "Any";
+};
 
 function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
   return withRule(schema, {

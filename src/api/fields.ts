@@ -100,13 +100,6 @@ export const localRef = z
   .object({ name: objectName.meta({ description: "The object's name." }) })
   .meta({ description: "An object in the same namespace." });
 
-/** As everywhere in Kubernetes, a selector without labels selects everything. */
-export const labelSelector = z.object({
-  matchLabels: entries(z.record(z.string(), z.string().max(63)), 32)
-    .optional()
-    .meta({ description: "Labels and their values, at most 32." }),
-});
-
 export const connectionRef = z
   .object({
     kind: z.enum(["ClusterConnection", "Connection"]).default("ClusterConnection").meta({

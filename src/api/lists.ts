@@ -2,7 +2,10 @@
 import * as z from "zod";
 
 /** A list without order, each of whose items is written once. */
-export function setOf(item: z.ZodString, most: number): z.ZodArray<z.ZodString> {
+export function setOf<Item extends z.ZodString | z.ZodNumber>(
+  item: Item,
+  most: number,
+): z.ZodArray<Item> {
   return z
     .array(item)
     .max(most)

@@ -214,6 +214,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "",
       reasons: {
         ConnectionMismatch: "Use the connection of the ApiKey's own ServiceAccount.",
+        QuotaExportNotGranted:
+          "Name an ApiKey in spec.apiKeyRef, or ask for a grant with the cluster in quotaExports.",
       },
     },
   ),

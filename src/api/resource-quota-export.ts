@@ -29,7 +29,8 @@ const spec = z.object({
     .default("5m")
     .meta({ description: "How often the listing is taken: 15s to 24h." }),
   apiKeyRef: localRef.optional().meta({
-    description: "List with the key of this ApiKey; otherwise with the connection's own login.",
+    description:
+      "List with the key of this ApiKey; otherwise with the connection's own login, which a grant of a ClusterConnection has to allow by quotaExports.",
   }),
   suspend,
 });

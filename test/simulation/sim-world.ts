@@ -280,5 +280,12 @@ export const connectionSpec: Tree = {
   domainName: SEEDED.orgName,
   partitionId: SEEDED.partitionId,
   credentials: { login: { secretRef: { name: "console-login" } } },
-  grants: [{ name: "all", namespaces: { names: [NAMESPACE] }, policyIds: ["*"] }],
+  grants: [
+    {
+      name: "all",
+      namespaces: { names: [NAMESPACE] },
+      policyIds: ["*"],
+      quotaExports: [SEEDED.clusterId],
+    },
+  ],
 };

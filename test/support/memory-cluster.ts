@@ -30,11 +30,11 @@ import { createMetrics } from "../../src/observability/metrics.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type Clock, systemClock } from "../../src/util/time.ts";
-import { ApiFailure } from "./api-server/failure.ts";
 import type { ServedKind } from "./api-server/kinds.ts";
 import type { ApiRequest, Verb } from "./api-server/request.ts";
-import { type ApiResponse, ApiServer } from "./api-server/server.ts";
+import { ApiServer, answered } from "./api-server/server.ts";
 import type { Change } from "./api-server/storage.ts";
+import type { Written } from "./api-server/writes.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
@@ -67,15 +67,20 @@ export class MemoryCluster {
   readonly server: ApiServer;
   /** The operator's. */
   readonly client: KubeClient;
-  /** What the operator wrote, dry runs left out. */
+  /** What the operator wrote: no dry run, and nothing that was refused. */
   readonly writes: Write[] = [];
   /** How often the operator has read. */
   reads = 0;
   /** While false, caches do not hear of changes. */
   watching = true;
-  /** Carries a write out, or does otherwise: throw an ApiFailure to refuse it, an HttpError to lose its answer. */
-  onWrite: (write: Write, carryOut: () => ApiResponse) => ApiResponse = (_, carryOut) => carryOut();
+  /**
+   * Carries a write out, which throws an ApiFailure where the server refuses it, or does otherwise: throw an ApiFailure
+   * to refuse it, an HttpError to lose its answer.
+   */
+  onWrite: (write: Write, carryOut: () => Written) => Written = (_, carryOut) => carryOut();
   #made = 0;
+  /** Ends the watches of the latest caches. */
+  readonly #endWatches: (() => void)[] = [];
 
   constructor(clock: Clock) {
     this.server = new ApiServer({ now: () => clock.now(), newUid: () => this.#newUid() });
@@ -84,8 +89,12 @@ export class MemoryCluster {
     this.client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER });
   }
 
-  /** Caches as of a new process, which from now on hear of every change; those of `unsynced` never begin. */
+  /**
+   * Caches as of a new process, which from now on hear of every change, as earlier ones no longer do; those of
+   * `unsynced` never begin.
+   */
   openCaches(unsynced: readonly Cached[] = []): Caches {
+    for (const end of this.#endWatches.splice(0)) end();
     const caches = emptyCaches();
     for (const name of Object.keys(CACHED) as Cached[])
       if (!unsynced.includes(name))
@@ -159,40 +168,37 @@ export class MemoryCluster {
 
   /** One of the operator's calls. */
   #answer(request: HttpRequest): HttpResponse {
-    const { status, headers, body } = this.#handle(request);
+    const { status, headers, body } = answered(() => this.#carryOut(request));
     return { status, headers, body: Buffer.from(JSON.stringify(body)) };
   }
 
-  #handle({ method, url, headers, body }: HttpRequest): ApiResponse {
+  #carryOut({ method, url, headers, body }: HttpRequest): Written {
     const raw = { method, url, headers, ...(body === undefined ? {} : { body }) };
     const request = this.server.parse(raw);
     if (READS.includes(request.verb)) {
       this.reads += 1;
-      return this.server.answer(request);
+      return this.server.carryOut(request);
     }
     const { verb, kind, status, dryRun } = request as ApiRequest & Write;
     const name = request.name ?? (request.body as Raw)?.metadata?.name;
     const write = { verb, plural: kind.type.plural, name, status, dryRun, body: request.body };
-    try {
-      const answer = this.onWrite(write, () => this.server.answer(request));
-      if (!dryRun) this.writes.push(write);
-      return answer;
-    } catch (error) {
-      if (!(error instanceof ApiFailure)) throw error;
-      return { status: error.status, headers: error.headers, body: error.body };
-    }
+    const written = this.onWrite(write, () => this.server.carryOut(request));
+    if (!dryRun) this.writes.push(write);
+    return written;
   }
 
   #follow(type: ResourceType, store: WritableStore<KubeObject>): void {
     const { storage } = this.server;
     const writer = store.openScope("");
-    writer.beginReplace()(this.all(type), String(storage.revision));
-    storage.subscribe(({ kind, type: what, object, revision }: Change) => {
+    const list = () => writer.beginReplace()(this.all(type), String(storage.revision));
+    const hear = ({ kind, type: what, object, revision }: Change) => {
       if (!this.watching) return;
       if (kind.type.kind !== type.kind) writer.advance(String(revision));
       else if (what === "DELETED") writer.remove(object as Raw);
       else writer.put(object as Raw);
-    });
+    };
+    list();
+    this.#endWatches.push(storage.subscribe(hear), storage.onRestore(list));
   }
 
   #kindOf({ group, plural }: ResourceType): ServedKind {

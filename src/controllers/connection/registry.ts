@@ -6,7 +6,7 @@ import {
   type ConnectionSpec,
   clusterConnectionKind,
   connectionKind,
-  type Grant,
+  type Rights,
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { Kind } from "../../api/kind.ts";
@@ -39,7 +39,7 @@ export interface ConnectionsOptions extends SessionsOptions {
 }
 
 type Found =
-  | { readonly ok: true; readonly uid: string; readonly spec: GrantingSpec; readonly grant: Grant }
+  | { readonly ok: true; readonly uid: string; readonly spec: GrantingSpec; readonly grant: Rights }
   | Refused;
 type Refused = Extract<ConnectionLookup, { ok: false }>;
 

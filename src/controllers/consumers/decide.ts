@@ -1,7 +1,8 @@
 /** Which Pods are on an older content of a Secret, and which workloads are to be restarted for it. Pure. */
+
 import { contentAnnotation } from "../../api/meta.ts";
+import { matchesLabels } from "../../kube/match-labels.ts";
 import { type Instant, MINUTE } from "../../util/time.ts";
-import { matchesLabels } from "./match-labels.ts";
 import type { DatedUse, PodDigest } from "./pod-digest.ts";
 import type { WorkloadDigest } from "./workloads.ts";
 

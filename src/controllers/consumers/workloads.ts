@@ -2,6 +2,7 @@
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../../api/meta.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import { labelSelectorText } from "../../kube/match-labels.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
 import { type LabelSelector, type Workload, workloadTypes } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
@@ -52,14 +53,14 @@ export async function findWorkloads(
 async function listWorkloads(
   kube: KubeClient,
   namespace: string,
-  { matchLabels = {} }: Rollout["selector"] = {},
+  selector: LabelSelector = {},
   signal: AbortSignal,
 ): Promise<readonly WorkloadDigest[]> {
-  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  const labelSelector = labelSelectorText(selector);
   const options = {
     namespace,
     signal,
-    ...(labels.length === 0 ? {} : { labelSelector: labels.join(",") }),
+    ...(labelSelector === "" ? {} : { labelSelector }),
   };
   const lists = await Promise.all(
     Object.values(workloadTypes).map((type) =>

@@ -1,5 +1,10 @@
 import type { ApiKey } from "../../api/api-key.ts";
-import type { ClusterConnection, Connection, ConnectionSpec, Grant } from "../../api/connection.ts";
+import type {
+  ClusterConnection,
+  Connection,
+  ConnectionSpec,
+  Rights,
+} from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
@@ -70,7 +75,7 @@ export interface ConnectionAccess {
   readonly client: IamClient;
   readonly spec: ConnectionSpec;
   /** What the namespace may do: the union of the grants that match it; all rights on a Connection. */
-  readonly grant: Grant;
+  readonly grant: Rights;
 }
 
 export type ConnectionLookup =

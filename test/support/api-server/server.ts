@@ -72,12 +72,12 @@ export class ApiServer {
   }
 
   handle(raw: RawRequest): ApiResponse {
-    return answered(() => this.#written(this.parse(raw)));
+    return answered(() => this.carryOut(this.parse(raw)));
   }
 
   /** As `handle`, of what has been parsed already. */
   answer(request: ApiRequest): ApiResponse {
-    return answered(() => this.#written(request));
+    return answered(() => this.carryOut(request));
   }
 
   /** Throws ApiFailure where the server refuses. */
@@ -85,7 +85,8 @@ export class ApiServer {
     return openWatch(this.storage, this.parse(raw), behind);
   }
 
-  #written(request: ApiRequest): Written {
+  /** Throws ApiFailure where the server refuses. */
+  carryOut(request: ApiRequest): Written {
     const { verb } = request;
     if (verb === "get") return { status: 200, object: get(this.storage, request) };
     if (verb === "list") return { status: 200, object: this.#listings.list(this.storage, request) };
@@ -95,9 +96,10 @@ export class ApiServer {
   }
 }
 
-function answered(write: () => Written): ApiResponse {
+/** The answer as it travels, to what may throw ApiFailure. */
+export function answered(carryOut: () => Written): ApiResponse {
   try {
-    const { status, object } = write();
+    const { status, object } = carryOut();
     return { status, headers: {}, body: object };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;

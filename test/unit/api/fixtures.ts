@@ -64,7 +64,18 @@ export const good: readonly GoodFixture[] = [
           namespaces: { selector: { matchLabels: { team: "b" } } },
           policyIds: ["pol-read"],
         },
-        { name: "c", namespaces: { selector: {} }, maxExpiresInDays: 30 },
+        {
+          name: "c",
+          namespaces: {
+            selector: {
+              matchExpressions: [
+                { key: "example.com/team", operator: "In", values: ["a", "b"] },
+                { key: "legacy", operator: "DoesNotExist" },
+              ],
+            },
+          },
+        },
+        { name: "d", namespaces: { all: true }, maxExpiresInDays: 30, quotaExports: [7, 8] },
       ],
     },
   },
@@ -166,6 +177,14 @@ export const good: readonly GoodFixture[] = [
     },
   },
 ];
+
+const EXPRESSION = "spec.grants[0].namespaces.selector.matchExpressions[0]";
+
+/** A grant by one condition on labels. */
+function grantBy(expression: object) {
+  const namespaces = { selector: { matchExpressions: [expression] } };
+  return { ...connection, grants: [{ name: "a", namespaces }] };
+}
 
 const required = { parse: "is required", server: "Required value" };
 
@@ -288,13 +307,60 @@ export const bad: readonly BadFixture[] = [
     title: "a grant to nobody",
     kind: clusterConnectionKind,
     spec: { ...connection, grants: [{ name: "a", namespaces: {} }] },
-    says: ["spec.grants[0].namespaces: ", "must have names or a selector"],
+    says: ["spec.grants[0].namespaces: ", "must have names, a selector, or all: true"],
+  },
+  {
+    title: "a grant to whatever an empty selector selects",
+    kind: clusterConnectionKind,
+    spec: { ...connection, grants: [{ name: "a", namespaces: { selector: {} } }] },
+    says: ["spec.grants[0].namespaces.selector: ", "must have matchLabels or matchExpressions"],
+  },
+  {
+    title: "a grant by an operator that labels do not have",
+    kind: clusterConnectionKind,
+    spec: grantBy({ key: "team", operator: "Gt", values: ["1"] }),
+    says: [`${EXPRESSION}.operator: Unsupported value: "Gt"`],
+    parseSays: [`${EXPRESSION}.operator: `, '"In"|"NotIn"|"Exists"|"DoesNotExist"'],
+  },
+  {
+    title: "a grant by no value",
+    kind: clusterConnectionKind,
+    spec: grantBy({ key: "team", operator: "NotIn", values: [] }),
+    says: [`${EXPRESSION}.values: `, "must be there with In and NotIn"],
+  },
+  {
+    title: "a grant by the value of a label that has to be missing",
+    kind: clusterConnectionKind,
+    spec: grantBy({ key: "team", operator: "DoesNotExist", values: ["a"] }),
+    says: [`${EXPRESSION}.values: `, "must be there with In and NotIn, and only with them"],
+  },
+  {
+    title: "a grant by a label that no namespace can have",
+    kind: clusterConnectionKind,
+    spec: grantBy({ key: "a team", operator: "DoesNotExist" }),
+    says: [`${EXPRESSION}.key: `, "must be a label's key"],
+  },
+  {
+    title: "a grant by a value that no label can have",
+    kind: clusterConnectionKind,
+    spec: grantBy({ key: "team", operator: "NotIn", values: ["team a"] }),
+    says: [`${EXPRESSION}.values[0]: `, "must be a label's value"],
   },
   {
     title: "a grant to a pattern of namespaces",
     kind: clusterConnectionKind,
     spec: { ...connection, grants: [{ name: "a", namespaces: { names: ["team-*"] } }] },
     says: ["spec.grants[0].namespaces.names[0]: ", "patterns are not supported, use a selector"],
+  },
+  {
+    title: "a grant of quotas of no cluster",
+    kind: clusterConnectionKind,
+    spec: {
+      ...connection,
+      grants: [{ name: "a", namespaces: { names: ["a"] }, quotaExports: [0] }],
+    },
+    says: ["spec.grants[0].quotaExports[0]: Invalid value: 0", "greater than or equal to 1"],
+    parseSays: ["spec.grants[0].quotaExports[0]: ", ">=1"],
   },
   {
     title: "a grant of a pattern of policies",

@@ -1,34 +1,35 @@
-import type { Grant } from "../../../api/connection.ts";
+import type { Grant, Rights } from "../../../api/connection.ts";
+import { matchesLabels } from "../../../kube/match-labels.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** What the namespace of a Connection may do: it is their own login. */
-export const ALL_RIGHTS: Grant = {
-  namespaces: {},
+export const ALL_RIGHTS: Rights = {
   policyIds: ["*"],
   onWithdrawal: "Keep",
   importServiceAccounts: true,
   maxExpiresInDays: 3_650,
+  quotaExports: "Any",
 };
 
 /**
- * The union of the grants that match a namespace by name or by label; `undefined` where none does. `labels`
- * is undefined for a namespace that has not been seen: then only names match.
+ * The union of the grants that match a namespace; `undefined` where none does. `labels`
+ * is undefined for a namespace that has not been seen: then no selector matches.
  */
 export function effectiveGrant(
   grants: readonly Grant[],
   namespace: string,
   labels: Labels | undefined,
-): Grant | undefined {
+): Rights | undefined {
   const matching = grants.filter((grant) => matches(grant, namespace, labels));
   if (matching.length === 0) return undefined;
   const policyIds = new Set(matching.flatMap((grant) => grant.policyIds));
   return {
-    namespaces: { names: [namespace] },
     policyIds: policyIds.has("*") ? ["*"] : [...policyIds],
     onWithdrawal: keepsWithdrawn(grants, matching, labels) ? "Keep" : "Unbind",
     importServiceAccounts: matching.some((grant) => grant.importServiceAccounts),
     maxExpiresInDays: Math.max(...matching.map((grant) => grant.maxExpiresInDays)),
+    quotaExports: [...new Set(matching.flatMap((grant) => grant.quotaExports))],
   };
 }
 
@@ -45,9 +46,7 @@ function keepsWithdrawn(
 }
 
 function matches({ namespaces }: Grant, name: string, labels: Labels | undefined): boolean {
-  const { names = [], selector } = namespaces;
-  if (names.includes(name)) return true;
-  if (selector === undefined || labels === undefined) return false;
-  // As everywhere in Kubernetes, an empty selector selects everything.
-  return Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  const { names = [], selector, all } = namespaces;
+  if (all === true || names.includes(name)) return true;
+  return selector !== undefined && labels !== undefined && matchesLabels(selector, labels);
 }

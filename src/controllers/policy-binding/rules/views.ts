@@ -1,6 +1,6 @@
 /** What stored objects say about an account and its PolicyBindings. Pure. */
 import { findCondition, isTrue } from "../../../api/conditions.ts";
-import type { Grant } from "../../../api/connection.ts";
+import type { Rights } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
 import { type PolicyBinding, policyBindingKind } from "../../../api/policy-binding.ts";
@@ -151,7 +151,7 @@ function waiting(message: string): UnavailableAccount {
   return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };
 }
 
-export type PolicyGrant = Pick<Grant, "policyIds" | "onWithdrawal">;
+export type PolicyGrant = Pick<Rights, "policyIds" | "onWithdrawal">;
 
 export function toBindingView(
   binding: PolicyBinding,

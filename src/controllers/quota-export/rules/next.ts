@@ -1,4 +1,5 @@
 /** What a ResourceQuotaExport needs next. Pure. */
+import type { Rights } from "../../../api/connection.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
@@ -21,7 +22,8 @@ export function next(
 }
 
 /** What has to be there before the console can be asked; a change of it enqueues the export. */
-function blockedBy({ connection, credential }: QuotaExportSnapshot): Waiting | undefined {
+function blockedBy(snapshot: QuotaExportSnapshot): Waiting | undefined {
+  const { connection, credential } = snapshot;
   if (!connection.ok) {
     const { reason, message } = connection;
     const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
@@ -35,5 +37,18 @@ function blockedBy({ connection, credential }: QuotaExportSnapshot): Waiting | u
     const { message } = credential;
     return { kind: "Waiting", state: "Reconciling", reason: "WaitingForApiKey", message };
   }
-  return undefined;
+  const { clusterId } = snapshot.spec;
+  if (credential.kind === "Key" || mayListAsLogin(connection.access.grant, clusterId))
+    return undefined;
+  return {
+    kind: "Waiting",
+    state: "Stalled",
+    reason: "QuotaExportNotGranted",
+    message: `No grant lets this namespace list the quotas of cluster ${clusterId} with the connection's own login. Set apiKeyRef to list them with a key, or ask the connection's administrator to add the cluster to quotaExports of a grant.`,
+  };
+}
+
+/** The login sees every tenant's quotas; a key sees what its own account's policies allow. */
+function mayListAsLogin({ quotaExports }: Rights, clusterId: number): boolean {
+  return quotaExports === "Any" || quotaExports.includes(clusterId);
 }

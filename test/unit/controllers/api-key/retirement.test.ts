@@ -84,7 +84,7 @@ describe("an old key", () => {
 const afterOverlap = () => rotatedSince(25 * HOUR);
 
 const refusing = (world: KeyWorld, name: string, code: IamErrorCode) => {
-  world.extraRefusal = code;
+  world.console.extraRefusal = code;
   world.fault = (_, call) => (call === name ? "refused" : undefined);
 };
 const ends = (world: KeyWorld) => world.calls.filter((name) => /^(disable|delete)Key$/.test(name));
@@ -103,7 +103,7 @@ describe("a console that refuses", () => {
 
   test("to disable a key where nothing can delete it leaves it listed as live", async () => {
     const world = await afterOverlap();
-    world.extra = { disableKey: true };
+    world.console.extra = { disableKey: true };
     refusing(world, "disableKey", "AlreadyExists");
     await world.pass();
     await world.pass();
@@ -114,8 +114,8 @@ describe("a console that refuses", () => {
     "%s since the key is gone has no more to do",
     async (name) => {
       const world = await afterOverlap();
-      world.extra = { [name]: true };
-      for (const key of world.keys) if (key.keyId === "sak_1") key.state = "Deleted";
+      world.console.extra = { [name]: true };
+      for (const key of world.console.keys) if (key.keyId === "sak_1") key.state = "Deleted";
       refusing(world, name, "NotFound");
       await world.settle();
       expect(world.status().superseded[0].state).toBe("Deleted");
@@ -127,7 +127,7 @@ describe("a console that refuses", () => {
     "%s with a 404 for a key that it lists is not believed",
     async (name) => {
       const world = await afterOverlap();
-      world.extra = { [name]: true };
+      world.console.extra = { [name]: true };
       refusing(world, name, "NotFound");
       await world.pass();
       await world.pass();
@@ -166,7 +166,7 @@ describe("a console that refuses", () => {
 
 describe("a key that the console will not end", () => {
   const refusingTheFirst = (world: KeyWorld) => {
-    world.extraRefusal = "PermissionDenied";
+    world.console.extraRefusal = "PermissionDenied";
     let calls = 0;
     world.fault = (_, name) => {
       if (name === "disableKey") calls += 1;
@@ -176,11 +176,11 @@ describe("a key that the console will not end", () => {
 
   test("does not keep another one alive", async () => {
     const world = await afterOverlap();
-    world.extra = {};
+    world.console.extra = {};
     world.rotate("again");
     await world.settle();
     await world.clock.advance(25 * HOUR);
-    world.extra = { disableKey: true, deleteKey: true };
+    world.console.extra = { disableKey: true, deleteKey: true };
     refusingTheFirst(world);
     await world.pass();
     const states = () => world.status().superseded.map(({ state }: { state: string }) => state);
@@ -195,10 +195,10 @@ describe("a key that the console will not end", () => {
     refusingTheFirst(world);
     world.remove();
     await world.pass();
-    expect(world.keys.map(({ state }) => state).toSorted()).toEqual(["Deleted", "Live"]);
+    expect(world.console.keys.map(({ state }) => state).toSorted()).toEqual(["Deleted", "Live"]);
     expect(world.exists()).toBe(true);
     await world.settle();
-    expect(world.keys.map(({ state }) => state)).toEqual(["Deleted", "Deleted"]);
+    expect(world.console.keys.map(({ state }) => state)).toEqual(["Deleted", "Deleted"]);
     expect(world.exists()).toBe(false);
   });
 });
@@ -209,10 +209,7 @@ test("a Secret that was replaced since it was looked at is not deleted", async (
   world.remove();
   world.fault = (_, name) => {
     if (name === "delete secrets" && world.entry("secret") !== "another's")
-      world.putSecret({
-        metadata: { name: "ci", uid: "another" },
-        data: { secret: Buffer.from("another's").toString("base64") },
-      });
+      world.putSecret({ secret: Buffer.from("another's").toString("base64") });
     return undefined;
   };
   await world.settle().catch(() => undefined);
@@ -238,7 +235,8 @@ const happenings = {
   refused: (world: KeyWorld) => strike(world, "refused"),
   /** The console knows its latest key no more, for a while. */
   unaccepted: (world: KeyWorld) => {
-    world.accepts = ({ keyId, state }) => state === "Live" && keyId !== world.keys.at(-1)?.keyId;
+    world.console.accepts = ({ keyId, state }) =>
+      state === "Live" && keyId !== world.console.keys.at(-1)?.keyId;
   },
 } as const;
 
@@ -249,10 +247,10 @@ test("whatever happens: a key ends only after its overlap, with another one acce
   await fc.assert(
     fc.asyncProperty(fc.array(events, { minLength: 3, maxLength: 14 }), async (all) => {
       const world = new KeyWorld();
-      world.extra = { disableKey: true, deleteKey: true };
+      world.console.extra = { disableKey: true, deleteKey: true };
       world.apiKey("ci", { maxIssuesPerDay: 100 });
       await world.settle();
-      world.ending = (keyId) => {
+      world.console.ending = (keyId) => {
         ended += 1;
         const { current, superseded = [] } = world.status();
         const key = superseded.find((each: { keyId: string }) => each.keyId === keyId);
@@ -269,7 +267,7 @@ test("whatever happens: a key ends only after its overlap, with another one acce
         }
       }
       world.fault = () => undefined;
-      world.accepts = ({ state }) => state === "Live";
+      world.console.accepts = ({ state }) => state === "Live";
       // A rotation may have waited for the end of an overlap, and has one of its own.
       for (let overlap = 0; overlap < 3; overlap += 1) {
         await world.settle();
@@ -278,7 +276,7 @@ test("whatever happens: a key ends only after its overlap, with another one acce
       await world.settle();
       expect(world.violations).toEqual([]);
       expect(world.holdsLivePair()).toBe(true);
-      const live = world.keys.filter(({ state }) => state === "Live").length;
+      const live = world.console.keys.filter(({ state }) => state === "Live").length;
       expect(live - (world.status().orphaned ?? []).length).toBe(1);
     }),
     { numRuns: 100 * effort },

@@ -4,7 +4,7 @@ import { KeyWorld } from "./world.ts";
 
 const silent = () => {
   const world = new KeyWorld();
-  world.listsNoKeys = true;
+  world.console.listsNoKeys = true;
   return world;
 };
 
@@ -48,11 +48,11 @@ test("another ApiKey that is being deleted may have ended its key: it proves not
   const world = silent();
   world.apiKey("one");
   await world.settle(["one"]);
-  world.extra = { deleteKey: true };
-  world.consoleIsDown = true;
+  world.console.extra = { deleteKey: true };
+  world.console.isDown = true;
   world.remove("one");
   await world.pass("one");
-  world.consoleIsDown = false;
+  world.console.isDown = false;
   loseNextIssue(world);
   world.apiKey("two");
   await world.settle(["two"]);

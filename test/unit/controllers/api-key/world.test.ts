@@ -125,10 +125,10 @@ describe("a quiet life", () => {
   test("a superseded key is ended only after the overlap", async () => {
     const world = await rotatedSince(23 * HOUR);
     await world.settle();
-    expect(world.keys.map(({ state }) => state)).toEqual(["Live", "Live"]);
+    expect(world.console.keys.map(({ state }) => state)).toEqual(["Live", "Live"]);
     await world.clock.advance(2 * HOUR);
     await world.settle();
-    expect(world.keys.map(({ state }) => state)).toEqual(["Deleted", "Live"]);
+    expect(world.console.keys.map(({ state }) => state)).toEqual(["Deleted", "Live"]);
     expect(world.calls.filter((name) => name.endsWith("Key"))).toEqual([
       "issueKey",
       "issueKey",
@@ -141,7 +141,7 @@ describe("a quiet life", () => {
 describe("Secrets in other hands", () => {
   test("a foreign Secret is refused before any call", async () => {
     const world = new KeyWorld();
-    world.putSecret({ metadata: { name: "ci", uid: "x" }, data: { a: "" } });
+    world.putSecret({ a: "" });
     const before = world.secret();
     world.apiKey();
     await world.settle();
@@ -164,11 +164,11 @@ describe("Secrets in other hands", () => {
   test("a Secret that becomes another's while a key is verified is not touched", async () => {
     const world = new KeyWorld();
     world.apiKey();
-    world.accepts = () => false;
+    world.console.accepts = () => false;
     await world.pass();
-    world.putSecret({ metadata: { name: "ci", uid: "x" }, data: { a: "" } });
+    world.putSecret({ a: "" });
     const before = world.secret();
-    world.accepts = () => true;
+    world.console.accepts = () => true;
     await world.settle();
     expect(world.secret()).toEqual(before);
     expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
@@ -287,7 +287,7 @@ describe("troubles", () => {
 
   test("a new key that is never accepted is given up after an hour, and the old one stays", async () => {
     const world = await withKey();
-    world.accepts = ({ keyId }) => keyId === "sak_1";
+    world.console.accepts = ({ keyId }) => keyId === "sak_1";
     world.rotate("x");
     for (let minute = 0; minute < 58; minute += 1) {
       await world.pass();
@@ -298,7 +298,7 @@ describe("troubles", () => {
       status: "False",
       reason: "VerificationFailed",
     });
-    world.accepts = ({ keyId }) => keyId !== "sak_2";
+    world.console.accepts = ({ keyId }) => keyId !== "sak_2";
     for (let minute = 0; minute < 6; minute += 1) {
       await world.pass();
       await world.clock.advance(MINUTE);
@@ -312,7 +312,7 @@ describe("troubles", () => {
   test("a staged pair without an attempt that is never accepted is given up as well", async () => {
     const world = new KeyWorld();
     world.apiKey();
-    world.accepts = () => false;
+    world.console.accepts = () => false;
     await world.pass();
     world.edit("apikeys", "ci", ({ status }) => delete status.attempt);
     for (let minute = 0; minute < 70; minute += 1) {
@@ -337,6 +337,14 @@ describe("troubles", () => {
     expect(world.posts()).toBe(2);
     expect(world.events.some((event) => event.startsWith("KeyOrphaned"))).toBe(true);
     expectSound(world);
+  });
+
+  test("an ApiKey that somebody changes after the last check gets no key", async () => {
+    const world = await withKey();
+    world.rotate("now");
+    world.console.listing = () => world.rotate("later");
+    expect(await world.pass()).toMatchObject({ code: "Conflict" });
+    expect([world.status().attempt, world.posts()]).toEqual([undefined, 1]);
   });
 
   test("an intent that could not be written holds up nobody else", async () => {
@@ -385,7 +393,7 @@ describe("troubles", () => {
     await world.pass("ci");
     expect(world.woken).toEqual(["team-a/other"]);
     world.edit("apikeys", "other", ({ spec }) => {
-      spec.expiresInDays = 0;
+      spec.secret = { labels: { "a b": "c" } };
     });
     await world.pass("other");
     expect(world.condition("Stalled", "other")).toMatchObject({ reason: "InvalidSpec" });
@@ -430,9 +438,8 @@ describe("troubles", () => {
 
   test("suspend: nothing is written, but the warning before the end comes", async () => {
     const world = await withKey();
-    world.edit("apikeys", "ci", ({ spec, metadata }) => {
+    world.edit("apikeys", "ci", ({ spec }) => {
       spec.suspend = true;
-      metadata.generation = 2;
     });
     await world.pass();
     const before = world.calls.filter((name) => name !== "status apikeys").length;
@@ -480,7 +487,7 @@ describe("troubles", () => {
   test("a staged pair whose write was left unanswered is not held any longer", async () => {
     const world = new KeyWorld();
     world.apiKey();
-    world.accepts = () => false;
+    world.console.accepts = () => false;
     world.fault = (call) => (call === 4 ? "lost after" : undefined);
     await world.pass();
     expect(world.controller.unsavedPairs).toBe(1);
@@ -503,12 +510,12 @@ describe("the end", () => {
 
   test("with the calls for it every key is ended before the object goes", async () => {
     const world = new KeyWorld();
-    world.extra = { disableKey: true };
+    world.console.extra = { disableKey: true };
     world.apiKey();
     await world.settle();
     world.remove();
     await world.settle();
-    expect(world.keys.map(({ state }) => state)).toEqual(["Disabled"]);
+    expect(world.console.keys.map(({ state }) => state)).toEqual(["Disabled"]);
     expect(world.events.at(-1)).toContain("KeyDisabled");
   });
 
@@ -517,7 +524,7 @@ describe("the end", () => {
     world.apiKey();
     world.fault = (call) => (call === 3 ? "lost after" : undefined);
     await world.pass();
-    world.consoleIsDown = true;
+    world.console.isDown = true;
     world.remove();
     for (let minute = 0; minute < 12 && world.exists(); minute += 1) {
       await world.pass();

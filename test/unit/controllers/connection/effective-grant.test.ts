@@ -3,10 +3,12 @@ import type { Grant } from "../../../../src/api/connection.ts";
 import { effectiveGrant } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 
 const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Grant => ({
+  name: "g",
   policyIds: [],
   onWithdrawal: "Unbind",
   importServiceAccounts: false,
   maxExpiresInDays: 90,
+  quotaExports: [],
   ...rights,
   namespaces,
 });
@@ -40,13 +42,24 @@ test.each<{
     labels: { a: "2" },
     granted: false,
   },
-  { name: "a selector grants nothing unseen", namespaces: byLabel({}), granted: false },
   {
-    name: "an empty selector selects all that is seen",
-    namespaces: byLabel({}),
-    labels: {},
-    granted: true,
+    name: "a selector grants nothing unseen",
+    namespaces: { selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] } },
+    granted: false,
   },
+  {
+    name: "expressions must hold beside the labels",
+    namespaces: {
+      selector: {
+        matchLabels: { a: "1" },
+        matchExpressions: [{ key: "b", operator: "NotIn", values: ["2"] }],
+      },
+    },
+    labels: { a: "1", b: "2" },
+    granted: false,
+  },
+  { name: "all grants what was not seen either", namespaces: { all: true }, granted: true },
+  { name: "all: false grants nothing", namespaces: { all: false }, labels: {}, granted: false },
   { name: "neither names nor selector grants nothing", namespaces: {}, labels: {}, granted: false },
   {
     name: "a name or a label is enough",
@@ -60,16 +73,20 @@ test.each<{
 
 test("matching grants add up and others do not", () => {
   const grants = [
-    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30 }),
-    grant(byLabel({ a: "1" }), { policyIds: ["p2", "p3"], importServiceAccounts: true }),
-    grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999 }),
+    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30, quotaExports: [7] }),
+    grant(byLabel({ a: "1" }), {
+      policyIds: ["p2", "p3"],
+      importServiceAccounts: true,
+      quotaExports: [7, 8],
+    }),
+    grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999, quotaExports: [9] }),
   ];
   expect(effectiveGrant(grants, "team-a", { a: "1" })).toEqual({
-    namespaces: teamA,
     policyIds: ["p1", "p2", "p3"],
     onWithdrawal: "Unbind",
     importServiceAccounts: true,
     maxExpiresInDays: 90,
+    quotaExports: [7, 8],
   });
 });
 

@@ -6,7 +6,6 @@ import {
   judgeWorkload,
   needsRestart,
 } from "../../../../src/controllers/consumers/decide.ts";
-import { matchesLabels } from "../../../../src/controllers/consumers/match-labels.ts";
 import { digestPod, type PodDigest } from "../../../../src/controllers/consumers/pod-digest.ts";
 import { nextCountMs } from "../../../../src/controllers/consumers/schedule.ts";
 import type { WorkloadDigest } from "../../../../src/controllers/consumers/workloads.ts";
@@ -236,22 +235,6 @@ describe("a workload", () => {
     expect(judgement.until).toBeGreaterThan(now);
     expect(judgement.until).toBeLessThanOrEqual(now + 5 * MINUTE);
   });
-});
-
-test.each<[string, object, boolean]>([
-  ["nothing selects everything", {}, true],
-  ["an equal label", { matchLabels: { app: "api" } }, true],
-  ["another value", { matchLabels: { app: "web" } }, false],
-  ["a missing label", { matchLabels: { tier: "x" } }, false],
-  ["In", { matchExpressions: [{ key: "app", operator: "In", values: ["web", "api"] }] }, true],
-  ["not In", { matchExpressions: [{ key: "tier", operator: "In", values: ["x"] }] }, false],
-  ["NotIn", { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["x"] }] }, true],
-  ["not NotIn", { matchExpressions: [{ key: "app", operator: "NotIn", values: ["api"] }] }, false],
-  ["Exists", { matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
-  ["DoesNotExist", { matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
-  ["an operator of the future", { matchExpressions: [{ key: "app", operator: "Gt" }] }, false],
-])("labels: %s", (_, selector, expected) => {
-  expect(matchesLabels(selector, { app: "api" })).toBe(expected);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /** One namespace, one reference console, and the policy-binding reconciler between them. */
 import { Registry } from "prom-client";
-import type { Grant } from "../../../../src/api/connection.ts";
+import type { Rights } from "../../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
@@ -29,7 +29,7 @@ export interface WorldOptions {
   readonly shapes?: Partial<Shapes>;
   readonly origin?: "Created" | "Imported";
   readonly grant?: readonly string[];
-  readonly onWithdrawal?: Grant["onWithdrawal"];
+  readonly onWithdrawal?: Rights["onWithdrawal"];
   readonly account?: Partial<ServiceAccount["spec"]>;
   readonly ready?: boolean;
   readonly synced?: boolean;
@@ -56,12 +56,12 @@ export async function accountWorld(options: WorldOptions = {}) {
     connections: {
       resolve: async () => {
         if (!state.connected) return { ok: false, reason: "NotGranted", message: "No grant." };
-        const grant: Grant = {
-          namespaces: {},
+        const grant: Rights = {
           policyIds: [...state.grant],
           onWithdrawal: options.onWithdrawal ?? "Unbind",
           importServiceAccounts: true,
           maxExpiresInDays: 90,
+          quotaExports: [],
         };
         return { ok: true, access: { client, spec: {} as never, grant } };
       },

@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { API_VERSION, annotations } from "../../../../src/api/meta.ts";
+import { ALL_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import type { Context } from "../../../../src/controllers/frame/context.ts";
 import { createQuotaExportController } from "../../../../src/controllers/quota-export/controller.ts";
 import {
@@ -33,7 +34,7 @@ async function exportWorld() {
     connections: {
       resolve: async () => ({
         ok: true,
-        access: { client, spec: {} as never, grant: {} as never },
+        access: { client, spec: {} as never, grant: ALL_RIGHTS },
       }),
     },
     events: { record: (_, { reason }) => void events.push(reason) },

@@ -1,0 +1,56 @@
+import type { LabelSelector } from "./resource-types.ts";
+
+type Labels = Readonly<Record<string, string>>;
+type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
+
+/** Whether labels are those that a metav1.LabelSelector asks for. An unknown operator matches nothing. */
+export function matchesLabels(
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  labels: Labels,
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelValue(labels, key) === value) &&
+    matchExpressions.every((expression) => holds(expression, labels))
+  );
+}
+
+function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
+  const value = labelValue(labels, key);
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    default:
+      return false;
+  }
+}
+
+/** A label may be called `constructor`. */
+function labelValue(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+/** The selector as the query of a list has it: `team=a,tier in (x,y),!legacy`. */
+export function labelSelectorText({
+  matchLabels = {},
+  matchExpressions = [],
+}: LabelSelector): string {
+  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  return [...equal, ...matchExpressions.map(expressionText)].join(",");
+}
+
+function expressionText({ key, operator, values = [] }: Expression): string {
+  switch (operator) {
+    case "Exists":
+      return key;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return `${key} ${operator.toLowerCase()} (${values.join(",")})`;
+  }
+}

@@ -1,0 +1,178 @@
+/** What a ClusterConnection's grants give to a namespace, on a real API server. */
+import { describe, expect, test } from "vitest";
+import { SEEDED } from "../iam-server/seed.ts";
+import { inWorld } from "../integration/support/in-world.ts";
+import type { World } from "../integration/support/world.ts";
+
+const KINDS = ["PolicyBinding", "ApiKey", "ResourceQuotaExport", "ServiceAccount"] as const;
+
+const binding = (...policyIds: readonly string[]) => ({
+  serviceAccountRef: { name: "ci" },
+  policyIds,
+});
+
+/** ClusterConnections exist once in the cluster: an operator that serves them serves those of every test, so these go one by one. */
+describe("a grant", () => {
+  const options = { bare: true, config: { clusterConnections: "true" as const } };
+  const grant = (world: World, changes: object = {}) => ({
+    name: "granted",
+    namespaces: { names: [world.namespace] },
+    policyIds: ["pol-read"],
+    ...changes,
+  });
+  const connect = async (world: World, grants: readonly object[]) => {
+    await world.connect();
+    const { spec } = await world.get("Connection", "console");
+    await world.delete("Connection", "console");
+    await world.apply("ClusterConnection", world.namespace, { ...spec, grants });
+    if (world.operator === undefined) await world.start();
+    await world.ready("ClusterConnection", world.namespace);
+  };
+  const serviceAccount = (world: World, spec: object = {}) =>
+    world.serviceAccount("ci", {
+      connectionRef: { kind: "ClusterConnection", name: world.namespace },
+      ...spec,
+    });
+  const inCluster = (body: (world: World) => Promise<void>) =>
+    inWorld(options, async (world) => {
+      try {
+        await body(world);
+      } finally {
+        for (const kind of KINDS)
+          for (const name of ["read", "deploy", "key", "long", "ci", "quotas"])
+            await world.delete(kind, name).catch(() => undefined);
+        await world.delete("ClusterConnection", world.namespace);
+        await world.isGone("ClusterConnection", world.namespace);
+      }
+    });
+
+  test(
+    "serves no namespace without a grant, and one as soon as a label brings it in",
+    inCluster(async (world) => {
+      await connect(world, [
+        grant(world, {
+          namespaces: { selector: { matchLabels: { [`iam-${world.namespace}`]: "yes" } } },
+        }),
+      ]);
+      await serviceAccount(world);
+      await world.condition("ServiceAccount", "ci", "Stalled", "True", "NotGranted");
+      expect(await world.message("ServiceAccount", "ci")).toContain(world.namespace);
+      expect(world.iam.requests.count("listServiceAccounts")).toBe(0);
+      await world.labelNamespace({ [`iam-${world.namespace}`]: "yes" });
+      await world.ready("ServiceAccount", "ci");
+      // The grant goes again: what exists stays, nothing new is done.
+      await world.labelNamespace({ [`iam-${world.namespace}`]: null });
+      await world.condition("ServiceAccount", "ci", "Ready", "False", "NotGranted");
+      await world.labelNamespace({ [`iam-${world.namespace}`]: "yes" });
+      await world.ready("ServiceAccount", "ci");
+    }),
+  );
+
+  test(
+    "refuses a policy outside the grant before any call",
+    inCluster(async (world) => {
+      await connect(world, [grant(world)]);
+      await serviceAccount(world);
+      await world.ready("ServiceAccount", "ci");
+      await world.apply("PolicyBinding", "deploy", binding("pol-deploy"));
+      await world.condition("PolicyBinding", "deploy", "Stalled", "True", "PolicyNotGranted");
+      expect(await world.message("PolicyBinding", "deploy")).toContain("pol-deploy");
+      expect(world.iam.requests.count("syncBindings")).toBe(0);
+      await world.apply("PolicyBinding", "read", binding("pol-read"));
+      await world.ready("PolicyBinding", "read");
+      const { tpn = "" } = (await world.get("ServiceAccount", "ci")).status ?? {};
+      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
+      await connect(world, [grant(world, { policyIds: ["*"] })]);
+      await world.ready("PolicyBinding", "deploy");
+      // What is taken out of the grant is unbound; what is withdrawn under Keep stays.
+      await connect(world, [grant(world)]);
+      await world.condition("PolicyBinding", "deploy", "Stalled", "True", "PolicyNotGranted");
+      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
+      await connect(world, [grant(world, { policyIds: [], onWithdrawal: "Keep" })]);
+      await world.condition("PolicyBinding", "read", "Stalled", "True", "PolicyNotGranted");
+      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
+    }),
+  );
+
+  test(
+    "refuses keys that live longer than the grant allows, and imports without the right",
+    inCluster(async (world) => {
+      await connect(world, [grant(world, { maxExpiresInDays: 30 })]);
+      await serviceAccount(world);
+      await world.ready("ServiceAccount", "ci");
+      await world.apiKey("long", { expiresInDays: 31 });
+      await world.condition("ApiKey", "long", "Ready", "False");
+      expect(await world.message("ApiKey", "long")).toMatch(/30/);
+      expect(world.iam.requests.count("issueKey")).toBe(0);
+      await world.apiKey("key", { expiresInDays: 30 });
+      await world.ready("ApiKey", "key");
+    }),
+  );
+
+  test(
+    "grants imports only where it says so",
+    inCluster(async (world) => {
+      const { saId } = world.iam.world.createAccount({
+        orgId: "org-1",
+        projectId: "prj-1",
+        name: "old",
+        description: "",
+      });
+      await connect(world, [grant(world)]);
+      await serviceAccount(world, { saId });
+      await world.condition("ServiceAccount", "ci", "Stalled", "True", "NotGranted");
+      expect(world.iam.requests.count("getServiceAccount")).toBe(0);
+      await connect(world, [grant(world, { importServiceAccounts: true })]);
+      await world.ready("ServiceAccount", "ci");
+    }),
+  );
+
+  const labelOf = (world: World) => `iam-${world.namespace}`;
+  const notLabelled = (world: World) => ({
+    matchExpressions: [{ key: labelOf(world), operator: "NotIn", values: ["no"] }],
+  });
+
+  test(
+    "by expressions serves the namespaces they select and no other",
+    inCluster(async (world) => {
+      await world.labelNamespace({ [labelOf(world)]: "no" });
+      await connect(world, [grant(world, { namespaces: { selector: notLabelled(world) } })]);
+      await serviceAccount(world);
+      await world.condition("ServiceAccount", "ci", "Stalled", "True", "NotGranted");
+      await world.labelNamespace({ [labelOf(world)]: "yes" });
+      await world.ready("ServiceAccount", "ci");
+    }),
+  );
+
+  test(
+    "serves every namespace only where it says all: true, never by leaving something out",
+    inCluster(async (world) => {
+      const toAll = (namespaces: object) => connect(world, [grant(world, { namespaces })]);
+      for (const selector of [{}, { matchLabels: {}, matchExpressions: [] }])
+        await expect(toAll({ selector })).rejects.toThrow("write all: true");
+      await expect(toAll({ all: false })).rejects.toThrow("all: true for every namespace");
+      await toAll({ all: true });
+      await serviceAccount(world);
+      await world.ready("ServiceAccount", "ci");
+    }),
+  );
+
+  test(
+    "shows no cluster's quotas to a tenant, unless it names the cluster",
+    inCluster(async (world) => {
+      const { clusterId } = SEEDED;
+      const connectionRef = { kind: "ClusterConnection", name: world.namespace };
+      const exported = (spec: object = {}) =>
+        world.apply("ResourceQuotaExport", "quotas", { connectionRef, clusterId, ...spec });
+      const listings = () => world.iam.requests.count("listResourceQuotas");
+      await connect(world, [grant(world, { quotaExports: [clusterId + 1] })]);
+      await exported();
+      const reason = "QuotaExportNotGranted";
+      await world.condition("ResourceQuotaExport", "quotas", "Stalled", "True", reason);
+      expect(listings()).toBe(0);
+      await connect(world, [grant(world, { quotaExports: [clusterId] })]);
+      await world.ready("ResourceQuotaExport", "quotas");
+      expect(listings()).toBe(1);
+    }),
+  );
+});
