@@ -165,11 +165,16 @@ const byKey: readonly Planting[] = [
       stage.asOperator(() => stage.console.createAccount({ ...stage.account, name: "another" })),
   ],
   [
-    "S6 serialised",
-    "another object's key listed as lost",
+    "S6 lost once",
+    "a key listed as lost that another object lists",
     (stage) => {
       stage.apiKey();
+      stage.world.create(apiKeyType, {
+        metadata: { name: "other", namespace: NAMESPACE },
+        spec: { serviceAccountRef: { name: "ci-bot" } },
+      });
       const { keyId } = stage.issue("2", 90, "other");
+      stage.status(apiKeyType, "other", { current: stage.current(keyId) });
       const orphan = {
         keyId,
         attemptId: "1",

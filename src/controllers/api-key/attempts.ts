@@ -1,15 +1,12 @@
-/** What the process knows across ApiKeys: who issues for which account, and pairs that are nowhere else. */
+/** What the process knows across ApiKeys: which attempts are under way, and pairs that are nowhere else. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
-import type { KeyedMutex } from "./keyed-mutex.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
+import type { WaitingLine } from "./waiting-line.ts";
 
 export interface IssueCoordination {
-  /**
-   * Lets one ApiKey of an account issue at a time: only then does the difference between two key lists say which
-   * key is whose.
-   */
-  readonly accounts: KeyedMutex;
+  /** ApiKeys that are issued for when no attempt of their account is unexplained. */
+  readonly line: WaitingLine;
   readonly attempts: AttemptRegistry;
   /** By uid. Until it is written, a new pair exists here and nowhere else, also where its object seems gone. */
   readonly heldPairs: Map<string, HeldPair>;
@@ -26,51 +23,99 @@ export function ownerKeyOf(object: ApiKey): string {
   return keyText(keyOf(object));
 }
 
-const MAX_SETTLED = 10_000;
+const MAX_EXPLAINED = 10_000;
 
-/** The attempts of this process. Losing it costs waiting, never a key. */
+interface OpenAttempt {
+  readonly account: string;
+  readonly owner: string;
+  /** Unexplained: its pair is nowhere, and the account's list of keys has to tell whether there is one. */
+  readonly state: "UnderWay" | "Unexplained";
+}
+
+interface ExplainedAttempt {
+  readonly account: string;
+  readonly keyIds: readonly string[];
+}
+
+/**
+ * The attempts of this process. An attempt is under way until its run ends, then explained (a Secret holds its pair, or
+ * it is closed) or unexplained. Losing the registry costs waiting, never a key.
+ */
 export class AttemptRegistry {
-  /** Attempts that are not explained yet: account → attempt → name of the object. */
-  readonly #open = new Map<string, Map<string, string>>();
-  /** Attempts that are explained: a Secret holds their pair, or they are closed. */
-  readonly #settled = new Set<string>();
+  readonly #open = new Map<string, OpenAttempt>();
+  readonly #explained = new Map<string, ExplainedAttempt>();
+  readonly #onExplained: (account: string) => void;
 
-  /** Notes that an object is about to issue for an account. */
-  announce(account: string, attemptId: string, name: string): void {
-    const open = this.#open.get(account) ?? new Map<string, string>();
-    this.#open.set(account, open.set(attemptId, name));
+  /** `onExplained` is called with the account of an attempt that others may have waited for. */
+  constructor(onExplained: (account: string) => void) {
+    this.#onExplained = onExplained;
   }
 
-  /** Takes back an announcement: the attempt was not recorded, so that no key can come of it. */
-  withdraw(account: string, attemptId: string): void {
-    const open = this.#open.get(account);
-    open?.delete(attemptId);
-    if (open?.size === 0) this.#open.delete(account);
+  /** From now on a key may be issued that nobody else knows of. */
+  begin(id: string, account: string, owner: string): void {
+    this.#open.set(id, { account, owner, state: "UnderWay" });
   }
 
-  /** Takes back all that an object has announced: it is gone. */
-  withdrawAll(namespace: string, name: string): void {
-    for (const [account, open] of [...this.#open])
-      if (account.startsWith(`${namespace}/`))
-        for (const [attemptId, announcer] of [...open])
-          if (announcer === name) this.withdraw(account, attemptId);
+  /** The attempt was not recorded, so that no key can come of it. */
+  withdraw(id: string): void {
+    this.#open.delete(id);
   }
 
-  /** Other objects that have announced attempts for the account which are not settled. */
-  announcers(account: string, exceptName: string): readonly string[] {
-    return [...(this.#open.get(account)?.values() ?? [])].filter((name) => name !== exceptName);
+  /** The run that began it has ended, or another one has found no pair of it. */
+  leaveUnexplained(id: string, account: string, owner: string): void {
+    this.#open.set(id, { account, owner, state: "Unexplained" });
   }
 
-  /** Notes that the attempt's keys are known: it no longer blurs the account's key list. */
-  settle(account: string, attemptId: string): void {
-    this.withdraw(account, attemptId);
-    this.#settled.add(attemptId);
-    // The oldest ones have long left every status.
-    if (this.#settled.size > MAX_SETTLED)
-      for (const oldest of this.#settled) return void this.#settled.delete(oldest);
+  /** A run over `owner` has ended: what it had under way is unexplained. */
+  endRun(owner: string): void {
+    for (const [id, attempt] of this.#open)
+      if (attempt.owner === owner && attempt.state === "UnderWay")
+        this.#open.set(id, { ...attempt, state: "Unexplained" });
   }
 
-  isSettled(attemptId: string): boolean {
-    return this.#settled.has(attemptId);
+  /** `owner` is gone, and what it had open with it. */
+  forget(owner: string): void {
+    for (const [id, attempt] of this.#open)
+      if (attempt.owner === owner) {
+        this.#open.delete(id);
+        this.#onExplained(attempt.account);
+      }
+  }
+
+  /** Which keys have come of the attempt is known. */
+  explain(id: string, account: string, keyIds: readonly string[]): void {
+    const wasUnderWay = this.isOpen(id, "UnderWay");
+    this.#open.delete(id);
+    this.#explained.set(id, { account, keyIds });
+    this.#dropOldest();
+    if (!wasUnderWay) this.#onExplained(account);
+  }
+
+  /** The oldest ones have long left every status. */
+  #dropOldest(): void {
+    if (this.#explained.size > MAX_EXPLAINED)
+      for (const oldest of this.#explained.keys()) return void this.#explained.delete(oldest);
+  }
+
+  isExplained(id: string): boolean {
+    return this.#explained.has(id);
+  }
+
+  isOpen(id: string, state: OpenAttempt["state"]): boolean {
+    return this.#open.get(id)?.state === state;
+  }
+
+  /** Whether an attempt for the account is under way. */
+  isBusy(account: string): boolean {
+    return [...this.#open.values()].some(
+      (attempt) => attempt.account === account && attempt.state === "UnderWay",
+    );
+  }
+
+  /** Keys of the account that came of explained attempts, whether or not a status that is known here lists them. */
+  keyIdsOf(account: string): readonly string[] {
+    return [...this.#explained.values()]
+      .filter((attempt) => attempt.account === account)
+      .flatMap(({ keyIds }) => keyIds);
   }
 }

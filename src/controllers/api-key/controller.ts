@@ -13,7 +13,6 @@ import { apiKeyType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
 import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
-import { KeyedMutex } from "./keyed-mutex.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
@@ -21,6 +20,7 @@ import { always, needsFinalizer, next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { ApiKeyKind, ApiKeyMemory } from "./rules/snapshot.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
+import { WaitingLine } from "./waiting-line.ts";
 
 export interface ApiKeyController {
   readonly reconcile: Reconcile<ApiKey>;
@@ -48,13 +48,14 @@ export interface ApiKeyOptions {
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const { apiKeys } = context.caches;
   const states = new ProcessState<ApiKeyMemory>();
+  const line = new WaitingLine(options.enqueue);
   const coordination: IssueCoordination = {
-    accounts: new KeyedMutex(options.enqueue),
-    attempts: new AttemptRegistry(),
+    line,
+    attempts: new AttemptRegistry((account) => line.notify(account)),
     heldPairs: new Map(),
   };
-  const { accounts, heldPairs } = coordination;
-  notifyWhenExplained(context, accounts);
+  const { attempts, heldPairs } = coordination;
+  notifyWhenForgotten(context, coordination);
   rememberKeysBeforeRestore(context, states);
   const reconciler = createReconciler(createKind(context, options, coordination), context, states);
 
@@ -62,7 +63,7 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
     try {
       return await reconciler.reconcile(object, run);
     } finally {
-      accounts.release(accountKeyOf(object), ownerKeyOf(object));
+      attempts.endRun(ownerKeyOf(object));
     }
   };
 
@@ -102,17 +103,23 @@ function createKind(
     perform: (action, progress, run) => perform(progress, action, run, coordination),
     report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
     forget: ({ namespace, name }) => {
-      coordination.attempts.withdrawAll(namespace, name);
-      coordination.accounts.forget(keyText({ namespace, name }));
+      const owner = keyText({ namespace, name });
+      coordination.attempts.forget(owner);
+      coordination.line.forget(owner);
     },
   };
 }
 
-/** Whoever waits for an attempt to be explained goes on as soon as it is. */
-function notifyWhenExplained({ caches }: Context, accounts: KeyedMutex): void {
+/** An attempt that left its status otherwise than by an explanation holds nobody up either. */
+function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoordination): void {
   caches.apiKeys.subscribe(({ old, new: now }) => {
-    const isExplained = old?.status?.attempt !== undefined && now?.status?.attempt === undefined;
-    if (isExplained) accounts.notify(accountKeyOf(old));
+    const before = old?.status?.attempt;
+    if (
+      before !== undefined &&
+      now?.status?.attempt === undefined &&
+      !attempts.isExplained(before.id)
+    )
+      line.notify(accountKeyOf(old as ApiKey));
   });
 }
 

@@ -3,21 +3,19 @@ import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
-import { keyText, parseKey } from "../../kube/resource.ts";
-import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
+import { parseDuration, parseInstant } from "../../util/time.ts";
 import type { ConsumersView } from "../consumers-board.ts";
-import { type ConnectionAccess, type Context, indexes } from "../frame/context.ts";
+import type { ConnectionAccess, Context } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
-import { type AttemptRegistry, accountKeyOf, type IssueCoordination } from "./attempts.ts";
+import type { IssueCoordination } from "./attempts.ts";
+import { unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
-import { keyStatusCodec, listedKeyIds } from "./rules/status.ts";
+import { keyStatusCodec } from "./rules/status.ts";
 import { secretNameOf, stagingName } from "./secret/owner.ts";
-
-const PEER_PATIENCE_MS = HOUR;
 
 /**
  * Reads everything a decision needs: the Secrets live unless the watch says enough about them, the rest from what the
@@ -41,9 +39,6 @@ export async function observe(
     }),
     readAccount(run, self, spec.serviceAccountRef.name),
   ]);
-  const peers = peersOf(object, spec, run);
-  // Only to explain an attempt; an account may have a thousand of them.
-  const answering = status.attempt === undefined ? [] : peers;
   return {
     ...(run.state ?? nothingRemembered),
     object,
@@ -54,9 +49,7 @@ export async function observe(
     target,
     staging,
     held,
-    unsettledPeer: unsettledPeerOf(object, peers, coordination, run.clock.now()),
-    peerKeyIds: new Set(answering.flatMap((peer) => listedKeyIds(peer.status))),
-    peerKeysInUse: answering.flatMap((peer) => keyInUseOf(peer, run.clock.now())),
+    unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     secretsAreWatched: run.caches.secrets.isWatched,
   };
@@ -92,49 +85,6 @@ async function observeSecrets(
     readSecret(run, self, keys.staging.name, "staging", run.signal),
   ]);
   return { target, staging };
-}
-
-function peersOf(
-  { metadata: { namespace = "", uid } }: ApiKey,
-  { serviceAccountRef }: ApiKeySpec,
-  { caches }: Context,
-): readonly ApiKey[] {
-  return caches.apiKeys
-    .byIndex(indexes.serviceAccount, keyText({ namespace, name: serviceAccountRef.name }))
-    .filter((peer) => peer.metadata.uid !== uid);
-}
-
-/** A peer whose attempt nobody can explain yet. One in the middle of an issue holds the account, and releases it. */
-function unsettledPeerOf(
-  object: ApiKey,
-  peers: readonly ApiKey[],
-  { accounts, attempts }: IssueCoordination,
-  now: Instant,
-): string | undefined {
-  const account = accountKeyOf(object);
-  const holder = accounts.holderOf(account);
-  const issuing = holder === undefined ? undefined : parseKey(holder).name;
-  const recorded = peers.filter((peer) => isUnsettled(peer, attempts, now));
-  return [
-    ...attempts.announcers(account, object.metadata.name),
-    ...recorded.map(({ metadata }) => metadata.name),
-  ].find((name) => name !== issuing);
-}
-
-/** Whether a peer's attempt may still have led to a key that nobody knows. A held-up peer does not block for ever. */
-function isUnsettled({ spec, status }: ApiKey, attempts: AttemptRegistry, now: Instant): boolean {
-  const { attempt } = status ?? {};
-  if (attempt === undefined || attempts.isSettled(attempt.id) || spec.suspend === true)
-    return false;
-  return now - (parseInstant(attempt.startTime) ?? 0) < PEER_PATIENCE_MS;
-}
-
-/** One that is being deleted may have ended its key already. */
-function keyInUseOf({ metadata, status }: ApiKey, now: Instant): readonly string[] {
-  const { current } = status ?? {};
-  if (metadata.deletionTimestamp !== undefined || current?.verificationTime === undefined)
-    return [];
-  return now < (parseInstant(current.expirationTime) ?? 0) ? [current.keyId] : [];
 }
 
 async function readAccount(

@@ -1,5 +1,6 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
 import type { Condition } from "../../../src/api/conditions.ts";
+import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import type { Change } from "../../support/api-server/storage.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
@@ -9,10 +10,12 @@ import {
   asApiKey,
   asSecret,
   isOurs,
-  issuerOf,
   isTarget,
+  keyIdsIn,
   pairOf,
   placeOf,
+  type StoredApiKey,
+  secretsOf,
 } from "./view.ts";
 
 export interface ChangeSeen {
@@ -63,18 +66,29 @@ const readyIsVerified: ChangeCheck = (seen) => {
   return `${placeOf(changed.now)} is Ready with a key that was never verified`;
 };
 
-/** Keys of one account are issued one after the other, so that nobody takes another's for lost. */
-const orphansAreOwn: ChangeCheck = (seen) => {
+/**
+ * A list of keys does not say whose a key is: a lost one may be listed by another ApiKey of the account. One that
+ * somebody else has, or answers for, may not.
+ */
+const orphansAreLost: ChangeCheck = (seen) => {
   const changed = changedApiKey(seen);
   if (changed === undefined || !seen.byOperator) return undefined;
   const place = placeOf(changed.now);
-  const wrong = changed.now.status?.orphaned?.find(({ keyId = "" }) => {
-    const key = seen.world.console.world.keys.get(keyId);
-    const issuer = key && issuerOf(key.description);
-    return issuer !== undefined && issuer.key !== place;
-  });
-  return wrong && `${place} lists ${wrong.keyId} as lost, which was issued for another object`;
+  const wrong = changed.now.status?.orphaned?.find(
+    ({ keyId }) => keyId !== undefined && isOfAnother(seen.world, keyId, changed.now),
+  );
+  return wrong && `${place} lists ${wrong.keyId} as lost, which another object has`;
 };
+
+function isOfAnother(world: SimWorld, keyId: string, apiKey: StoredApiKey): boolean {
+  const others = apiKeysOf(world).filter(({ metadata }) => metadata.uid !== apiKey.metadata.uid);
+  const isTheirs = ({ metadata }: Secret) =>
+    others.some(({ metadata: { uid } }) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid),
+    );
+  const kept = secretsOf(world).filter(isTheirs).flatMap(keyIdsIn);
+  return [...kept, ...others.flatMap(({ status }) => listedKeyIds(status))].includes(keyId);
+}
 
 const secretIsOurs: ChangeCheck = (seen) => {
   const secret = writtenSecret(seen);
@@ -157,7 +171,7 @@ function conditionsOf(object: Tree): readonly Condition[] {
 
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
-  "S6 serialised": orphansAreOwn,
+  "S6 lost once": orphansAreLost,
   "S7 order": statusFollowsSecret,
   "S7 verified": readyIsVerified,
   "S9 ownership": secretIsOurs,

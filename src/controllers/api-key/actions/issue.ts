@@ -1,7 +1,6 @@
 /** The irreversible part: from the last checks to the console's answer. */
 import { commitOutcome, isIamError } from "../../../iam/errors.ts";
 import { isKubeError } from "../../../kube/errors.ts";
-import { parseKey } from "../../../kube/resource.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { settleAll } from "../../frame/settle-all.ts";
@@ -30,30 +29,14 @@ import {
 const SECRET_LENGTH = 43;
 const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
-/** Keys of one account are issued one after the other: whoever comes second is queued. */
-export function acquireAccount(
-  progress: ApiKeyProgress,
-  _: object,
-  __: ApiKeyRun,
-  { accounts }: IssueCoordination,
-): ApiKeyProgress {
-  const { object } = progress.snapshot;
-  const holder = accounts.acquire(accountKeyOf(object), ownerKeyOf(object));
-  return holder === undefined
-    ? withDone(progress, { hasAcquired: true })
-    : withDone(withSnapshot(progress, { unsettledPeer: parseKey(holder).name }), {
-        isQueued: true,
-      });
-}
-
 export function queueForAccount(
   progress: ApiKeyProgress,
   _: object,
   __: ApiKeyRun,
-  { accounts }: IssueCoordination,
+  { line }: IssueCoordination,
 ): ApiKeyProgress {
   const { object } = progress.snapshot;
-  accounts.enqueue(accountKeyOf(object), ownerKeyOf(object));
+  line.wait(accountKeyOf(object), ownerKeyOf(object));
   return withDone(progress, { isQueued: true });
 }
 
@@ -133,8 +116,7 @@ export async function recordIntent(
     status: withAttempt(status, attempt, self.rotateToken),
   });
   const issuing = { reason: "Issuing", message: because.message };
-  const account = accountKeyOf(object);
-  attempts.announce(account, id, self.name);
+  attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
   try {
     const recorded = await writeStatusNow(intended, run, {
       kind: "Waiting",
@@ -144,7 +126,7 @@ export async function recordIntent(
     return withDone(recorded, { intentRecorded: id });
   } catch (error) {
     // Only the run that recorded an attempt carries it out: nothing will come of this one.
-    attempts.withdraw(account, id);
+    attempts.withdraw(id);
     throw error;
   }
 }
@@ -171,7 +153,7 @@ export async function issueKey(
     .catch((error: unknown) => {
       noteFailure(self, attempt, error, run);
       if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
-      attempts.settle(accountKeyOf(object), attempt.id);
+      attempts.explain(attempt.id, accountKeyOf(object), []);
       const refused = { status: withoutAttempt(status, true) };
       throw new PartialFailure(withSnapshot(carriedOut, refused), error);
     });
@@ -179,6 +161,7 @@ export async function issueKey(
   const pair = { ...answer, issueTime, expirationTime, revision: attempt.revision };
   const held = { attemptId: attempt.id, pair };
   heldPairs.set(self.uid, held);
+  attempts.explain(attempt.id, accountKeyOf(object), [pair.keyId]);
   noteIssued(progress, pair, attempt, run);
   return withSnapshot(carriedOut, { held });
 }

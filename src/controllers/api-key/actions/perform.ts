@@ -1,6 +1,6 @@
 import type { IssueCoordination } from "../attempts.ts";
 import type { ActionOf, ApiKeyAction, ApiKeyProgress } from "../rules/snapshot.ts";
-import { acquireAccount, issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
+import { issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
 import {
   closeAttempt,
   listKeysBeforeRestore,
@@ -46,7 +46,6 @@ const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Ki
   RebuildStatus: rebuildStatus,
   ListKeysBeforeRestore: listKeysBeforeRestore,
   QueueForAccount: queueForAccount,
-  AcquireAccount: acquireAccount,
   Precheck: precheck,
   RecordIntent: recordIntent,
   IssueKey: issueKey,

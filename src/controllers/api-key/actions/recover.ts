@@ -1,6 +1,7 @@
 /** Explaining lost answers, and accounting for keys that no status lists. */
 import { lookUpAccount } from "../../look-up-account.ts";
-import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
+import { peerKeysOf } from "../peers.ts";
 import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
 import type { OrphanedKey } from "../rules/status.ts";
 import { withFoundKey, withoutAttempt, withUnlistedKey } from "../rules/transitions.ts";
@@ -18,7 +19,10 @@ export function startRecovery(
   progress: ApiKeyProgress,
   { attemptId }: ActionOf<"StartRecovery">,
   run: ApiKeyRun,
+  { attempts }: IssueCoordination,
 ): ApiKeyProgress {
+  const { object } = progress.snapshot;
+  attempts.leaveUnexplained(attemptId, accountKeyOf(object), ownerKeyOf(object));
   return remember(progress, { recovery: { attemptId, since: run.clock.monotonic() } }, run);
 }
 
@@ -27,14 +31,18 @@ export async function readUnexplainedKeys(
   progress: ApiKeyProgress,
   _: object,
   run: ApiKeyRun,
+  { attempts }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
-  const { recovery } = progress.snapshot;
+  const { recovery, object, spec } = progress.snapshot;
   if (recovery === undefined) return progress;
   const { client, saId } = readyAccount(progress.snapshot);
   const detail = await lookUpAccount(client, saId, run.signal);
   // An account that is gone has no live keys.
   const keyIds = detail === undefined ? [] : detail.keyIds;
-  if (recovery.firstRead !== undefined) return withDone(progress, { secondRead: { keyIds } });
+  if (recovery.firstRead !== undefined) {
+    const peers = peerKeysOf(object, spec, run, attempts);
+    return withDone(progress, { secondRead: { keyIds, peers } });
+  }
   const firstRead = { at: run.clock.monotonic(), keyIds };
   return remember(progress, { recovery: { ...recovery, firstRead } }, run);
 }
@@ -50,7 +58,10 @@ export async function closeAttempt(
   const next = withSnapshot(progress, { status: withoutAttempt(status, refund, orphans) });
   const closed = await writeStatusNow(next, run);
   const attempt = status.attempt?.id;
-  if (attempt !== undefined) attempts.settle(accountKeyOf(object), attempt);
+  if (attempt !== undefined) {
+    const keyIds = orphans.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
+    attempts.explain(attempt, accountKeyOf(object), keyIds);
+  }
   const { namespace, name } = self;
   const note = `Attempt ${attempt} is closed: ${because}.`;
   if (orphans.length > 0) {

@@ -63,9 +63,11 @@ export function noteStaged(
 ): ApiKeyProgress {
   const { object, self, staging, held } = progress.snapshot;
   const attemptId = attemptOf(staging);
-  const isHeld = held !== undefined && held.pair.keyId === pairIn(staging)?.keyId;
+  const pair = pairIn(staging);
+  const isHeld = held !== undefined && held.pair.keyId === pair?.keyId;
   if (isHeld) heldPairs.delete(self.uid);
-  if (attemptId !== undefined) attempts.settle(accountKeyOf(object), attemptId);
+  if (attemptId !== undefined && pair !== undefined)
+    attempts.explain(attemptId, accountKeyOf(object), [pair.keyId]);
   const noted = withSnapshot(progress, { held: isHeld ? undefined : held });
   return withDone(remember(noted, { recovery: undefined }, run), { hasNotedStaged: true });
 }

@@ -1,5 +1,5 @@
 /** Why no key may be issued now, and whether time or a person will change that. Pure. */
-import { DAY, type Instant, toIso8601 } from "../../../util/time.ts";
+import { DAY, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
@@ -13,6 +13,9 @@ export const ISSUANCE_ALLOWED = "IssuanceAllowed";
 
 /** The reason of a block that ends when an ApiKey of the same account is done; whoever waits is enqueued then. */
 export const WAITING_FOR_PEER = "WaitingForPeer";
+
+/** The safety net: whoever waits is enqueued when the attempt is explained. */
+const PEER_CHECK_MS = 5 * MINUTE;
 
 type BlockRule = (
   snapshot: ApiKeySnapshot,
@@ -123,9 +126,10 @@ function liveKeys({ current, superseded, orphaned }: KeyStatus, now: Instant): r
 
 function peerIsUnsettled({ unsettledPeer }: ApiKeySnapshot): Waiting | undefined {
   if (unsettledPeer === undefined) return undefined;
-  return blocked("Reconciling", {
+  const why = {
     reason: WAITING_FOR_PEER,
     message:
-      "Another ApiKey of the same service account is issuing; keys of one account are issued one after the other.",
-  });
+      "It is not known yet whether another ApiKey of the same service account has been issued a key; none is issued for the account until it is.",
+  };
+  return blocked("Reconciling", why, PEER_CHECK_MS);
 }

@@ -29,7 +29,6 @@ export function prepareIssue(
   if (block?.reason === WAITING_FOR_PEER && done.isQueued !== true)
     return { kind: "QueueForAccount" };
   if (block !== undefined) return block;
-  if (done.hasAcquired !== true) return { kind: "AcquireAccount" };
   if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
   if (done.precheck === undefined) return { kind: "Precheck" };
   const { knownKeyIds } = done.precheck;

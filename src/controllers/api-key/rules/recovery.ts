@@ -11,6 +11,7 @@ import type {
   ApiKeyProgress,
   ApiKeySnapshot,
   ApiKeyStep,
+  PeerKeys,
   ReadyAccount,
 } from "./snapshot.ts";
 import { type IssueAttempt, listedKeyIds, type OrphanedKey } from "./status.ts";
@@ -29,9 +30,11 @@ export function recoverAttempt(
   if (pairOfAttempt(attempt, snapshot) !== undefined) return undefined;
   if (recovery?.attemptId !== attempt.id) return { kind: "StartRecovery", attemptId: attempt.id };
   if (account.kind === "Waiting") return account;
+  if (done.secondRead?.peers.isConclusive === false)
+    return recovering(attempt, timing.recoveryGapMs);
   if (done.secondRead !== undefined) {
     const listed = union(recovery.firstRead?.keyIds, done.secondRead.keyIds);
-    return closeAttempt(attempt, listed, snapshot, at);
+    return closeAttempt(attempt, listed, done.secondRead.peers, snapshot, at);
   }
   const dueAt =
     recovery.firstRead === undefined
@@ -73,21 +76,24 @@ function pairOfAttempt(
 function closeAttempt(
   attempt: IssueAttempt,
   listed: ReadonlySet<string> | undefined,
+  peers: PeerKeys,
   snapshot: ApiKeySnapshot,
   at: ClockReading,
 ): ActionOf<"CloseAttempt"> {
-  const { status, spec, peerKeyIds } = snapshot;
+  const { status, spec } = snapshot;
   const lost = (keyId: string | undefined) =>
     lostKey(keyId, attempt, Math.max(attempt.startTime, at.now), at, spec.expiresInDays);
   const close = (orphans: readonly OrphanedKey[], because: string) =>
     ({ kind: "CloseAttempt", orphans, refund: orphans.length === 0, because }) as const;
   if (attempt.knownKeyIds === undefined || listed === undefined)
     return close([lost(undefined)], "the console does not list keys, so one is assumed to be lost");
-  const known = new Set([...attempt.knownKeyIds, ...peerKeyIds, ...listedKeyIds(status)]);
+  const known = new Set([...attempt.knownKeyIds, ...peers.known, ...listedKeyIds(status)]);
   const found = [...listed].filter((keyId) => !known.has(keyId));
   if (found.length > 0)
     return close(found.map(lost), `issued, but the answer was lost: ${found.join(", ")}`);
-  const unlisted = keysInUse(snapshot, at.now).find((keyId) => !listed.has(keyId));
+  const unlisted = [...keyInUse(snapshot, at.now), ...peers.inUse].find(
+    (keyId) => !listed.has(keyId),
+  );
   if (unlisted === undefined) return close([], "no key was issued");
   return close(
     [lost(undefined)],
@@ -128,14 +134,14 @@ function union(
   return known.length === 0 ? undefined : new Set(known.flat());
 }
 
-/** Keys of the account that a complete list has to have: the console has accepted them, and nothing says that it ended them. */
-function keysInUse(
-  { status: { current }, rejection, peerKeysInUse }: ApiKeySnapshot,
+/** A complete list has to have it: the console has accepted it, and nothing says that it ended it. */
+function keyInUse(
+  { status: { current }, rejection }: ApiKeySnapshot,
   now: Instant,
 ): readonly string[] {
   const isOurs =
     current?.verificationTime !== undefined &&
     now < current.expirationTime &&
     rejection?.keyId !== current.keyId;
-  return isOurs ? [current.keyId, ...peerKeysInUse] : peerKeysInUse;
+  return isOurs ? [current.keyId] : [];
 }

@@ -36,10 +36,6 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly held: HeldPair | undefined;
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
-  /** Key ids that other ApiKeys of the account answer for; empty without an attempt, which alone needs them. */
-  readonly peerKeyIds: ReadonlySet<string>;
-  /** Of these, the ones that are in use: accepted by the console, and not expired. */
-  readonly peerKeysInUse: readonly string[];
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
   /** Whether a change of a Secret is noticed when it happens. */
@@ -91,6 +87,20 @@ export interface KeyRecovery {
   readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
 }
 
+/** The account's keys once more, and what its other ApiKeys answered for then. */
+export interface SecondRead {
+  readonly keyIds: readonly string[] | undefined;
+  readonly peers: PeerKeys;
+}
+
+export interface PeerKeys {
+  /** Whether no attempt of another ApiKey could have a key that is not among these. */
+  readonly isConclusive: boolean;
+  readonly known: readonly string[];
+  /** Keys that the console has accepted, and that have not expired. */
+  readonly inUse: readonly string[];
+}
+
 /** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
 export interface KeyRejection {
   readonly keyId: string;
@@ -99,9 +109,7 @@ export interface KeyRejection {
 
 /** What this run has done, and found out by doing. */
 export interface ApiKeyDone {
-  /** Whether the object holds its account, and may issue for it. */
-  readonly hasAcquired?: boolean;
-  /** Whether the object is enqueued when the account may be free. */
+  /** Whether the object is enqueued when the account's attempts may be explained. */
   readonly isQueued?: boolean;
   /** What the account's key list said just before an issue. */
   readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
@@ -110,7 +118,7 @@ export interface ApiKeyDone {
   /** Whether the process knows that the staged pair is safe. */
   readonly hasNotedStaged?: boolean;
   /** The second reading of the account's keys in a recovery. */
-  readonly secondRead?: { readonly keyIds: readonly string[] | undefined } | undefined;
+  readonly secondRead?: SecondRead | undefined;
   /** The key that the console has accepted. */
   readonly provenKeyId?: string;
   /** The key that the console has refused. */
@@ -160,7 +168,6 @@ export type ApiKeyAction =
   | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
   /** Waits for an attempt of another ApiKey to be explained. */
   | { readonly kind: "QueueForAccount" }
-  | { readonly kind: "AcquireAccount" }
   | { readonly kind: "Precheck" }
   | {
       readonly kind: "RecordIntent";

@@ -1,95 +1,64 @@
-/** Who issues for an account, and whose attempts hold others up. */
+/** Whose attempts for an account are under way or unexplained, and who waits for that to end. */
 import { describe, expect, test } from "vitest";
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
-import { KeyedMutex } from "../../../../src/controllers/api-key/keyed-mutex.ts";
+import { WaitingLine } from "../../../../src/controllers/api-key/waiting-line.ts";
 
-describe("a mutex", () => {
-  test("one holder at a time, the others are enqueued in order, one that does not hold it releases nothing", () => {
-    const enqueued: string[] = [];
-    const mutex = new KeyedMutex((key) => enqueued.push(key));
-    expect([mutex.acquire("sa", "a"), mutex.acquire("sa", "b"), mutex.acquire("sa", "c")]).toEqual([
-      undefined,
-      "a",
-      "a",
-    ]);
-    expect(mutex.acquire("other", "b")).toBeUndefined();
-    mutex.release("sa", "b");
-    expect(enqueued).toEqual([]);
-    mutex.release("sa", "a");
-    expect([enqueued, mutex.acquire("sa", "b"), mutex.acquire("sa", "a")]).toEqual([
-      ["b"],
-      undefined,
-      "b",
-    ]);
-    mutex.release("sa", "b");
-    expect(enqueued).toEqual(["b", "c"]);
-  });
-
-  const line = () => {
-    const enqueued: string[] = [];
-    const mutex = new KeyedMutex((key) => enqueued.push(key));
-    mutex.acquire("sa", "a");
-    mutex.acquire("sa", "b");
-    mutex.acquire("sa", "c");
-    return { enqueued, mutex };
-  };
-
-  test("one that was notified and has no use for it passes it on", () => {
-    const { enqueued, mutex } = line();
-    mutex.release("sa", "a");
-    mutex.release("sa", "b");
-    expect(enqueued).toEqual(["b", "c"]);
-  });
-
-  test("one that was notified and has to wait again goes to the end, and enqueues nobody", () => {
-    const { enqueued, mutex } = line();
-    mutex.release("sa", "a");
-    mutex.enqueue("sa", "b");
-    mutex.release("sa", "b");
-    expect(enqueued).toEqual(["b"]);
-    mutex.notify("sa");
-    mutex.release("sa", "c");
-    expect(enqueued).toEqual(["b", "c", "b"]);
-  });
-
-  test("nobody is enqueued while somebody holds it, or was notified and has not answered", () => {
-    const { enqueued, mutex } = line();
-    mutex.notify("sa");
-    expect(enqueued).toEqual([]);
-    mutex.release("sa", "a");
-    mutex.notify("sa");
-    expect(enqueued).toEqual(["b"]);
-  });
-
-  test("one that is gone is neither waited for nor enqueued", () => {
-    const { enqueued, mutex } = line();
-    mutex.forget("b");
-    mutex.forget("a");
-    expect(enqueued).toEqual(["c"]);
-    mutex.forget("c");
-    expect(mutex.holderOf("sa")).toBeUndefined();
-  });
+test("everybody who waits for an account is enqueued once, and one that is gone is not", () => {
+  const enqueued: string[] = [];
+  const line = new WaitingLine((owner) => enqueued.push(owner));
+  line.wait("ns/sa", "a");
+  line.wait("ns/sa", "b");
+  line.wait("ns/sa", "b");
+  line.wait("ns/other", "c");
+  line.forget("a");
+  line.notify("ns/sa");
+  line.notify("ns/sa");
+  expect(enqueued).toEqual(["b"]);
 });
 
 describe("the registry of attempts", () => {
-  test("an announced attempt holds up others of the account until it is settled, taken back, or its object gone", () => {
-    const attempts = new AttemptRegistry();
-    for (const end of [
-      () => attempts.settle("ns/sa", "a1"),
-      () => attempts.withdraw("ns/sa", "a1"),
-      () => attempts.withdrawAll("ns", "ci"),
-    ]) {
-      attempts.announce("ns/sa", "a1", "ci");
-      expect(attempts.announcers("ns/sa", "ci")).toEqual([]);
-      expect(attempts.announcers("ns/sa", "b")).toEqual(["ci"]);
-      expect(attempts.announcers("ns/other", "b")).toEqual([]);
-      end();
-      expect(attempts.announcers("ns/sa", "b")).toEqual([]);
+  const registry = () => {
+    const told: string[] = [];
+    return { told, attempts: new AttemptRegistry((account) => told.push(account)) };
+  };
+
+  test("an attempt is under way until it is explained, taken back, left by its run, or its object gone", () => {
+    const ends: readonly ((attempts: AttemptRegistry) => void)[] = [
+      (attempts) => attempts.explain("a1", "ns/sa", ["sak_1"]),
+      (attempts) => attempts.withdraw("a1"),
+      (attempts) => attempts.endRun("ns/ci"),
+      (attempts) => attempts.forget("ns/ci"),
+    ];
+    for (const end of ends) {
+      const { attempts } = registry();
+      attempts.begin("a1", "ns/sa", "ns/ci");
+      attempts.begin("a2", "ns/other", "ns/b");
+      attempts.endRun("ns/b");
+      expect([attempts.isBusy("ns/sa"), attempts.isBusy("ns/other")]).toEqual([true, false]);
+      end(attempts);
+      expect(attempts.isBusy("ns/sa")).toBe(false);
     }
-    attempts.announce("ns/sa", "a2", "other");
-    attempts.withdrawAll("ns", "ci");
-    attempts.withdrawAll("n", "other");
-    expect(attempts.announcers("ns/sa", "b")).toEqual(["other"]);
-    expect([attempts.isSettled("a1"), attempts.isSettled("a2")]).toEqual([true, false]);
+  });
+
+  test("the keys of explained attempts are known by account", () => {
+    const { attempts } = registry();
+    attempts.explain("a1", "ns/sa", ["sak_1"]);
+    attempts.explain("a2", "ns/other", ["sak_2"]);
+    expect(attempts.keyIdsOf("ns/sa")).toEqual(["sak_1"]);
+    expect([attempts.isExplained("a1"), attempts.isExplained("a3")]).toEqual([true, false]);
+  });
+
+  test("others are told of an attempt that they may have waited for, and of no other", () => {
+    const { attempts, told } = registry();
+    attempts.begin("a1", "ns/sa", "ns/ci");
+    attempts.explain("a1", "ns/sa", ["sak_1"]);
+    expect(told).toEqual([]);
+    attempts.begin("a2", "ns/sa", "ns/ci");
+    attempts.endRun("ns/ci");
+    expect(attempts.isOpen("a2", "Unexplained")).toBe(true);
+    attempts.explain("a2", "ns/sa", []);
+    attempts.leaveUnexplained("a3", "ns/other", "ns/b");
+    attempts.forget("ns/b");
+    expect(told).toEqual(["ns/sa", "ns/other"]);
   });
 });

@@ -13,6 +13,7 @@ import type {
   ApiKeyProgress,
   ApiKeySnapshot,
   ReadyAccount,
+  SecondRead,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import type {
   CurrentKey,
@@ -158,8 +159,6 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     triedAt: undefined,
     keysBeforeRestore: [],
     unsettledPeer: undefined,
-    peerKeyIds: new Set(),
-    peerKeysInUse: [],
     secretsAreWatched: false,
     consumers: { mode: "none", known: undefined },
     ...changes,
@@ -194,4 +193,12 @@ export function reportedStatus(
   const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
+}
+
+/** The second look at the account's keys, with nothing of others in the way. */
+export function read(
+  keyIds: readonly string[] | undefined,
+  peers: Partial<SecondRead["peers"]> = {},
+): SecondRead {
+  return { keyIds, peers: { isConclusive: true, known: [], inUse: [], ...peers } };
 }

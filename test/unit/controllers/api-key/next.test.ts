@@ -25,6 +25,7 @@ import {
   owner,
   pair,
   progressOf,
+  read,
   snapshot,
   staged,
   superseded,
@@ -43,7 +44,7 @@ const waiting = {
 const step = (world: ApiKeySnapshot | ApiKeyProgress) => next(progressOf(world), at(), timing);
 const reading = { attemptId: "a1", since: 0 };
 const recovery = { ...reading, firstRead: { at: 0, keyIds: ["sak_old"] } };
-const secondRead = { keyIds: ["sak_old", "sak_lost", "sak_peer"] };
+const secondRead = read(["sak_old", "sak_lost", "sak_peer"]);
 const lost = (revision: number) => ({
   keyId: `sak_${revision}`,
   attemptId: "unknown",
@@ -60,17 +61,21 @@ describe("given this world, the next step is", () => {
       snapshot({ held, spec: suspended }),
       "StagePair",
     ],
-    ["nothing at all: acquire the account", snapshot(), "AcquireAccount"],
+    ["nothing at all: check", snapshot(), "Precheck"],
     [
-      "the account held by another ApiKey: queue",
+      "an attempt of another ApiKey unexplained: queue",
       snapshot({ unsettledPeer: "b" }),
       "QueueForAccount",
     ],
     ["queued: wait", having({ isQueued: true }, snapshot({ unsettledPeer: "b" })), "Waiting"],
-    ["the account acquired: check", having({ hasAcquired: true }, snapshot()), "Precheck"],
+    [
+      "a Secret that nobody lists: read it",
+      snapshot({ target: { kind: "Unlisted" } }),
+      "ReadTarget",
+    ],
     [
       "checked: record the intent",
-      having({ hasAcquired: true, precheck: { knownKeyIds: [] } }, snapshot()),
+      having({ precheck: { knownKeyIds: [] } }, snapshot()),
       "RecordIntent",
     ],
     [
@@ -173,7 +178,7 @@ describe("given this world, the next step is", () => {
       "ListUnlistedKey",
     ],
     ["a key in use: nothing", delivered(), "Settled"],
-    ["a key due for renewal: acquire the account", delivered({ status: due }), "AcquireAccount"],
+    ["a key due for renewal: check", delivered({ status: due }), "Precheck"],
     [
       "a template that changed: render",
       delivered({ spec: keySpec({ secret: { data: { all: "${keyId}:${secret}" } } }) }),
@@ -225,7 +230,7 @@ describe("given this world, the next step is", () => {
     [
       "an open attempt and the old key dressed as its pair: never a new attempt",
       having(
-        { hasAcquired: true, precheck: { knownKeyIds: [] } },
+        { precheck: { knownKeyIds: [] } },
         delivered({
           target: holding(pair(1)),
           recovery: { ...reading, since: at().monotonic },
@@ -259,26 +264,37 @@ describe("given this world, the next step is", () => {
   test("keys of peers, keys known before and keys listed already are no orphans", () => {
     const world = snapshot({
       recovery,
-      peerKeyIds: new Set(["sak_peer"]),
       status: { attempt: openAttempt(1), superseded: [superseded(1)] },
     });
-    const withOwn = having({ secondRead: { keyIds: ["sak_1", "sak_lost", "sak_peer"] } }, world);
+    const withOwn = having(
+      { secondRead: read(["sak_1", "sak_lost", "sak_peer"], { known: ["sak_peer"] }) },
+      world,
+    );
     expect(step(withOwn)).toMatchObject({
       kind: "CloseAttempt",
       refund: false,
       orphans: [{ keyId: "sak_lost", attemptId: "a1" }],
     });
-    expect(step(having({ secondRead: { keyIds: ["sak_old"] } }, world))).toMatchObject({
+    expect(step(having({ secondRead: read(["sak_old"]) }, world))).toMatchObject({
       kind: "CloseAttempt",
       refund: true,
       orphans: [],
     });
   });
 
+  test("as long as a key of another ApiKey may be among the listed ones, nothing is concluded", () => {
+    const world = snapshot({ recovery, status: { attempt: openAttempt(1) } });
+    const early = read(["sak_lost"], { isConclusive: false });
+    expect(step(having({ secondRead: early }, world))).toMatchObject({
+      kind: "Waiting",
+      reason: "Recovering",
+    });
+  });
+
   test("a console that lists no keys costs one orphan of unknown id", () => {
     const attempt = { ...openAttempt(1), knownKeyIds: undefined };
     const world = snapshot({ recovery, status: { attempt } });
-    expect(step(having({ secondRead: { keyIds: undefined } }, world))).toMatchObject({
+    expect(step(having({ secondRead: read(undefined) }, world))).toMatchObject({
       kind: "CloseAttempt",
       refund: false,
       orphans: [{ keyId: undefined }],
@@ -301,7 +317,11 @@ describe("given this world, the next step is", () => {
       "lost" | "nothing",
     ])[] = [
       ["of this ApiKey", world, "lost"],
-      ["of another ApiKey", { ...first, peerKeysInUse: ["sak_peer"] }, "lost"],
+      [
+        "of another ApiKey",
+        having({ secondRead: read([], { inUse: ["sak_peer"] }) }, first),
+        "lost",
+      ],
       ["and nobody holds any other", first, "nothing"],
       [
         "that was never accepted",
@@ -321,9 +341,9 @@ describe("given this world, the next step is", () => {
         { ...world, rejection: { keyId: "sak_1", since: at().monotonic } },
         "nothing",
       ],
-      ["at one of two looks", having({ secondRead: { keyIds: ["sak_1"] } }, world), "nothing"],
+      ["at one of two looks", having({ secondRead: read(["sak_1"]) }, world), "nothing"],
     ];
-    const none = { secondRead: { keyIds: [] } };
+    const none = { secondRead: read([]) };
     test.each(cases)("%s", (_, situation, outcome) => {
       const one = { keyId: undefined, attemptId: "a1" };
       const read = "snapshot" in situation ? situation : having(none, situation);
@@ -335,7 +355,7 @@ describe("given this world, the next step is", () => {
     });
 
     test("still shows a key that nobody knows, and no other is assumed then", () => {
-      const shown = having({ secondRead: { keyIds: ["sak_lost"] } }, world);
+      const shown = having({ secondRead: read(["sak_lost"]) }, world);
       expect(step(shown)).toMatchObject({
         refund: false,
         orphans: [{ keyId: "sak_lost" }],
