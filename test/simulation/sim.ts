@@ -7,8 +7,8 @@
  *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
  *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
  *   npm run sim -- --years 2 [--keys N]           many keys for a long time, with outages
- *   npm run sim -- --small-scope DEPTH            every order of events while two replicas issue two keys;
- *                                                 with --blows N to the leader, --every N, or one --path again
+ *   npm run sim -- --small-scope DEPTH            every order of events while two replicas issue two keys,
+ *                                                 --keys 3 for three; --blows N to the leader, --every N, one --path again
  *
  * Any of them: --scenario NAME, --threads N, --json FILE, --trace. Seeds: --state FILE goes on where it was left.
  */
@@ -38,7 +38,7 @@ const { values } = parseArgs({
     scenario: { type: "string" },
     plan: { type: "string" },
     years: { type: "string" },
-    keys: { type: "string", default: "1000" },
+    keys: { type: "string" },
     "small-scope": { type: "string" },
     blows: { type: "string", default: "1" },
     path: { type: "string" },
@@ -65,8 +65,15 @@ function isOneSeed(): boolean {
 }
 
 async function smallScope(depth: number): Promise<void> {
-  const { blows, every, path, json } = values;
-  const command = { depth, blows: Number(blows), every: Number(every), path, json };
+  const { blows, keys = 2, every, path, json } = values;
+  const command = {
+    depth,
+    blows: Number(blows),
+    keys: Number(keys),
+    every: Number(every),
+    path,
+    json,
+  };
   process.exitCode = await runSmallScope(command);
 }
 
@@ -74,7 +81,7 @@ async function years(count: number): Promise<void> {
   const { keys, seed = "1", threads } = values;
   const { violations, ...found } = await runYears({
     years: count,
-    keys: Number(keys),
+    keys: Number(keys ?? 1_000),
     seed: Number(seed),
     threads: Number(threads),
     onProgress: (line) => say(`${line}, ${seconds()} s`),

@@ -1,4 +1,4 @@
-/** One world of the small scope: two ApiKeys of one account, two replicas, and somebody who decides what comes next. */
+/** One world of the small scope: two or three ApiKeys of one account, two replicas, and somebody who decides what comes next. */
 import {
   apiKeyType,
   clusterConnectionType,
@@ -31,30 +31,33 @@ export function nameOf(step: Step): string {
 /** Longer than a lease and a retry. */
 const DEPOSED_MS = 20 * SECOND;
 const PATIENCE_MS = 5 * MINUTE;
-const KEYS = ["one", "two"];
+const NAMES = ["one", "two", "three"];
 
 export class SmallWorld {
   readonly #world: SimWorld;
   readonly #invariants: Invariants;
   readonly #setUpCalls: number;
+  readonly #keys: readonly string[];
   /** Keys that the blows so far may cost. */
   #allowance = 0;
 
-  private constructor(world: SimWorld) {
+  private constructor(world: SimWorld, keys: readonly string[]) {
     this.#world = world;
+    this.#keys = keys;
     this.#invariants = new Invariants(world);
     this.#setUpCalls = world.journal.calls.length;
   }
 
   /** The world in which the leader has just sent its `start`th call that matters; `undefined` where it never does. */
-  static async at(start: number): Promise<SmallWorld | undefined> {
+  static async at(start: number, count: number): Promise<SmallWorld | undefined> {
+    const keys = NAMES.slice(0, count);
     const world = new SimWorld({ seed: 1, plan: NO_FAULTS });
     world.startOperator("a");
     await world.kernel.advance(SECOND);
     world.startOperator("b");
     await world.kernel.advance(SECOND);
-    const small = new SmallWorld(world);
-    createObjects(world);
+    const small = new SmallWorld(world, keys);
+    createObjects(world, keys);
     return (await small.#reach(start)) ? small : undefined;
   }
 
@@ -102,7 +105,7 @@ export class SmallWorld {
     while (kernel.elapsed < deadline && !isDone(this.#world)) await kernel.advance(SECOND);
     const end = {
       world: this.#world,
-      epochs: KEYS.length,
+      epochs: this.#keys.length,
       allowance: this.#allowance,
       quietSince: kernel.elapsed,
       picture: "",
@@ -170,14 +173,14 @@ function matters(call: CallRecord | undefined): boolean {
   return call.mutating || call.server === "iam";
 }
 
-function createObjects(world: SimWorld): void {
+function createObjects(world: SimWorld, keys: readonly string[]): void {
   const serviceAccountRef = { name: "ci-bot" };
   world.create(clusterConnectionType, { metadata: { name: "default" }, spec: connectionSpec });
   world.create(serviceAccountType, {
     metadata: { name: "ci-bot", namespace: NAMESPACE },
     spec: {},
   });
-  for (const name of KEYS)
+  for (const name of keys)
     world.create(apiKeyType, {
       metadata: { name, namespace: NAMESPACE },
       spec: { serviceAccountRef },

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { effort } from "../setup/effort.ts";
 import { exploreSmallScope, replay } from "./small-scope.ts";
 
-/** Among these starts are those at which both keys could be asked for at once. */
-const quick = { depth: 2, blows: 1, every: 5 };
+/** Among these starts are those at which all keys could be asked for at once. */
+const quick = { depth: 2, blows: 1, keys: 3, every: 5 };
 /** With `npm run test:all`; everything else is for `npm run sim -- --small-scope`. */
-const thorough = { depth: 3, blows: 1, every: 4 };
+const thorough = { depth: 3, blows: 1, keys: 3, every: 4 };
 
 test("no order of what is under way breaks a promise, nor does a blow to the leader in between", {
   timeout: 600_000,
@@ -19,6 +19,6 @@ test("no order of what is under way breaks a promise, nor does a blow to the lea
 });
 
 test("a way is taken again by its name", async () => {
-  expect(await replay("9:0.1", () => undefined)).toEqual([]);
-  await expect(replay("9:99", () => undefined)).rejects.toThrow("nothing to choose by 99");
+  expect(await replay("9:0.1", 2, () => undefined)).toEqual([]);
+  await expect(replay("9:99", 2, () => undefined)).rejects.toThrow("nothing to choose by 99");
 });

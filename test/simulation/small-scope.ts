@@ -1,5 +1,5 @@
 /**
- * Every interleaving of what is under way, to a depth, from every step of issuing two keys of one account with two
+ * Every interleaving of what is under way, to a depth, from every step of issuing keys of one account with two
  * replicas [Kivi's small scope].
  *
  * Method: a run is its choices, so that going back means to run again. Two orders of steps that do not touch each
@@ -15,6 +15,8 @@ export interface SmallScope {
   readonly depth: number;
   /** How many of them may be blows to the leader. */
   readonly blows: number;
+  /** How many ApiKeys the account has: two or three. */
+  readonly keys: number;
   /** One start in so many. */
   readonly every?: number;
   readonly onProgress?: (report: SmallScopeReport) => void;
@@ -42,7 +44,11 @@ interface Branch {
 
 export async function exploreSmallScope(scope: SmallScope): Promise<SmallScopeReport> {
   const tally: Tally = { starts: 0, paths: 0, cut: 0, steps: 0, states: new Set(), failures: [] };
-  for (let start = 1; (await SmallWorld.at(start)) !== undefined; start += scope.every ?? 1) {
+  for (
+    let start = 1;
+    (await SmallWorld.at(start, scope.keys)) !== undefined;
+    start += scope.every ?? 1
+  ) {
     tally.starts += 1;
     await exploreFrom(start, scope, tally);
     scope.onProgress?.({ ...tally, states: tally.states.size });
@@ -86,7 +92,7 @@ async function walk(
   branches: Branch[],
   states: Set<string>,
 ): Promise<End> {
-  const world = await SmallWorld.at(start);
+  const world = await SmallWorld.at(start, scope.keys);
   if (world === undefined) throw new Error(`there is no step ${start}`);
   const taken: number[] = [];
   const trace = new Trace(start);
@@ -115,10 +121,11 @@ async function walk(
 /** Runs one path again, and tells each step of it. */
 export async function replay(
   path: string,
+  keys: number,
   tell: (step: string) => void,
 ): Promise<readonly Violation[]> {
   const [start = "1", choices = ""] = path.split(":");
-  const world = await SmallWorld.at(Number(start));
+  const world = await SmallWorld.at(Number(start), keys);
   if (world === undefined) throw new Error(`there is no step ${start}`);
   for (const choice of choices.split(".").filter((text) => text !== "")) {
     const step = world.enabled[Number(choice)];

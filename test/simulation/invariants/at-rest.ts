@@ -1,4 +1,5 @@
 /** What must hold once faults have stopped and the world has come to rest. */
+import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
 import type { KeyRecord } from "../../iam-server/world.ts";
 import type { ServedKind } from "../../support/api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
@@ -74,7 +75,7 @@ const everyKeyIsAccounted: EndCheck = ({ world }) => {
   return lost.length === 0 ? undefined : `no status accounts for ${lost.join(", ")}`;
 };
 
-/** Keys of objects that do not list them. What a deleted object leaves behind is told by its events. */
+/** Keys that no ApiKey of their account lists. What a deleted object leaves behind is told by its events. */
 function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
   const objects = apiKeysOf(world);
   return [...world.console.world.keys.values()].filter(({ keyId, description, issueTime }) => {
@@ -82,8 +83,20 @@ function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
     const object = objects.find(
       (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issueTime,
     );
-    return object !== undefined && !isAccounted(object, keyId, issuer?.attempt ?? "");
+    return (
+      object !== undefined &&
+      !isAccounted(object, keyId, issuer?.attempt ?? "") &&
+      !objects.some((peer) => isPeer(peer, object) && listedKeyIds(peer.status).includes(keyId))
+    );
   });
+}
+
+/** A list of keys does not say whose a lost key is: any ApiKey of the account may list it. */
+function isPeer(one: StoredApiKey, other: StoredApiKey): boolean {
+  return (
+    one.metadata.namespace === other.metadata.namespace &&
+    one.spec.serviceAccountRef.name === other.spec.serviceAccountRef.name
+  );
 }
 
 /** Whether each key that is not accounted for came before all of its account that a status has now. */
