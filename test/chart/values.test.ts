@@ -69,6 +69,11 @@ describe("refuses", () => {
       "scope.namespaces={a},secrets.strict=true,secrets.namespaces={b}",
       "b is not one of scope.namespaces",
     ],
+    [
+      "a watch of Secrets in some namespaces of the scope",
+      "secrets.watch=true,secrets.strict=true,secrets.namespaces={a}",
+      "Secrets can be watched only in all of scope.namespaces",
+    ],
     ["Secrets' namespaces without strict", "secrets.namespaces={a}", "secrets.strict=true"],
     ["a log level", "log.level=trace", "at '/log/level': value must be one of"],
     ["a duration without unit", "secretCheckInterval=30", "at '/secretCheckInterval'"],

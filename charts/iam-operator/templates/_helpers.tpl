@@ -77,6 +77,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{/* Non-empty where the operator may list and watch the Secrets in its scope. */}}
+{{- define "iam-operator.watchesSecrets" -}}
+{{- $wish := toString .Values.secrets.watch }}
+{{- if or (eq $wish "true") (and (eq $wish "auto") .Values.scope.namespaces (not .Values.secrets.strict)) }}true{{ end }}
+{{- end }}
+
 {{/* Names of the credentials Secrets, as a JSON list. */}}
 {{- define "iam-operator.credentials" -}}
 {{- $names := .Values.secrets.credentials }}
@@ -129,6 +135,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- if and .Values.secrets.namespaces (not .Values.secrets.strict) }}
 {{- fail "secrets.namespaces: has a meaning only with secrets.strict=true" }}
+{{- end }}
+{{- if and (eq (toString .Values.secrets.watch) "true") .Values.secrets.strict (or .Values.secrets.namespaces (not .Values.scope.namespaces)) }}
+{{- fail "secrets.watch: with secrets.strict=true, Secrets can be watched only in all of scope.namespaces; leave secrets.namespaces empty" }}
 {{- end }}
 {{- if .Values.scope.namespaces }}
 {{- range .Values.secrets.namespaces }}

@@ -3,8 +3,11 @@
 {{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
-  resources: [connections, serviceaccounts, apikeys, policybindings]
+  resources: [connections, serviceaccounts, policybindings]
   verbs: [get, list, watch, patch]
+- apiGroups: [iam-operator.io]
+  resources: [apikeys]
+  verbs: [list, watch, patch]
 - apiGroups: [iam-operator.io]
   resources: [resourcequotaexports]
   verbs: [get, list, watch]
@@ -42,11 +45,11 @@
   verbs: [list, watch]
 {{- end }}
 
-{{/* Secrets of ApiKeys and Connections, by name: the operator never lists or watches Secrets. */}}
+{{/* Secrets of ApiKeys and Connections: by name, and where they are watched also as a list. */}}
 {{- define "iam-operator.rules.secrets" -}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, patch, delete]
+  verbs: [get, create, patch, delete{{ if include "iam-operator.watchesSecrets" . }}, list, watch{{ end }}]
 {{- if ne .Values.consumers.mode "none" }}
 # Pods that use them.
 - apiGroups: [""]
