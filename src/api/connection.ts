@@ -36,7 +36,8 @@ const extraCall = z
   })
   .meta({ description: "A call that the console's documentation does not show." });
 
-const KEY_CALL_MESSAGE = "must contain {keyId}, or the call would not be about one key";
+const KEY_CALL_MESSAGE =
+  "must contain {saId} and {keyId}: the call is about one key of one service account";
 const ACCOUNT_CALL_MESSAGE =
   "must contain {saId} and not {keyId}: the call is about a whole service account";
 
@@ -52,20 +53,21 @@ const anyExtraCalls = z.object({
     .meta({ description: "Deletes an account whose deletionPolicy is Delete." }),
 });
 
+const isAboutKey = (call: z.output<typeof extraCall> | undefined) =>
+  call === undefined || (call.path.includes("{saId}") && call.path.includes("{keyId}"));
+
 const extraCalls = [
   {
     field: "disableKey",
-    rule: "!has(self.disableKey) || self.disableKey.path.contains('{keyId}')",
+    rule: "!has(self.disableKey) || (self.disableKey.path.contains('{saId}') && self.disableKey.path.contains('{keyId}'))",
     message: KEY_CALL_MESSAGE,
-    holds: ({ disableKey }: z.output<typeof anyExtraCalls>) =>
-      disableKey === undefined || disableKey.path.includes("{keyId}"),
+    holds: ({ disableKey }: z.output<typeof anyExtraCalls>) => isAboutKey(disableKey),
   },
   {
     field: "deleteKey",
-    rule: "!has(self.deleteKey) || self.deleteKey.path.contains('{keyId}')",
+    rule: "!has(self.deleteKey) || (self.deleteKey.path.contains('{saId}') && self.deleteKey.path.contains('{keyId}'))",
     message: KEY_CALL_MESSAGE,
-    holds: ({ deleteKey }: z.output<typeof anyExtraCalls>) =>
-      deleteKey === undefined || deleteKey.path.includes("{keyId}"),
+    holds: ({ deleteKey }: z.output<typeof anyExtraCalls>) => isAboutKey(deleteKey),
   },
   {
     field: "deleteServiceAccount",

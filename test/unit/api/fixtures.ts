@@ -295,7 +295,13 @@ export const bad: readonly BadFixture[] = [
     title: "an extra call about no key",
     kind: connectionKind,
     spec: { ...connection, extraCalls: { disableKey: { ...call, path: "/keys/{saId}" } } },
-    says: ["spec.extraCalls.disableKey: ", "must contain {keyId}"],
+    says: ["spec.extraCalls.disableKey: ", "must contain {saId} and {keyId}"],
+  },
+  {
+    title: "an extra call about a key of any account",
+    kind: connectionKind,
+    spec: { ...connection, extraCalls: { deleteKey: { ...call, path: "/keys/{keyId}" } } },
+    says: ["spec.extraCalls.deleteKey: ", "must contain {saId} and {keyId}"],
   },
   {
     title: "a deletion of an account that takes a key",
