@@ -50,8 +50,8 @@ test(
     await forge(world, "key-next", "staging", keyId);
     await world.delete("ApiKey", "key");
     await world.start();
-    await world.until("the refusal", () =>
-      world.logs.some((line) => line.includes(`does not list ${keyId}`)),
+    await world.until("the refusal", async () =>
+      (await world.message("ApiKey", "key")).includes(`does not list ${keyId}`),
     );
     expect(callsAbout(world, keyId)).toEqual([]);
     expect(world.iam.world.keys.has(own)).toBe(false);
