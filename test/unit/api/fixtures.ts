@@ -166,6 +166,14 @@ export const good: readonly GoodFixture[] = [
     spec: { ...key, rollout: { selector: {}, minInterval: "24h" } },
   },
   {
+    title: "a Secret with as much template as there may be",
+    kind: apiKeyKind,
+    spec: keyWith({
+      secret: `\${secret}${"x".repeat(16_375)}`,
+      ...Object.fromEntries(["a", "b", "c"].map((name) => [name, "é".repeat(16_384)])),
+    }),
+  },
+  {
     title: "an export with filters",
     kind: resourceQuotaExportKind,
     spec: {
@@ -596,6 +604,15 @@ export const bad: readonly BadFixture[] = [
     kind: apiKeyKind,
     spec: keyWith({}),
     says: ["spec.secret.data: ", "must have one entry with ${secret} or ${secret:json}"],
+  },
+  {
+    title: "more template than fits into memory a thousand times",
+    kind: apiKeyKind,
+    spec: keyWith({
+      secret: "${secret}",
+      ...Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, "x".repeat(16_384)])),
+    }),
+    says: ["spec.secret.data: ", "must have at most 65536 characters in all"],
   },
   {
     title: "a secret that is escaped",
