@@ -2,6 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { KeyedMutex } from "./keyed-mutex.ts";
+import type { IssueLedger } from "./namespace-issues.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
 
 export interface IssueCoordination {
@@ -11,6 +12,7 @@ export interface IssueCoordination {
    */
   readonly accounts: KeyedMutex;
   readonly attempts: AttemptRegistry;
+  readonly ledger: IssueLedger;
   /** By uid. Until it is written, a new pair exists here and nowhere else, also where its object seems gone. */
   readonly heldPairs: Map<string, HeldPair>;
 }

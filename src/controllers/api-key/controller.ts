@@ -14,6 +14,7 @@ import { perform } from "./actions/perform.ts";
 import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
 import { KeyedMutex } from "./keyed-mutex.ts";
+import { IssueLedger } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
@@ -51,6 +52,7 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   const coordination: IssueCoordination = {
     accounts: new KeyedMutex(options.enqueue),
     attempts: new AttemptRegistry(),
+    ledger: new IssueLedger(),
     heldPairs: new Map(),
   };
   const { accounts, heldPairs } = coordination;

@@ -5,6 +5,7 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import { keyText, parseKey } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseDuration, parseInstant } from "../../util/time.ts";
+import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import { type ConnectionAccess, type Context, indexes } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
@@ -13,6 +14,7 @@ import { settleAll } from "../frame/settle-all.ts";
 import { secretType } from "../resource-types.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import { type AttemptRegistry, accountKeyOf, type IssueCoordination } from "./attempts.ts";
+import { type IssueLedger, issuesInStatuses } from "./namespace-issues.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec, listedKeyIds } from "./rules/status.ts";
 import { type SecretOwner, secretNameOf, stagingName } from "./secret/owner.ts";
@@ -37,7 +39,7 @@ export async function observe(
   const [target, staging, account] = await settleAll([
     readSecret(run, self, secretName, "target", run.signal),
     readSecret(run, self, stagingName(secretName), "staging", run.signal),
-    readAccount(run, self, spec.serviceAccountRef.name),
+    readAccount(run, self, spec.serviceAccountRef.name, coordination.ledger),
   ]);
   const peers = peersOf(object, spec, run);
   // Only to explain an attempt; an account may have a thousand of them.
@@ -124,9 +126,10 @@ function keyInUseOf({ metadata, status }: ApiKey, now: Instant): readonly string
 }
 
 async function readAccount(
-  { caches, connections }: Context,
+  { caches, connections, clock }: Context,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
+  ledger: IssueLedger,
 ): Promise<ReadyAccount | Waiting> {
   const object = caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
@@ -142,8 +145,16 @@ async function readAccount(
       "ServiceAccountNotReady",
       `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
     );
-  const found = await connections.resolve(spec.spec.connectionRef, namespace);
-  return found.ok ? readyAccount(object, found.access) : waiting(found.reason, found.message);
+  const { connectionRef } = spec.spec;
+  const found = await connections.resolve(connectionRef, namespace);
+  if (!found.ok) return waiting(found.reason, found.message);
+  const now = clock.now();
+  const issued = () =>
+    Math.max(
+      ledger.count(namespace, now),
+      issuesInStatuses(caches, connectionKey(connectionRef, namespace), namespace, now),
+    );
+  return readyAccount(object, found.access, issued);
 }
 
 /** Only a grant takes a person: what else is missing comes with another object, or with time. */
@@ -155,6 +166,7 @@ function waiting(reason: string, message: string): Waiting {
 function readyAccount(
   { status }: ServiceAccount,
   { client, spec: connection, grant }: ConnectionAccess,
+  issued: () => number,
 ): ReadyAccount {
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
@@ -175,6 +187,10 @@ function readyAccount(
     lastKeyListTime: parseInstant(status?.lastKeyListTime),
     callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
     maxExpiresInDays: grant.maxExpiresInDays,
+    namespaceIssues:
+      grant.maxIssuesPerDay === undefined
+        ? undefined
+        : { most: grant.maxIssuesPerDay, count: issued() },
     canDisableKeys: client.extra.disableKey !== undefined,
     canDeleteKeys: client.extra.deleteKey !== undefined,
   };

@@ -145,7 +145,7 @@ export async function issueKey(
   progress: ApiKeyProgress,
   _: object,
   run: ApiKeyRun,
-  { attempts, heldPairs }: IssueCoordination,
+  { attempts, heldPairs, ledger }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
   const { object, self, spec, status } = progress.snapshot;
   const { saId, client } = readyAccount(progress.snapshot);
@@ -167,6 +167,7 @@ export async function issueKey(
   const pair = { ...answer, issueTime, expirationTime, revision: attempt.revision };
   const held = { attemptId: attempt.id, pair };
   heldPairs.set(self.uid, held);
+  ledger.note(self.namespace, issueTime);
   noteIssued(progress, pair, attempt, run);
   return withSnapshot(carriedOut, { held });
 }
