@@ -111,7 +111,20 @@ const anyData = entries(
   error: "must have entry names of letters, digits, '-', '_' and '.', at most 253 characters long",
 });
 
-const data = withRule(anyData, {
+const MOST_OF_DATA = 65_536;
+
+const boundedData = withRule(anyData, {
+  rule: `self.map(key, size(self[key])).sum() <= ${MOST_OF_DATA}`,
+  message: `must have at most ${MOST_OF_DATA} characters in all`,
+  holds: (map) => lengthOf(Object.values(map).join("")) <= MOST_OF_DATA,
+});
+
+/** Counted as the API server counts: by code point. */
+function lengthOf(value: string): number {
+  return value.length <= MOST_OF_DATA ? value.length : Array.from(value).length;
+}
+
+const data = withRule(boundedData, {
   rule: `self.exists(key, self[key].matches(${celPattern(SECRET_PATTERN)}))`,
   message:
     "must have one entry with ${secret} or ${secret:json}: the console shows the secret once, and it would be lost",
@@ -139,7 +152,7 @@ const secret = z
       .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
     data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
       description:
-        "The Secret's entries, 1 to 32. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+        "The Secret's entries, 1 to 32, with at most 65536 characters in all. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
     }),
     labels: metadataEntries(labelValue).optional().meta({
       description:

@@ -4,7 +4,7 @@ import {
   consoleId,
   consoleName,
   durationBetween,
-  grantedPolicyId,
+  grantedId,
   objectName,
   SECRET_KEY,
   suspend,
@@ -36,7 +36,8 @@ const extraCall = z
   })
   .meta({ description: "A call that the console's documentation does not show." });
 
-const KEY_CALL_MESSAGE = "must contain {keyId}, or the call would not be about one key";
+const KEY_CALL_MESSAGE =
+  "must contain {saId} and {keyId}: the call is about one key of one service account";
 const ACCOUNT_CALL_MESSAGE =
   "must contain {saId} and not {keyId}: the call is about a whole service account";
 
@@ -52,20 +53,21 @@ const anyExtraCalls = z.object({
     .meta({ description: "Deletes an account whose deletionPolicy is Delete." }),
 });
 
+const isAboutKey = (call: z.output<typeof extraCall> | undefined) =>
+  call === undefined || (call.path.includes("{saId}") && call.path.includes("{keyId}"));
+
 const extraCalls = [
   {
     field: "disableKey",
-    rule: "!has(self.disableKey) || self.disableKey.path.contains('{keyId}')",
+    rule: "!has(self.disableKey) || (self.disableKey.path.contains('{saId}') && self.disableKey.path.contains('{keyId}'))",
     message: KEY_CALL_MESSAGE,
-    holds: ({ disableKey }: z.output<typeof anyExtraCalls>) =>
-      disableKey === undefined || disableKey.path.includes("{keyId}"),
+    holds: ({ disableKey }: z.output<typeof anyExtraCalls>) => isAboutKey(disableKey),
   },
   {
     field: "deleteKey",
-    rule: "!has(self.deleteKey) || self.deleteKey.path.contains('{keyId}')",
+    rule: "!has(self.deleteKey) || (self.deleteKey.path.contains('{saId}') && self.deleteKey.path.contains('{keyId}'))",
     message: KEY_CALL_MESSAGE,
-    holds: ({ deleteKey }: z.output<typeof anyExtraCalls>) =>
-      deleteKey === undefined || deleteKey.path.includes("{keyId}"),
+    holds: ({ deleteKey }: z.output<typeof anyExtraCalls>) => isAboutKey(deleteKey),
   },
   {
     field: "deleteServiceAccount",
@@ -216,7 +218,7 @@ const grant = z
           names !== undefined || selector !== undefined || all === true,
       },
     ).meta({ description: "Namespaces by name, by label, or all; one match is enough." }),
-    policyIds: setOf(grantedPolicyId, 100)
+    policyIds: setOf(grantedId("policy", "pol-read"), 100)
       .default([])
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
     onWithdrawal: z.enum(["Unbind", "Keep"]).default("Unbind").meta({
@@ -233,6 +235,18 @@ const grant = z
       .max(3_650)
       .default(90)
       .meta({ description: "The longest key lifetime its ApiKeys may ask for, in days." }),
+    projectIds: setOf(grantedId("project", "prj-1"), 100).default([]).meta({
+      description:
+        'Projects that its ServiceAccounts may name besides the connection\'s own, at most 100; ["*"] for any.',
+    }),
+    maxServiceAccounts: z.int().min(0).max(100_000).optional().meta({
+      description:
+        "How many ServiceAccounts of one namespace may have an account of this connection; without it any number.",
+    }),
+    maxIssuesPerDay: z.int().min(0).max(100_000).optional().meta({
+      description:
+        "How many keys all ApiKeys of one namespace may be issued in 24 hours, requests of people included; without it any number.",
+    }),
     quotaExports: setOf(z.int().min(1), 100).default([]).meta({
       description:
         "Container clusters whose quotas its ResourceQuotaExports may list with the connection's own login, at most 100; none by default. With an apiKeyRef the key's policies decide.",

@@ -49,12 +49,14 @@ export const consoleName = matching(
   "must be printable ASCII without white space around it, since it is sent in a header",
 );
 
-/** As a grant names them: one policy, or any. */
-export const grantedPolicyId = matching(
-  z.string().max(256),
-  new RegExp(`^[*]$|${CONSOLE_ID.source}`),
-  'must be the identifier of a policy, such as pol-read, or "*" for any policy',
-);
+/** As a grant names policies and projects: one of them, or any. */
+export function grantedId(what: string, example: string): z.ZodString {
+  return matching(
+    z.string().max(256),
+    new RegExp(`^[*]$|${CONSOLE_ID.source}`),
+    `must be the identifier of a ${what}, such as ${example}, or "*" for any ${what}`,
+  );
+}
 
 /** A name that a Secret's entry may have. */
 export const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;

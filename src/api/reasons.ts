@@ -103,6 +103,9 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "The status names an account that was not created for this object: create the object again, with spec.saId if it is to have that account.",
         OrganizationMismatch: "Use a connection of the account's organization.",
         ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
+        ProjectNotGranted: "Leave out spec.projectId, or ask for a grant of that project.",
+        TooManyServiceAccounts:
+          "Delete another ServiceAccount of the namespace, or ask for a grant of more.",
         ProjectMissing: "Set spec.projectId, or projectId of the connection.",
         DeleteNotPossible:
           "Set extraCalls.deleteServiceAccount of the connection, or another spec.deletionPolicy.",
@@ -171,6 +174,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         BudgetExceeded:
           "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam-operator.io/rotate-requested-at.",
+        NamespaceBudgetExceeded:
+          "The namespace's grant allows no more keys today: wait, or ask for a higher maxIssuesPerDay.",
         TooManyLiveKeys:
           "Earlier keys are still alive at the console: wait until one ends, or ask for a key by the same annotation.",
       },

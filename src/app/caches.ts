@@ -25,6 +25,7 @@ import type { WatchApi } from "../kube/watch/watch-stream.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
+import { shrink, shrinkApiKey } from "./shrink.ts";
 import { logListenerError, WatchedSecrets } from "./watched-secrets.ts";
 
 export interface ClusterCache {
@@ -42,6 +43,8 @@ export interface ClusterCacheOptions {
   readonly watchSecrets: "auto" | "true" | "false";
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
+  /** The labels that the operator's objects carry; empty: any. */
+  readonly selector: string;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -50,6 +53,7 @@ export interface ClusterCacheOptions {
 interface CachedKind {
   readonly type: ResourceType;
   readonly store: WritableStore<KubeObject>;
+  readonly shrink: (object: KubeObject) => KubeObject;
 }
 
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
@@ -57,12 +61,17 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   const cached = <T extends KubeObject>(
     type: ResourceType<T>,
     by: Readonly<Record<string, IndexFunction<T>>> = {},
+    shrinkObject: (object: KubeObject, selector: string) => KubeObject = shrink,
   ): WritableStore<T> => {
     const store = createStore<T>({
       indexes: by,
       onListenerError: logListenerError(options.log, type.kind),
     });
-    kinds.push({ type, store: store as unknown as WritableStore<KubeObject> });
+    kinds.push({
+      type,
+      store: store as unknown as WritableStore<KubeObject>,
+      shrink: (object) => shrinkObject(object, options.selector),
+    });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
     options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
     return store;
@@ -76,7 +85,11 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       [indexes.connection]: connectionOf,
       [indexes.saId]: saIdIndex,
     }),
-    apiKeys: cached<ApiKey>(apiKeyType, { [indexes.serviceAccount]: serviceAccountOf }),
+    apiKeys: cached<ApiKey>(
+      apiKeyType,
+      { [indexes.serviceAccount]: serviceAccountOf },
+      shrinkApiKey,
+    ),
     policyBindings: cached<PolicyBinding>(policyBindingType, {
       [indexes.serviceAccount]: (binding) => {
         const key = accountKey(binding);
@@ -87,7 +100,8 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       [indexes.connection]: connectionOf,
       [indexes.apiKey]: apiKeyOf,
     }),
-    namespaces: cached(namespaceType),
+    // Grants are given by any of their labels, and tenants do not write those.
+    namespaces: cached(namespaceType, {}, (namespace) => namespace),
   };
   return {
     caches,
@@ -102,7 +116,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
 }
 
 function follow(
-  { type, store }: CachedKind,
+  { type, store, shrink }: CachedKind,
   { api, namespaces, clusterScoped, random, log, metrics }: ClusterCacheOptions,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
@@ -123,6 +137,7 @@ function follow(
         type,
         scope,
         store,
+        shrink,
         random,
         log,
         signal,

@@ -78,6 +78,7 @@ export function createOperator(options: OperatorOptions): Operator {
     namespaces: config.namespaces,
     watchSecrets: config.watchSecrets,
     clusterScoped: watchesCluster(config),
+    selector: config.selector,
     random,
     log,
     metrics,

@@ -16,6 +16,8 @@ export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
+  /** Of a cached object: the cache has left something out, and whoever needs it has to read the object. */
+  readonly isPartial?: true;
 }
 
 /** Names one object of a kind. `namespace` is "" for cluster-scoped ones. */

@@ -220,6 +220,7 @@ function emptyCaches(): Caches {
     api: { ...api, userAgent: "test" },
     namespaces: [],
     clusterScoped: true,
+    selector: "",
     watchSecrets: "false",
     random: systemRandom,
     log: silentLog,

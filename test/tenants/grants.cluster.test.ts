@@ -175,4 +175,32 @@ describe("a grant", () => {
       expect(listings()).toBe(1);
     }),
   );
+
+  test(
+    "bounds how many accounts and keys a namespace has, and in which projects",
+    inCluster(async (world) => {
+      await connect(world, [grant(world, { maxServiceAccounts: 1, maxIssuesPerDay: 2 })]);
+      await serviceAccount(world);
+      await world.ready("ServiceAccount", "ci");
+      const connectionRef = { kind: "ClusterConnection", name: world.namespace };
+      await world.serviceAccount("deploy", { connectionRef });
+      const tooMany = "TooManyServiceAccounts";
+      await world.condition("ServiceAccount", "deploy", "Stalled", "True", tooMany);
+      await world.serviceAccount("read", { connectionRef, projectId: "prj-2" });
+      await world.condition("ServiceAccount", "read", "Stalled", "True", "ProjectNotGranted");
+      expect(world.iam.requests.count("createServiceAccount")).toBe(1);
+
+      await world.apiKey("key");
+      await world.ready("ApiKey", "key");
+      // A key that is gone has been issued all the same.
+      await world.apiKey("long");
+      await world.ready("ApiKey", "long");
+      await world.delete("ApiKey", "long");
+      await world.isGone("ApiKey", "long");
+      await world.annotate("ApiKey", "key", { "iam-operator.io/rotate-requested-at": "now" });
+      const spent = "NamespaceBudgetExceeded";
+      await world.condition("ApiKey", "key", "IssuanceAllowed", "False", spent);
+      expect(world.iam.requests.count("issueKey")).toBe(2);
+    }),
+  );
 });

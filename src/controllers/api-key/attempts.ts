@@ -1,6 +1,7 @@
 /** What the process knows across ApiKeys: which attempts are under way, and pairs that are nowhere else. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
+import type { IssueLedger } from "./namespace-issues.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
@@ -8,6 +9,7 @@ export interface IssueCoordination {
   /** ApiKeys that are issued for when no attempt of their account is unexplained. */
   readonly line: WaitingLine;
   readonly attempts: AttemptRegistry;
+  readonly ledger: IssueLedger;
   /** By uid. Until it is written, a new pair exists here and nowhere else, also where its object seems gone. */
   readonly heldPairs: Map<string, HeldPair>;
 }

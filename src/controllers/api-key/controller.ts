@@ -13,6 +13,7 @@ import { apiKeyType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
 import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
+import { IssueLedger } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
@@ -52,6 +53,7 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   const coordination: IssueCoordination = {
     line,
     attempts: new AttemptRegistry((account) => line.notify(account)),
+    ledger: new IssueLedger(),
     heldPairs: new Map(),
   };
   const { attempts, heldPairs } = coordination;

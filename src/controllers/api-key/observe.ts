@@ -4,6 +4,7 @@ import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import { parseDuration, parseInstant } from "../../util/time.ts";
+import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess, Context } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
@@ -11,6 +12,7 @@ import type { Waiting } from "../frame/rules/outcome.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
+import { type IssueLedger, issuesInStatuses } from "./namespace-issues.ts";
 import { unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
@@ -37,7 +39,7 @@ export async function observe(
       held,
       resourceVersion: object.status?.content?.resourceVersion,
     }),
-    readAccount(run, self, spec.serviceAccountRef.name),
+    readAccount(run, self, spec.serviceAccountRef.name, coordination.ledger),
   ]);
   return {
     ...(run.state ?? nothingRemembered),
@@ -88,9 +90,10 @@ async function observeSecrets(
 }
 
 async function readAccount(
-  { caches, connections }: Context,
+  { caches, connections, clock }: Context,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
+  ledger: IssueLedger,
 ): Promise<ReadyAccount | Waiting> {
   const object = caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
@@ -106,8 +109,16 @@ async function readAccount(
       "ServiceAccountNotReady",
       `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
     );
-  const found = await connections.resolve(spec.spec.connectionRef, namespace);
-  return found.ok ? readyAccount(object, found.access) : waiting(found.reason, found.message);
+  const { connectionRef } = spec.spec;
+  const found = await connections.resolve(connectionRef, namespace);
+  if (!found.ok) return waiting(found.reason, found.message);
+  const now = clock.now();
+  const issued = () =>
+    Math.max(
+      ledger.count(namespace, now),
+      issuesInStatuses(caches, connectionKey(connectionRef, namespace), namespace, now),
+    );
+  return readyAccount(object, found.access, issued);
 }
 
 /** Only a grant takes a person: what else is missing comes with another object, or with time. */
@@ -119,6 +130,7 @@ function waiting(reason: string, message: string): Waiting {
 function readyAccount(
   { status }: ServiceAccount,
   { client, spec: connection, grant }: ConnectionAccess,
+  issued: () => number,
 ): ReadyAccount {
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
@@ -139,6 +151,10 @@ function readyAccount(
     lastKeyListTime: parseInstant(status?.lastKeyListTime),
     callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
     maxExpiresInDays: grant.maxExpiresInDays,
+    namespaceIssues:
+      grant.maxIssuesPerDay === undefined
+        ? undefined
+        : { most: grant.maxIssuesPerDay, count: issued() },
     canDisableKeys: client.extra.disableKey !== undefined,
     canDeleteKeys: client.extra.deleteKey !== undefined,
   };

@@ -1,6 +1,6 @@
 /** The one reconcile loop of all kinds: parse, observe, (next, perform)*, report; for deletions as well. */
 import type { EventNote } from "../../kube/events/event-recorder.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
 import { readClock } from "./clock-reading.ts";
@@ -51,8 +51,12 @@ export function createReconciler<K extends KindTypes>(
     setState: (state) => states.set(uid, state),
   });
   return {
-    reconcile: async (object, { signal }) => {
-      const key = keyOf(object);
+    reconcile: async (cached, { signal }) => {
+      const key = keyOf(cached);
+      const { isPartial }: KubeObject = cached;
+      const object = isPartial ? await context.kube.get(kind.type, key, { signal }) : cached;
+      // The watch will tell.
+      if (object === undefined) return {};
       if (isOver(kind, object)) {
         forget(key);
         return {};

@@ -2,6 +2,7 @@ import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
+import { connectionKey } from "../connection-key.ts";
 import { type Caches, indexes } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
@@ -29,6 +30,7 @@ export async function observe(
     account,
     attempt: attemptOf(object),
     users: usersOf(key, caches),
+    accountsBefore: accountsBefore(object, caches),
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim: await readClaim(object, { caches, connections }),
@@ -54,6 +56,18 @@ function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly 
     ...names("ApiKey", apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
     ...names("PolicyBinding", policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
   ];
+}
+
+function accountsBefore(object: ServiceAccount, { serviceAccounts }: Caches): number {
+  const { namespace = "", uid } = object.metadata;
+  const age = ({ metadata }: ServiceAccount) =>
+    `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+  const hasAccount = ({ status }: ServiceAccount) =>
+    status?.saId !== undefined || status?.attempt !== undefined;
+  return serviceAccounts
+    .byIndex(indexes.connection, connectionKey(refOf(object), namespace))
+    .filter(({ metadata }) => metadata.namespace === namespace && metadata.uid !== uid)
+    .filter((other) => hasAccount(other) || age(other) < age(object)).length;
 }
 
 function unlistedKeyTimeOf(

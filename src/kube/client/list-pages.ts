@@ -29,18 +29,20 @@ export interface ObjectListing<T> {
 
 /**
  * Reads every page, and what was current when it was called or later. All or nothing: a token that expires
- * between pages rejects with Gone, since a partial list looks like deletions.
+ * between pages rejects with Gone, since a partial list looks like deletions. `keep` is asked page by page what is kept of
+ * an object.
  */
 export async function listPages<T extends KubeObject>(
   api: KubeApi,
   type: ResourceType<T>,
   selection: Selection,
   options: Pick<ApiCall, "timeoutMs" | "signal">,
+  keep: (object: T) => T = (object) => object,
 ): Promise<ObjectListing<T>> {
   const objects: T[] = [];
   let first: string | undefined;
   for await (const { items, version } of pagesOf(api, type, selection, options)) {
-    for (const item of items) objects.push(complete(type, item));
+    for (const item of items) objects.push(keep(complete(type, item)));
     first ??= version;
   }
   return { objects, version: first ?? "" };

@@ -77,6 +77,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   /** Keeps everything but metadata out of memory; for Secrets. */
   readonly metadataOnly?: boolean;
+  /** What the store keeps of an object. May change the object that it is given. */
+  readonly shrink?: (object: T) => T;
   readonly store: WritableStore<T>;
   readonly random: Random;
   readonly log: Log;
@@ -103,11 +105,13 @@ class ReflectorLoop<T extends KubeObject> {
   readonly #limits: ReflectorLimits;
   readonly #selection: Selection;
   readonly #writer: StoreWriter<T>;
+  readonly #shrink: (object: T) => T;
   #collection: Collection<T>;
 
   constructor(options: ReflectorOptions<T>) {
     const { scope, labelSelector, fieldSelector, metadataOnly } = options;
     this.#options = options;
+    this.#shrink = options.shrink ?? ((object) => object);
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#selection = { namespace: scope.namespace, labelSelector, fieldSelector, metadataOnly };
     this.#writer = options.store.openScope(scope.namespace ?? "");
@@ -195,8 +199,9 @@ class ReflectorLoop<T extends KubeObject> {
   async #list(): Promise<NextStep | undefined> {
     this.#collection = new Collection(this.#writer);
     const { api, type } = this.#options;
-    const { objects, version } = await listPages(api, type, this.#selection, this.#call());
-    return this.#feed({ kind: "Listed", objects: objects.map(trim), version });
+    const keep = (object: T) => this.#shrink(trim(object));
+    const { objects, version } = await listPages(api, type, this.#selection, this.#call(), keep);
+    return this.#feed({ kind: "Listed", objects, version });
   }
 
   async #check(): Promise<NextStep | undefined> {
@@ -224,7 +229,7 @@ class ReflectorLoop<T extends KubeObject> {
   #write(effect: StoreEffect<T>): void {
     switch (effect.kind) {
       case "Collect":
-        this.#collection.collect(effect.object, effect.deleted);
+        this.#collection.collect(this.#shrink(effect.object), effect.deleted);
         return;
       case "Swap":
         this.#collection.swap(effect.version);
@@ -233,10 +238,10 @@ class ReflectorLoop<T extends KubeObject> {
         this.#collection.replace(effect.objects, effect.version);
         break;
       case "Put":
-        this.#writer.put(effect.object);
+        this.#writer.put(this.#shrink(effect.object));
         break;
       case "Remove":
-        this.#writer.remove(effect.object);
+        this.#writer.remove(this.#shrink(effect.object));
         break;
       case "Advance":
         this.#writer.advance(effect.version);

@@ -166,6 +166,14 @@ export const good: readonly GoodFixture[] = [
     spec: { ...key, rollout: { selector: {}, minInterval: "24h" } },
   },
   {
+    title: "a Secret with as much template as there may be",
+    kind: apiKeyKind,
+    spec: keyWith({
+      secret: `\${secret}${"x".repeat(16_375)}`,
+      ...Object.fromEntries(["a", "b", "c"].map((name) => [name, "é".repeat(16_384)])),
+    }),
+  },
+  {
     title: "an export with filters",
     kind: resourceQuotaExportKind,
     spec: {
@@ -295,7 +303,13 @@ export const bad: readonly BadFixture[] = [
     title: "an extra call about no key",
     kind: connectionKind,
     spec: { ...connection, extraCalls: { disableKey: { ...call, path: "/keys/{saId}" } } },
-    says: ["spec.extraCalls.disableKey: ", "must contain {keyId}"],
+    says: ["spec.extraCalls.disableKey: ", "must contain {saId} and {keyId}"],
+  },
+  {
+    title: "an extra call about a key of any account",
+    kind: connectionKind,
+    spec: { ...connection, extraCalls: { deleteKey: { ...call, path: "/keys/{keyId}" } } },
+    says: ["spec.extraCalls.deleteKey: ", "must contain {saId} and {keyId}"],
   },
   {
     title: "a deletion of an account that takes a key",
@@ -590,6 +604,15 @@ export const bad: readonly BadFixture[] = [
     kind: apiKeyKind,
     spec: keyWith({}),
     says: ["spec.secret.data: ", "must have one entry with ${secret} or ${secret:json}"],
+  },
+  {
+    title: "more template than fits into memory a thousand times",
+    kind: apiKeyKind,
+    spec: keyWith({
+      secret: "${secret}",
+      ...Object.fromEntries(["a", "b", "c", "d"].map((name) => [name, "x".repeat(16_384)])),
+    }),
+    says: ["spec.secret.data: ", "must have at most 65536 characters in all"],
   },
   {
     title: "a secret that is escaped",

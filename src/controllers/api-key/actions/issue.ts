@@ -100,9 +100,17 @@ export async function recordIntent(
   progress: ApiKeyProgress,
   { because, knownKeyIds, revision }: ActionOf<"RecordIntent">,
   run: ApiKeyRun,
-  { attempts }: IssueCoordination,
+  { attempts, ledger }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
   const { object, self, spec, status } = progress.snapshot;
+  const account = readyAccount(progress.snapshot);
+  const count = ledger.count(self.namespace, run.clock.now());
+  // Others of the namespace have been issued keys since this run looked.
+  if (account.namespaceIssues !== undefined && count >= account.namespaceIssues.most)
+    return withSnapshot(progress, {
+      account: { ...account, namespaceIssues: { ...account.namespaceIssues, count } },
+    });
+  ledger.note(self.namespace, run.clock.now());
   const id = run.random.id();
   const attempt: IssueAttempt = {
     id,

@@ -1,13 +1,16 @@
 /** Ending keys at the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
-import { type IamError, isIamError } from "../../../iam/errors.ts";
+import { IamError, isIamError } from "../../../iam/errors.ts";
+import { type Instant, MINUTE } from "../../../util/time.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import type { ActionOf, ApiKeyProgress, ReadyAccount } from "../rules/snapshot.ts";
+import type { KeyStatus } from "../rules/status.ts";
 import { withEndedKey } from "../rules/transitions.ts";
 import { type ApiKeyRun, readyAccount, recordKeyEvent, withDone, withSnapshot } from "./run.ts";
 
 type EndKey = ActionOf<"DisableKey" | "DeleteKey">;
 type Ended = "Disabled" | "Deleted";
+type Subject = { readonly status: KeyStatus; readonly account: ReadyAccount };
 
 /**
  * Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. One that
@@ -21,7 +24,8 @@ export async function endKey(
   const { keyId } = action;
   let state: Ended;
   try {
-    state = await stateAfter(action, readyAccount(progress.snapshot), run);
+    const { status } = progress.snapshot;
+    state = await stateAfter(action, { status, account: readyAccount(progress.snapshot) }, run);
   } catch (error) {
     if (!isIamError(error)) throw error;
     return noteFailure(progress, keyId, error);
@@ -43,20 +47,61 @@ function noteFailure(progress: ApiKeyProgress, keyId: string, error: IamError): 
   return withDone(progress, { failedRevocations: failed });
 }
 
-/** A path that the connection names wrongly answers 404 as well: it counts unless the account's list has the key. */
+/** So long a console may take to list a key that it has issued. */
+const LISTING_LAG_MS = 10 * MINUTE;
+
+/**
+ * Only a key that the account's list has is ended, or one that was ended in part before, which a console may leave out of
+ * its list: any other id may have come from a Secret that somebody else has written. A 404 to a key on the list means that
+ * the path is wrong, and not that the key is gone.
+ */
 async function stateAfter(
   action: EndKey,
-  { client, saId }: ReadyAccount,
-  { signal }: ApiKeyRun,
+  { status, account: { client, saId } }: Subject,
+  { signal, clock }: ApiKeyRun,
+): Promise<Ended> {
+  const { keyId } = action;
+  const detail = await lookUpAccount(client, saId, signal);
+  if (detail === undefined) return "Deleted";
+  const isListed = detail.keyIds?.includes(keyId) === true;
+  const isDisabled = status.superseded.some(
+    (key) => key.keyId === keyId && key.state === "Disabled",
+  );
+  if (isListed || isDisabled) return endOwnKey(action, isListed, client.extra, saId);
+  if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
+  return "Deleted";
+}
+
+/** Whether it says something that a list lacks a key: it has another one of the object, and had time to get this one. */
+function provesGone(
+  listed: readonly string[] = [],
+  keyId: string,
+  { current, superseded }: KeyStatus,
+  now: Instant,
+): boolean {
+  const keys = [current, ...superseded].filter((key) => key !== undefined);
+  const issueTime = keys.find((key) => key.keyId === keyId)?.issueTime ?? 0;
+  return now >= issueTime + LISTING_LAG_MS && keys.some((key) => listed.includes(key.keyId));
+}
+
+async function endOwnKey(
+  action: EndKey,
+  isListed: boolean,
+  extra: IamClient["extra"],
+  saId: string,
 ): Promise<Ended> {
   try {
-    return await callToEnd(action, client.extra, saId);
+    return await callToEnd(action, extra, saId);
   } catch (error) {
-    if (!isIamError(error, "NotFound")) throw error;
-    const detail = await lookUpAccount(client, saId, signal);
-    if (detail?.keyIds?.includes(action.keyId) === true) throw error;
-    return "Deleted";
+    if (isIamError(error, "NotFound") && !isListed) return "Deleted";
+    throw error;
   }
+}
+
+function unproven({ kind, keyId }: EndKey): IamError {
+  const operation = kind === "DisableKey" ? "disableKey" : "deleteKey";
+  const message = `${operation}: the console does not list ${keyId} among the account's keys, so that it may be the key of somebody else`;
+  return new IamError("NotFound", message, { operation, sent: false });
 }
 
 /** Answers that say no to disabling a key for good; the key may be disabled already, or gone. */

@@ -1,5 +1,5 @@
 /** Why no key may be issued now, and whether time or a person will change that. Pure. */
-import { DAY, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
@@ -29,6 +29,7 @@ export const blocks: readonly BlockRule[] = [
   secretConflict,
   stagingConflict,
   lifetimeIsNotGranted,
+  namespaceBudgetIsUsedUp,
   budgetIsUsedUp,
   tooManyLiveKeys,
   peerIsUnsettled,
@@ -70,6 +71,15 @@ function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | unde
     reason: "LifetimeNotGranted",
     message: `expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}.`,
   });
+}
+
+/** The administrator's limit, which no request of a person goes past. */
+function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefined {
+  if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
+  const { most, count } = account.namespaceIssues;
+  if (count < most) return undefined;
+  const message = `The ApiKeys of this namespace were issued ${count} keys in the last 24 hours; its grant allows ${most}, requests by annotation included. Wait, or ask the connection's administrator for a higher maxIssuesPerDay.`;
+  return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
 }
 
 /** How many keys may still be issued today. */

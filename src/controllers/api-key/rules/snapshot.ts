@@ -70,6 +70,8 @@ export interface ReadyAccount {
   /** How long a call to the console may take. */
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
+  /** Keys that the namespace was issued in the last 24 hours, where its grant limits them. */
+  readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
 }

@@ -9,6 +9,7 @@ export const ALL_RIGHTS: Rights = {
   onWithdrawal: "Keep",
   importServiceAccounts: true,
   maxExpiresInDays: 3_650,
+  projectIds: ["*"],
   quotaExports: "Any",
 };
 
@@ -23,14 +24,26 @@ export function effectiveGrant(
 ): Rights | undefined {
   const matching = grants.filter((grant) => matches(grant, namespace, labels));
   if (matching.length === 0) return undefined;
-  const policyIds = new Set(matching.flatMap((grant) => grant.policyIds));
   return {
-    policyIds: policyIds.has("*") ? ["*"] : [...policyIds],
+    policyIds: unionOf(matching.map((grant) => grant.policyIds)),
     onWithdrawal: keepsWithdrawn(grants, matching, labels) ? "Keep" : "Unbind",
     importServiceAccounts: matching.some((grant) => grant.importServiceAccounts),
     maxExpiresInDays: Math.max(...matching.map((grant) => grant.maxExpiresInDays)),
+    projectIds: unionOf(matching.map((grant) => grant.projectIds)),
+    maxServiceAccounts: mostOf(matching.map((grant) => grant.maxServiceAccounts)),
+    maxIssuesPerDay: mostOf(matching.map((grant) => grant.maxIssuesPerDay)),
     quotaExports: [...new Set(matching.flatMap((grant) => grant.quotaExports))],
   };
+}
+
+function unionOf(lists: readonly (readonly string[])[]): string[] {
+  const union = new Set(lists.flat());
+  return union.has("*") ? ["*"] : [...union];
+}
+
+/** Grants add up: one without a limit has none. */
+function mostOf(limits: readonly (number | undefined)[]): number | undefined {
+  return limits.includes(undefined) ? undefined : Math.max(...limits.map((limit = 0) => limit));
 }
 
 /** Also where a grant may match that cannot be judged: nothing is taken away because an answer is missing (S11). */

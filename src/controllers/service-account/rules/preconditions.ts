@@ -17,8 +17,10 @@ export const preconditions: readonly Precondition[] = [
   connectionNotUsable,
   organizationForeign,
   projectMissing,
+  projectNotGranted,
   importNotGranted,
   claimLost,
+  tooManyAccounts,
 ];
 
 function suspendedWithoutAccount({ spec, account }: AccountSnapshot): Waiting | undefined {
@@ -55,6 +57,34 @@ function projectMissing({ spec, connection, account }: AccountSnapshot): Waiting
         RECHECK_MS,
       )
     : undefined;
+}
+
+function projectNotGranted({ spec, connection, account }: AccountSnapshot): Waiting | undefined {
+  if (!connection.ok || account !== undefined || spec.projectId === undefined) return undefined;
+  const { grant, spec: defaults } = connection.access;
+  const { projectId } = spec;
+  const granted = [defaults.projectId, ...grant.projectIds];
+  return granted.includes(projectId) || granted.includes("*")
+    ? undefined
+    : stalled(
+        "ProjectNotGranted",
+        `No grant lets this namespace have accounts in project ${projectId}. Leave out spec.projectId, or ask the connection's administrator to add the project to projectIds of a grant.`,
+        RECHECK_MS,
+      );
+}
+
+/** Those that have an account keep it, and come first; then the oldest objects. */
+function tooManyAccounts(snapshot: AccountSnapshot): Waiting | undefined {
+  const { connection, account, attempt, accountsBefore } = snapshot;
+  if (!connection.ok || account?.saId !== undefined || attempt !== undefined) return undefined;
+  const { maxServiceAccounts = Number.POSITIVE_INFINITY } = connection.access.grant;
+  return accountsBefore < maxServiceAccounts
+    ? undefined
+    : stalled(
+        "TooManyServiceAccounts",
+        `This namespace may have ${maxServiceAccounts} accounts of this connection, and has them or is about to. Delete another ServiceAccount, or ask the connection's administrator for a higher maxServiceAccounts.`,
+        RECHECK_MS,
+      );
 }
 
 function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | undefined {

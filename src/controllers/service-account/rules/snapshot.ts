@@ -33,6 +33,8 @@ export interface AccountSnapshot {
   readonly attempt: CreationAttempt | undefined;
   /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
   readonly users: readonly string[];
+  /** Other objects of the namespace and the connection that have an account, or are older and want one. */
+  readonly accountsBefore: number;
   /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
   readonly unlistedKeyTime: Instant | undefined;
   /** A person's request for a new look that has not been answered. */

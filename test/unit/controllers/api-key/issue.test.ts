@@ -194,6 +194,14 @@ describe("a key may not be issued", () => {
       }),
       TOO_MANY,
     ],
+    [
+      "of a namespace that has had all its grant allows, also where a person asks",
+      snapshot({
+        account: { ...account, namespaceIssues: { most: 2, count: 2 } },
+        self: { ...snapshot({}).self, rotateToken: "now" },
+      }),
+      "NamespaceBudgetExceeded",
+    ],
     ["while a peer is issuing", snapshot({ unsettledPeer: "other" }), "WaitingForPeer"],
   ])("%s", (_, world, reason) => {
     expect(firstFinding(blocks, world, at(), why)?.reason).toBe(reason);

@@ -8,6 +8,7 @@ const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Gr
   onWithdrawal: "Unbind",
   importServiceAccounts: false,
   maxExpiresInDays: 90,
+  projectIds: [],
   quotaExports: [],
   ...rights,
   namespaces,
@@ -86,6 +87,9 @@ test("matching grants add up and others do not", () => {
     onWithdrawal: "Unbind",
     importServiceAccounts: true,
     maxExpiresInDays: 90,
+    projectIds: [],
+    maxServiceAccounts: undefined,
+    maxIssuesPerDay: undefined,
     quotaExports: [7, 8],
   });
 });

@@ -61,6 +61,7 @@ export async function accountWorld(options: WorldOptions = {}) {
           onWithdrawal: options.onWithdrawal ?? "Unbind",
           importServiceAccounts: true,
           maxExpiresInDays: 90,
+          projectIds: [],
           quotaExports: [],
         };
         return { ok: true, access: { client, spec: {} as never, grant } };

@@ -89,6 +89,7 @@ export function snapshotOf(
     unlistedKeyTime: undefined,
     request: undefined,
     claim: claimOf(serviceAccount()),
+    accountsBefore: 0,
     otherClaims: new Map(),
     listing: undefined,
     answer: undefined,

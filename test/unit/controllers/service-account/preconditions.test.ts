@@ -65,6 +65,35 @@ test.each<{
     seen: { connection: withAccess({ grant: { ...access.grant, importServiceAccounts: false } }) },
     found: "Stalled NotGranted",
   },
+  {
+    name: "another project needs its grant",
+    spec: { projectId: "prj-9" },
+    seen: { connection: withAccess({ grant: { ...access.grant, projectIds: ["prj-8"] } }) },
+    found: "Stalled ProjectNotGranted",
+  },
+  {
+    name: "a granted project is used",
+    spec: { projectId: "prj-9" },
+    seen: { connection: withAccess({ grant: { ...access.grant, projectIds: ["prj-9"] } }) },
+    found: undefined,
+  },
+  {
+    name: "accounts are counted",
+    seen: {
+      accountsBefore: 2,
+      connection: withAccess({ grant: { ...access.grant, maxServiceAccounts: 2 } }),
+    },
+    found: "Stalled TooManyServiceAccounts",
+  },
+  {
+    name: "an account that is there is kept",
+    seen: {
+      account,
+      accountsBefore: 2,
+      connection: withAccess({ grant: { ...access.grant, maxServiceAccounts: 2 } }),
+    },
+    found: undefined,
+  },
 ])("$name", ({ seen, spec, found }) => {
   const finding = firstFinding(preconditions, snapshotOf(seen, spec));
   expect(finding && `${finding.state} ${finding.reason}`).toBe(found);
