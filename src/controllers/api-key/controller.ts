@@ -48,11 +48,7 @@ export interface ApiKeyOptions {
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const { apiKeys } = context.caches;
   const states = new ProcessState<ApiKeyMemory>();
-  const coordination: IssueCoordination = {
-    accounts: new KeyedMutex(options.enqueue),
-    attempts: new AttemptRegistry(),
-    heldPairs: new Map(),
-  };
+  const coordination = createCoordination(options.enqueue);
   const { accounts, heldPairs } = coordination;
   notifyWhenExplained(context, accounts);
   rememberKeysBeforeRestore(context, states);
@@ -83,11 +79,21 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   };
 }
 
+function createCoordination(enqueue: ApiKeyOptions["enqueue"]): IssueCoordination {
+  return {
+    accounts: new KeyedMutex(enqueue),
+    attempts: new AttemptRegistry(),
+    heldPairs: new Map(),
+  };
+}
+
 function createKind(
-  { caches: { apiKeys: cache } }: Context,
-  { timing: changes, consumers = noConsumers }: ApiKeyOptions,
+  context: Context,
+  options: ApiKeyOptions,
   coordination: IssueCoordination,
 ): KindController<ApiKeyKind> {
+  const cache = context.caches.apiKeys;
+  const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
   return {
     type: apiKeyType,
@@ -101,6 +107,13 @@ function createKind(
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
     perform: (action, progress, run) => perform(progress, action, run, coordination),
     report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
+    rehearsal: () =>
+      createKind(
+        context,
+        options,
+        createCoordination(() => undefined),
+      ),
+    mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {
       coordination.attempts.withdrawAll(namespace, name);
       coordination.accounts.forget(keyText({ namespace, name }));

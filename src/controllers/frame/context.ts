@@ -94,4 +94,6 @@ export interface Context {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether the operator only plans, for every object. */
+  readonly readOnly?: boolean;
 }
