@@ -57,6 +57,11 @@ const flags = {
     fallback: "auto",
     help: "Whether to serve ClusterConnections, which needs rights in the whole cluster. auto: only without --namespaces.",
   },
+  "read-only": {
+    schema: toggle,
+    fallback: "false",
+    help: "Whether to plan only: nothing is changed at the console or in a Secret, status.plan of each object has what would be done, and quotas are exported.",
+  },
   selector: {
     schema: z
       .string()

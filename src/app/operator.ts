@@ -26,6 +26,7 @@ import { noTracer, type Tracer } from "../util/trace.ts";
 import { createClusterCache } from "./caches.ts";
 import type { Config } from "./config.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
+import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
@@ -73,6 +74,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
+  const { readOnly } = config;
   const cache = createClusterCache({
     api,
     namespaces: config.namespaces,
@@ -101,7 +103,7 @@ export function createOperator(options: OperatorOptions): Operator {
         userAgent,
         clock,
         random,
-        beforeMutation,
+        beforeMutation: readOnly ? refuseMutation : beforeMutation,
         observer: observeConsole(metrics),
         tracer,
         ...addressesFor(key, addresses),
@@ -109,7 +111,7 @@ export function createOperator(options: OperatorOptions): Operator {
       }),
   });
   const context: Context = {
-    kube: client,
+    kube: readOnly ? toReportingKube(client) : client,
     caches: cache.caches,
     connections,
     events,
@@ -117,6 +119,7 @@ export function createOperator(options: OperatorOptions): Operator {
     log,
     clock,
     random,
+    readOnly,
   };
   const set = createControllers(context, connections, config, options.timing, tracer);
   return {

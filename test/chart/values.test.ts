@@ -40,6 +40,7 @@ describe("accepts", () => {
     ["strict before any namespace is known", "secrets.strict=true"],
     ["ClusterConnections beside namespaces", "scope.namespaces={a},scope.clusterConnections=true"],
     ["restarts of workloads", "consumers.mode=restart"],
+    ["an operator that only plans", "readOnly=true,consumers.mode=restart"],
     ["a digest", `image.digest=${digest}`],
     ["a registry with a port", "image.repository=images.example.com:5000/a/iam-operator"],
     ["a CIDR of IPv6", "networkPolicy.console.cidrs={2001:db8::/32}"],
@@ -163,3 +164,24 @@ describe("the heap", () => {
     expect(text).not.toContain("NODE_OPTIONS");
   });
 });
+
+test("an operator that only plans may write statuses, events and its lease, and nothing else", async () => {
+  const text = await renderChart(helm, {
+    args: ["--set=readOnly=true,consumers.mode=restart,userRoles.create=false,crds.install=false"],
+  });
+  const rules: readonly Rule[] = text
+    .split(/^---$/m)
+    .map((each) => parse(each))
+    .flatMap((each) => each?.rules ?? []);
+  const written = rules
+    .filter(({ verbs }) => verbs.some((verb) => !["get", "list", "watch"].includes(verb)))
+    .flatMap(({ resources }) => resources)
+    .filter((resource) => !resource.endsWith("/status"));
+  const reviews = ["subjectaccessreviews", "tokenreviews"];
+  expect([...new Set(written)].toSorted()).toEqual(["events", "leases", ...reviews]);
+});
+
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+}

@@ -4,7 +4,7 @@
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
   resources: [connections, serviceaccounts, apikeys, policybindings]
-  verbs: [get, list, watch, patch]
+  verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
   resources: [resourcequotaexports]
   verbs: [get, list, watch]
@@ -16,10 +16,12 @@
     - policybindings/status
     - resourcequotaexports/status
   verbs: [patch]
+{{- if not .Values.readOnly }}
 # Where the API server checks owner references, one that holds its owner needs this.
 - apiGroups: [iam-operator.io]
   resources: [apikeys/finalizers]
   verbs: [update]
+{{- end }}
 {{ include "iam-operator.rules.events" . }}
 {{- end }}
 
@@ -33,7 +35,7 @@
 {{- define "iam-operator.rules.cluster" -}}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections]
-  verbs: [get, list, watch, patch]
+  verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections/status]
   verbs: [patch]
@@ -46,14 +48,14 @@
 {{- define "iam-operator.rules.secrets" -}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, patch, delete]
+  verbs: {{ ternary "[get]" "[get, create, patch, delete]" .Values.readOnly }}
 {{- if ne .Values.consumers.mode "none" }}
 # Pods that use them.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
 {{- end }}
-{{- if eq .Values.consumers.mode "restart" }}
+{{- if and (eq .Values.consumers.mode "restart") (not .Values.readOnly) }}
 # Workloads of spec.rollout: an annotation of their Pod template.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]

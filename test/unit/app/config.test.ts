@@ -22,6 +22,7 @@ test("the defaults are those that are documented", () => {
     kubeconfig: "",
     namespaces: [],
     clusterConnections: "auto",
+    readOnly: false,
     selector: "",
     leaderElect: true,
     operatorNamespace: "iam-operator-system",
