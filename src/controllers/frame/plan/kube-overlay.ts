@@ -15,15 +15,20 @@ import type { PlanLog } from "./plan-log.ts";
 /** Objects that are not stored as they are here; `undefined` is gone. */
 type Changes = Map<string, { readonly type: ResourceType; readonly object?: KubeObject }>;
 
+/** Beyond the versions of any real API server. */
+const FIRST_VERSION = 10n ** 18n;
+
 /**
- * Objects of the changes are in every list of their namespace, whatever its selectors say. Conflicts are not noticed:
- * resource versions stay as they were read.
+ * Changed objects are in every list of their namespace, whatever its selectors say. Preconditions are not compared: nobody
+ * else writes to an overlay. `onWrite` is told of every object that would be written.
  */
 export function overlayKube(
   reader: KubeReader,
   plan: PlanLog,
-  changes: Changes = new Map(),
+  onWrite: (type: ResourceType, object: KubeObject) => void = () => undefined,
 ): KubeClient {
+  const changes: Changes = new Map();
+  const versions = { last: FIRST_VERSION };
   const get: KubeReader["get"] = async <T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -32,35 +37,32 @@ export function overlayKube(
     const changed = changes.get(idOf(type, key));
     return changed === undefined ? reader.get(type, key, options) : (changed.object as T);
   };
-  const keep = <T extends KubeObject>(
+  const keep = async <T extends KubeObject>(
     type: ResourceType<T>,
-    object: T,
+    wanted: T,
     { dryRun }: WriteOptions = {},
-  ): T => {
-    if (dryRun === true) return object;
+  ): Promise<T> => {
+    if (dryRun === true) return wanted;
+    const object = asStored(wanted, versions);
     changes.set(idOf(type, keyOf(object)), { type, object });
     if (isSecret(type)) plan.writeSecret(keyText(keyOf(object)));
     else plan.noteEffect();
+    onWrite(type, object);
     return object;
   };
-  const patch = async <T extends KubeObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    change: object,
-    options?: WriteOptions,
-  ) => {
+  const patch: KubeClient["mergePatch"] = async (type, key, change, options) => {
     const stored = (await get(type, key, options)) ?? { metadata: { ...key } };
-    return keep(type, identified(mergePatch(stored, change) as T), options);
+    return keep(type, mergePatch(stored, change) as typeof stored & never, options);
   };
   return {
     ...reader,
     get,
     list: async (type, options) =>
       withChanges(type, await reader.list(type, options), changes, options),
-    create: async (type, object, options) => keep(type, identified(object), options),
+    create: keep,
     apply: (type, object, options) => patch(type, keyOf(object), object, options),
     mergePatch: patch,
-    replace: async (type, object, options) => keep(type, object, options),
+    replace: keep,
     delete: async (type, key, _, { dryRun } = {}) => {
       if (dryRun === true) return;
       const isStored = (await reader.get(type, key)) !== undefined;
@@ -88,10 +90,13 @@ function withChanges<T extends KubeObject>(
   return [...stored.filter((each) => !changes.has(idOf(type, keyOf(each)))), ...changed];
 }
 
-/** As the API server would answer. */
-function identified<T extends KubeObject>(object: T): T {
-  const made = { uid: `new:${keyText(keyOf(object))}`, resourceVersion: "0" };
-  return { ...object, metadata: { ...made, ...object.metadata } };
+/** As the API server would answer: with a uid, and a version after every other. */
+function asStored<T extends KubeObject>(object: T, versions: { last: bigint }): T {
+  const { uid = `new:${keyText(keyOf(object))}`, resourceVersion = "0" } = object.metadata;
+  const before = BigInt(resourceVersion || 0);
+  versions.last = (before > versions.last ? before : versions.last) + 1n;
+  const metadata = { ...object.metadata, uid, resourceVersion: String(versions.last) };
+  return { ...object, metadata };
 }
 
 function idOf({ group, plural }: ResourceType, key: ObjectKey): string {

@@ -2,6 +2,7 @@
 import type { IamClient } from "../../../iam/client/client.ts";
 import { toIamReader } from "../../../iam/client/reader.ts";
 import { toKubeReader } from "../../../kube/client/reader.ts";
+import type { EventRecorder } from "../../../kube/events/event-recorder.ts";
 import type { KubeObject } from "../../../kube/resource.ts";
 import type { Store } from "../../../kube/store/store.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
@@ -17,8 +18,8 @@ export function planningContext(context: Context, plan: PlanLog): Context {
     kube: overlayKube(toKubeReader(kube), plan),
     caches: unwritten(caches),
     connections: overlayConnections(connections, plan),
-    events: { record: () => undefined },
-    metrics: ignored as Metrics,
+    events: noEvents,
+    metrics: noMetrics,
     log: silentLog,
     clock,
     random,
@@ -75,5 +76,8 @@ function view<T extends KubeObject>(store: Store<T>): Store<T> {
   };
 }
 
-/** Takes every call and keeps nothing. */
+export const noEvents: EventRecorder = { record: () => undefined };
+
 const ignored: unknown = new Proxy(() => ignored, { get: () => ignored });
+/** Takes every call and keeps nothing. */
+export const noMetrics = ignored as Metrics;
