@@ -1,4 +1,5 @@
 /** Connections: what they say, their credentials, and the console as it is seen from here. */
+import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
@@ -130,10 +131,12 @@ function checkTls(
   if (protocol !== "https:")
     return Promise.resolve(warning(check, `${host} is plain http: credentials travel unencrypted`));
   return new Promise((resolve) => {
+    const name = hostname.replace(/^\[|\]$/g, "");
     const options = {
-      host: hostname.replace(/^\[|\]$/g, ""),
+      host: name,
       port: Number(port || 443),
-      servername: hostname,
+      // An address is no name that a server could be told.
+      servername: isIP(name) === 0 ? name : "",
       timeout: CONNECT_MS,
       ...(caBundle === undefined ? {} : { ca: caBundle }),
     };
