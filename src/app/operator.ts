@@ -1,11 +1,8 @@
 /** The composition root: the one file that knows every part. */
-import { isIP } from "node:net";
 import { FIELD_MANAGER } from "../api/meta.ts";
 import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/controller.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
-import { parseConnectionKey } from "../controllers/connection-key.ts";
 import type { Context } from "../controllers/frame/context.ts";
-import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
 import type { OpenStream, SendHttp } from "../http/http.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
@@ -28,6 +25,7 @@ import type { Config } from "./config.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
 import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
+import { connectionAddresses, wayTo } from "./way-to-console.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
 export interface OperatorOptions {
@@ -106,7 +104,7 @@ export function createOperator(options: OperatorOptions): Operator {
         beforeMutation: readOnly ? refuseMutation : beforeMutation,
         observer: observeConsole(metrics),
         tracer,
-        ...addressesFor(key, addresses),
+        ...wayTo(key, settings, config, addresses),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });
@@ -168,28 +166,6 @@ async function lead(
   });
   working.abort();
   return end;
-}
-
-/** Where namespaced Connections may not go; `undefined` where they may go anywhere. */
-function connectionAddresses(
-  { connectionNetworks }: Config,
-  baseURL: string,
-): AddressPolicy | undefined {
-  if (connectionNetworks === undefined) return undefined;
-  const host = new URL(baseURL).hostname.replace(/^\[|\]$/g, "");
-  return createAddressPolicy({
-    allowed: connectionNetworks,
-    refused: isIP(host) === 0 ? [] : [host],
-  });
-}
-
-/** An administrator's connection may go anywhere. */
-function addressesFor(
-  key: string,
-  addresses: AddressPolicy | undefined,
-): { readonly addresses?: AddressPolicy } {
-  const isTenants = parseConnectionKey(key).kind === "Connection";
-  return addresses === undefined || !isTenants ? {} : { addresses };
 }
 
 function observeConsole(metrics: Metrics): IamObserver {

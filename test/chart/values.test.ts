@@ -104,6 +104,7 @@ describe("refuses", () => {
       "metrics.secure.enabled=true",
     ],
     ["two disruption budgets", "podDisruptionBudget.minAvailable=1", "set maxUnavailable to null"],
+    ["a proxy without http", "proxy.https=proxy:3128", "/proxy/https"],
     ["a host without a name", "hostAliases[0].ip=192.0.2.1", "missing property 'hostnames'"],
     ["a probe's path", "livenessProbe.path=/", "additional properties 'path' not allowed"],
     ["a word for consumers", "consumers.mode=watch", "'none', 'count', 'restart'"],
@@ -163,6 +164,15 @@ describe("the heap", () => {
     const text = await renderChart(helm, { args: ["--set=resources.limits=null"] });
     expect(text).not.toContain("NODE_OPTIONS");
   });
+});
+
+test("a proxy is one of the operator's variables, and none without it", async () => {
+  const settings = "proxy.https=http://proxy:3128,proxy.none=10.0.0.0/8";
+  const text = await renderChart(helm, { args: [`--set=${settings}`] });
+  expect(text).toMatch(/- name: HTTPS_PROXY\n +value: "http:\/\/proxy:3128"/);
+  expect(text).toMatch(/- name: NO_PROXY\n +value: "10.0.0.0\/8"/);
+  expect(text).not.toContain("name: HTTP_PROXY");
+  expect(await renderChart(helm, {})).not.toContain("_PROXY");
 });
 
 test("an operator that only plans may write statuses, events and its lease, and nothing else", async () => {

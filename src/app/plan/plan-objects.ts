@@ -30,6 +30,10 @@ export interface PlanRequest {
   /** Where the credentials Secrets of ClusterConnections are. */
   readonly operatorNamespace: string;
   readonly userAgent: string;
+  /** The proxy that leads to a console. */
+  readonly wayTo: (console: { readonly baseURL: string; readonly proxyURL?: string }) => {
+    readonly proxy?: string;
+  };
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -57,7 +61,14 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
     clock,
     log: silentLog,
     createClient: (settings) =>
-      createIamClient({ ...settings, userAgent, clock, random, beforeMutation: refuseMutation }),
+      createIamClient({
+        ...settings,
+        ...request.wayTo(settings),
+        userAgent,
+        clock,
+        random,
+        beforeMutation: refuseMutation,
+      }),
   });
   const context: Context = {
     kube,

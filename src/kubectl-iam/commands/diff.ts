@@ -9,6 +9,7 @@ import { openCluster } from "../cluster/cluster.ts";
 import { placed, readObjects } from "../cluster/given-objects.ts";
 import { toText } from "../cluster/kinds.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
+import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
@@ -47,6 +48,10 @@ async function diff(invocation: Invocation): Promise<ExitCode> {
     objects: objects.map((object) => placed(object, cluster.namespace)),
     operatorNamespace: operatorNamespace(options),
     userAgent,
+    wayTo: ({ baseURL, proxyURL }) => {
+      const proxy = proxyOf({ baseURL, proxyURL }, io.environment);
+      return proxy === undefined ? {} : { proxy };
+    },
     clock: io.clock,
     random: systemRandom,
     signal: io.interrupted,
