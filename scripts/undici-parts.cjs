@@ -5,6 +5,7 @@
 const { parseURL } = require("undici/lib/core/util.js");
 const request = require("undici/lib/api/api-request.js");
 
+exports.buildConnector = require("undici/lib/core/connect.js");
 exports.Agent = require("undici/lib/dispatcher/agent.js");
 exports.Pool = require("undici/lib/dispatcher/pool.js");
 exports.ProxyAgent = require("undici/lib/dispatcher/proxy-agent.js");

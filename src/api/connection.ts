@@ -108,6 +108,8 @@ const limits = z
 const BASE_URL =
   /^https?:[/][/]([-.A-Za-z0-9]+|[[][0-9A-Fa-f:.]+[\]])(:[0-9]{1,5})?([/][-._~!$&()*+,;=:@%A-Za-z0-9]*)*$/;
 
+const PROXY_URL = /^https?:[/][/]([-.A-Za-z0-9]+|[[][0-9A-Fa-f:.]+[\]])(:[0-9]{1,5})?[/]?$/;
+
 const secretName = objectName.meta({ description: "The Secret's name." });
 const where =
   "In the operator's namespace for a ClusterConnection, in the Connection's own for a Connection.";
@@ -115,11 +117,24 @@ const where =
 const credentials = withRule(
   z.object({
     login: z
-      .object({ secretRef: z.object({ name: secretName }).meta({ description: where }) })
+      .object({
+        secretRef: z
+          .object({
+            name: secretName,
+            usernameKey: secretKey
+              .default("username")
+              .meta({ description: "The Secret's entry with the user name." }),
+            passwordKey: secretKey
+              .default("password")
+              .meta({ description: "The Secret's entry with the password." }),
+            domainKey: secretKey
+              .default("domain")
+              .meta({ description: "The Secret's entry with the user's domain." }),
+          })
+          .meta({ description: where }),
+      })
       .optional()
-      .meta({
-        description: "Log in with the entries username, password and domain of a Secret.",
-      }),
+      .meta({ description: "Log in with user name, password and domain from a Secret." }),
     token: z
       .object({
         secretRef: z
@@ -160,6 +175,17 @@ const connectionFields = {
   })
     .optional()
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
+  proxyURL: matching(
+    z.string().max(512),
+    PROXY_URL,
+    "must be the address of a proxy such as http://proxy.example.com:3128, without user name and path",
+  )
+    .refine((url) => !PROXY_URL.test(url) || URL.canParse(url), { error: "must be a valid URL" })
+    .optional()
+    .meta({
+      description:
+        "The HTTP proxy that leads to the console, such as http://proxy.example.com:3128. By default that of the operator's environment.",
+    }),
   orgId: consoleId.meta({ description: "The organization that service accounts are created in." }),
   projectId: consoleId
     .optional()

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { parseDuration } from "../util/time.ts";
 import { conditionSchema } from "./conditions.ts";
 import { mapOf } from "./lists.ts";
+import { planSchema } from "./plan.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 
 /** Text of at most `max` characters, counted as the API server counts them: by code point. */
@@ -131,6 +132,7 @@ export const commonStatus = {
     description:
       "The last value of the annotation iam-operator.io/reconcile-requested-at that was acted on.",
   }),
+  plan: planSchema.optional(),
   conditions: mapOf(conditionSchema, ["type"], 16).optional().meta({
     description:
       "What holds for the object now: Ready always; Reconciling or Stalled while they are true.",

@@ -16,6 +16,8 @@ export const BINDINGS_FIELD_MANAGER = "iam-operator-bindings";
 export const annotations = {
   reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
   rotateRequestedAt: `${GROUP}/rotate-requested-at`,
+  /** `true`: the operator plans for the object, and does nothing. */
+  planOnly: `${GROUP}/plan-only`,
   keyId: `${GROUP}/key-id`,
   issueTime: `${GROUP}/issue-time`,
   expirationTime: `${GROUP}/expiration-time`,

@@ -45,6 +45,12 @@ const waitsForConnection = {
   PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
 };
 
+/** Of kinds that change something at the console. */
+const heldBack = {
+  PlanOnly:
+    "Read status.plan; take the annotation iam-operator.io/plan-only away, or --read-only of the operator, to have it done.",
+};
+
 const connection = conditions(
   {
     type: "Ready",
@@ -91,6 +97,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Stalled",
       meaning: "",
       reasons: {
+        ...heldBack,
         AccountExists:
           "An account of that name exists: import it by spec.saId in a new object, or choose another spec.name.",
         AmbiguousServiceAccount:
@@ -126,6 +133,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Stalled",
       meaning: "",
       reasons: {
+        ...heldBack,
         AccessSuspended:
           "Set spec.suspendAccess of the ServiceAccount to false when access shall come back.",
         ServiceAccountSuspended: "Set spec.suspend of the ServiceAccount to false.",
@@ -155,6 +163,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Stalled",
       meaning: "",
       reasons: {
+        ...heldBack,
         SecretConflict:
           "A Secret of that name exists: delete it, choose another secret.name, or set secret.onExisting: Adopt.",
         LifetimeNotGranted: "Ask for a shorter expiresInDays, or for a grant of more.",

@@ -31,6 +31,8 @@ import { logListenerError, WatchedSecrets } from "./watched-secrets.ts";
 export interface ClusterCache {
   readonly caches: Caches;
   readonly synced: boolean;
+  /** The writing sides of the caches of kinds. */
+  readonly kinds: readonly CachedKind[];
   /** Starts to fill the caches; resolves once the signal is aborted and no watch is left. */
   follow(signal: AbortSignal): Promise<void>;
 }
@@ -50,7 +52,7 @@ export interface ClusterCacheOptions {
   readonly metrics: Metrics;
 }
 
-interface CachedKind {
+export interface CachedKind {
   readonly type: ResourceType;
   readonly store: WritableStore<KubeObject>;
   readonly shrink: (object: KubeObject) => KubeObject;
@@ -105,6 +107,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   };
   return {
     caches,
+    kinds,
     get synced() {
       return secrets.synced && kinds.every(({ store }) => store.synced);
     },

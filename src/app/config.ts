@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
+import { type ProxyEnvironment, readProxyEnvironment } from "../http/proxy.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { DURATION_PATTERN, parseDuration } from "../util/time.ts";
 
@@ -56,6 +57,11 @@ const flags = {
     schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
     fallback: "auto",
     help: "Whether to serve ClusterConnections, which needs rights in the whole cluster. auto: only without --namespaces.",
+  },
+  "read-only": {
+    schema: toggle,
+    fallback: "false",
+    help: "Whether to plan only: nothing is changed at the console or in a Secret, status.plan of each object has what would be done, and quotas are exported.",
   },
   selector: {
     schema: z
@@ -144,6 +150,8 @@ export type Config = {
   readonly instance: string;
   /** The API server as a Pod's environment names it. */
   readonly podServer: { readonly host: string; readonly port: string } | undefined;
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
+  readonly proxy: ProxyEnvironment;
   /** What OpenTelemetry's standard variables ask for; `undefined`: no traces. */
   readonly traces: TracesConfig | undefined;
 };
@@ -188,6 +196,7 @@ export function readCommand(
     return [toCamelCase(name), parsed.data];
   });
   const traces = tracesOf(environment, problems);
+  const proxy = proxyOf(environment, problems);
   if (problems.length > 0) throw new ConfigError(problems.join("\n"));
   const instance = environment.POD_NAME ?? hostname();
   return {
@@ -196,6 +205,7 @@ export function readCommand(
       ...Object.fromEntries(entries),
       instance,
       podServer: podServerOf(environment),
+      proxy,
       traces,
     } as Config,
   };
@@ -224,6 +234,17 @@ function samplerOf(environment: Environment, problems: string[]): Sampler {
   if (known === undefined)
     problems.push(`OTEL_TRACES_SAMPLER: must be ${samplers.join(", ")}, or one after parentbased_`);
   return known ?? "always_on";
+}
+
+function proxyOf(environment: Environment, problems: string[]): ProxyEnvironment {
+  const proxy = readProxyEnvironment(environment);
+  for (const [name, value] of [
+    ["HTTPS_PROXY", proxy.https],
+    ["HTTP_PROXY", proxy.http],
+  ] as const)
+    if (value !== "" && !/^https?:\/\/[^/]/.test(value))
+      problems.push(`${name}: must be a URL such as http://proxy.example.com:3128`);
+  return proxy;
 }
 
 function podServerOf(environment: Environment): Config["podServer"] {

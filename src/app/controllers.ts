@@ -12,7 +12,7 @@ import {
 } from "../controllers/connection/controller.ts";
 import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
 import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
-import { ConsumersBoard } from "../controllers/consumers-board.ts";
+import { ConsumersBoard, type ConsumersMode } from "../controllers/consumers-board.ts";
 import type { Context } from "../controllers/frame/context.ts";
 import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
@@ -53,7 +53,7 @@ export function createControllers(
   const { caches } = context;
   const start = starter(context, config, tracer);
   const watches = createWatches(caches, registry.sessions);
-  const board = new ConsumersBoard(config.consumers);
+  const board = new ConsumersBoard(consumersMode(config));
   const apiKeys = createApiKeyController(context, {
     enqueue: (key) => apiKeyController.enqueue(parseKey(key)),
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
@@ -91,6 +91,10 @@ export function createControllers(
       }),
     ],
   };
+}
+
+function consumersMode({ consumers, readOnly }: Config): ConsumersMode {
+  return readOnly && consumers === "restart" ? "count" : consumers;
 }
 
 function connectionControllers(

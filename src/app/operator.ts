@@ -1,11 +1,8 @@
 /** The composition root: the one file that knows every part. */
-import { isIP } from "node:net";
 import { FIELD_MANAGER } from "../api/meta.ts";
 import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/controller.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
-import { parseConnectionKey } from "../controllers/connection-key.ts";
 import type { Context } from "../controllers/frame/context.ts";
-import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
 import type { OpenStream, SendHttp } from "../http/http.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
@@ -26,7 +23,9 @@ import { noTracer, type Tracer } from "../util/trace.ts";
 import { createClusterCache } from "./caches.ts";
 import type { Config } from "./config.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
+import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
+import { connectionAddresses, wayTo } from "./way-to-console.ts";
 
 /** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
 export interface OperatorOptions {
@@ -73,6 +72,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
+  const { readOnly } = config;
   const cache = createClusterCache({
     api,
     namespaces: config.namespaces,
@@ -102,15 +102,15 @@ export function createOperator(options: OperatorOptions): Operator {
         userAgent,
         clock,
         random,
-        beforeMutation,
+        beforeMutation: readOnly ? refuseMutation : beforeMutation,
         observer: observeConsole(metrics),
         tracer,
-        ...addressesFor(key, addresses),
+        ...wayTo(key, settings, config, addresses),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });
   const context: Context = {
-    kube: client,
+    kube: readOnly ? toReportingKube(client) : client,
     caches: cache.caches,
     connections,
     events,
@@ -118,6 +118,7 @@ export function createOperator(options: OperatorOptions): Operator {
     log,
     clock,
     random,
+    readOnly,
   };
   const set = createControllers(context, connections, config, options.timing, tracer);
   return {
@@ -166,28 +167,6 @@ async function lead(
   });
   working.abort();
   return end;
-}
-
-/** Where namespaced Connections may not go; `undefined` where they may go anywhere. */
-function connectionAddresses(
-  { connectionNetworks }: Config,
-  baseURL: string,
-): AddressPolicy | undefined {
-  if (connectionNetworks === undefined) return undefined;
-  const host = new URL(baseURL).hostname.replace(/^\[|\]$/g, "");
-  return createAddressPolicy({
-    allowed: connectionNetworks,
-    refused: isIP(host) === 0 ? [] : [host],
-  });
-}
-
-/** An administrator's connection may go anywhere. */
-function addressesFor(
-  key: string,
-  addresses: AddressPolicy | undefined,
-): { readonly addresses?: AddressPolicy } {
-  const isTenants = parseConnectionKey(key).kind === "Connection";
-  return addresses === undefined || !isTenants ? {} : { addresses };
 }
 
 function observeConsole(metrics: Metrics): IamObserver {

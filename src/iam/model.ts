@@ -28,7 +28,8 @@ export const operations = [
 ] as const;
 /** Calls that an administrator named on the connection (`extraCalls`). */
 export const extraOperations = ["disableKey", "deleteKey", "deleteServiceAccount"] as const;
-export type Operation = (typeof operations)[number] | (typeof extraOperations)[number];
+export type ExtraOperation = (typeof extraOperations)[number];
+export type Operation = (typeof operations)[number] | ExtraOperation;
 
 export interface IamServiceAccount {
   readonly saId: string;

@@ -40,6 +40,7 @@ describe("accepts", () => {
     ["strict before any namespace is known", "secrets.strict=true"],
     ["ClusterConnections beside namespaces", "scope.namespaces={a},scope.clusterConnections=true"],
     ["restarts of workloads", "consumers.mode=restart"],
+    ["an operator that only plans", "readOnly=true,consumers.mode=restart"],
     ["a digest", `image.digest=${digest}`],
     ["a registry with a port", "image.repository=images.example.com:5000/a/iam-operator"],
     ["a CIDR of IPv6", "networkPolicy.console.cidrs={2001:db8::/32}"],
@@ -108,6 +109,7 @@ describe("refuses", () => {
       "metrics.secure.enabled=true",
     ],
     ["two disruption budgets", "podDisruptionBudget.minAvailable=1", "set maxUnavailable to null"],
+    ["a proxy without http", "proxy.https=proxy:3128", "/proxy/https"],
     ["a host without a name", "hostAliases[0].ip=192.0.2.1", "missing property 'hostnames'"],
     ["a probe's path", "livenessProbe.path=/", "additional properties 'path' not allowed"],
     ["a word for consumers", "consumers.mode=watch", "'none', 'count', 'restart'"],
@@ -168,3 +170,33 @@ describe("the heap", () => {
     expect(text).not.toContain("NODE_OPTIONS");
   });
 });
+
+test("a proxy is one of the operator's variables, and none without it", async () => {
+  const settings = "proxy.https=http://proxy:3128,proxy.none=10.0.0.0/8";
+  const text = await renderChart(helm, { args: [`--set=${settings}`] });
+  expect(text).toMatch(/- name: HTTPS_PROXY\n +value: "http:\/\/proxy:3128"/);
+  expect(text).toMatch(/- name: NO_PROXY\n +value: "10.0.0.0\/8"/);
+  expect(text).not.toContain("name: HTTP_PROXY");
+  expect(await renderChart(helm, {})).not.toContain("_PROXY");
+});
+
+test("an operator that only plans may write statuses, events and its lease, and nothing else", async () => {
+  const text = await renderChart(helm, {
+    args: ["--set=readOnly=true,consumers.mode=restart,userRoles.create=false,crds.install=false"],
+  });
+  const rules: readonly Rule[] = text
+    .split(/^---$/m)
+    .map((each) => parse(each))
+    .flatMap((each) => each?.rules ?? []);
+  const written = rules
+    .filter(({ verbs }) => verbs.some((verb) => !["get", "list", "watch"].includes(verb)))
+    .flatMap(({ resources }) => resources)
+    .filter((resource) => !resource.endsWith("/status"));
+  const reviews = ["subjectaccessreviews", "tokenreviews"];
+  expect([...new Set(written)].toSorted()).toEqual(["events", "leases", ...reviews]);
+});
+
+interface Rule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly string[];
+}

@@ -4,10 +4,10 @@
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
   resources: [connections, serviceaccounts, policybindings]
-  verbs: [get, list, watch, patch]
+  verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
   resources: [apikeys]
-  verbs: [list, watch, patch]
+  verbs: [list, watch{{ if not .Values.readOnly }}, patch{{ end }}]
 - apiGroups: [iam-operator.io]
   resources: [resourcequotaexports]
   verbs: [get, list, watch]
@@ -19,10 +19,12 @@
     - policybindings/status
     - resourcequotaexports/status
   verbs: [patch]
+{{- if not .Values.readOnly }}
 # Where the API server checks owner references, one that holds its owner needs this.
 - apiGroups: [iam-operator.io]
   resources: [apikeys/finalizers]
   verbs: [update]
+{{- end }}
 {{ include "iam-operator.rules.events" . }}
 {{- end }}
 
@@ -36,7 +38,7 @@
 {{- define "iam-operator.rules.cluster" -}}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections]
-  verbs: [get, list, watch, patch]
+  verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections/status]
   verbs: [patch]
@@ -49,14 +51,14 @@
 {{- define "iam-operator.rules.secrets" -}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, patch, delete{{ if include "iam-operator.watchesSecrets" . }}, list, watch{{ end }}]
+  verbs: [get{{ if not .Values.readOnly }}, create, patch, delete{{ end }}{{ if include "iam-operator.watchesSecrets" . }}, list, watch{{ end }}]
 {{- if ne .Values.consumers.mode "none" }}
 # Pods that use them.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
 {{- end }}
-{{- if eq .Values.consumers.mode "restart" }}
+{{- if and (eq .Values.consumers.mode "restart") (not .Values.readOnly) }}
 # Workloads of spec.rollout: an annotation of their Pod template.
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]

@@ -49,13 +49,7 @@ export interface ApiKeyOptions {
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const { apiKeys } = context.caches;
   const states = new ProcessState<ApiKeyMemory>();
-  const line = new WaitingLine(options.enqueue);
-  const coordination: IssueCoordination = {
-    line,
-    attempts: new AttemptRegistry((account) => line.notify(account)),
-    ledger: new IssueLedger(),
-    heldPairs: new Map(),
-  };
+  const coordination = createCoordination(options.enqueue);
   const { attempts, heldPairs } = coordination;
   notifyWhenForgotten(context, coordination);
   rememberKeysBeforeRestore(context, states);
@@ -86,11 +80,23 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   };
 }
 
+function createCoordination(enqueue: ApiKeyOptions["enqueue"]): IssueCoordination {
+  const line = new WaitingLine(enqueue);
+  return {
+    line,
+    attempts: new AttemptRegistry((account) => line.notify(account)),
+    ledger: new IssueLedger(),
+    heldPairs: new Map(),
+  };
+}
+
 function createKind(
-  { caches: { apiKeys: cache } }: Context,
-  { timing: changes, consumers = noConsumers }: ApiKeyOptions,
+  context: Context,
+  options: ApiKeyOptions,
   coordination: IssueCoordination,
 ): KindController<ApiKeyKind> {
+  const cache = context.caches.apiKeys;
+  const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
   return {
     type: apiKeyType,
@@ -104,6 +110,13 @@ function createKind(
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
     perform: (action, progress, run) => perform(progress, action, run, coordination),
     report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
+    rehearsal: () =>
+      createKind(
+        context,
+        options,
+        createCoordination(() => undefined),
+      ),
+    mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {
       const owner = keyText({ namespace, name });
       coordination.attempts.forget(owner);

@@ -50,6 +50,7 @@ function create<T extends AnyConnection>(
     start: {},
     needsFinalizer: new Set(["OpenSession", "Authenticate"]),
     always: new Set(),
+    isReader: true,
     observe: (object, spec, run) => observe(kind, object, spec, sources, run, run.signal),
     next,
     nextOfDeletion,

@@ -17,6 +17,7 @@ import type { Consumers, ConsumersBoard, Count } from "../consumers-board.ts";
 import type { Context } from "../frame/context.ts";
 import { errorPolicy } from "../frame/rules/error-policy.ts";
 import { failureReadiness } from "../frame/rules/failure.ts";
+import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { type Content, consumersOf, isStale } from "./decide.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { PodDigest } from "./pod-digest.ts";
@@ -125,7 +126,8 @@ async function tryRollout(
   { signal }: Run,
 ): Promise<RolloutResult | undefined> {
   const { rollout, suspend } = spec;
-  if (rollout === undefined || suspend || board.mode !== "restart") return undefined;
+  if (rollout === undefined || suspend || isPlanOnly(object) || board.mode !== "restart")
+    return undefined;
   signal.throwIfAborted();
   const { namespace } = keyOf(object);
   const result = await rollOut(context, { namespace, rollout, content, pods }, signal);

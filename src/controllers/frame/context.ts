@@ -99,4 +99,6 @@ export interface Context {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
+  /** Whether the operator only plans, for every object. */
+  readonly readOnly?: boolean;
 }

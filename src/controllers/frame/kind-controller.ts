@@ -10,6 +10,9 @@ import type { Context } from "./context.ts";
 import type { Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
 import type { Report, ReportedObject, StatusCache } from "./rules/report.ts";
 
+/** More steps than any way through a kind's rules has: rules that go in circles must not spin. */
+export const MAX_STEPS = 40;
+
 /** The types of one kind, under one name. */
 export interface KindTypes {
   readonly Object: ReportedObject;
@@ -91,6 +94,18 @@ export interface KindController<K extends KindTypes> {
     at: ClockReading,
     state: K["State"] | undefined,
   ): Report<K["State"]>;
+
+  /** Whether the kind changes nothing at the console by itself: a plan for it is carried out by reading. */
+  readonly isReader?: boolean;
+
+  /** The same kind for a run that only plans, where `perform` changes what the process keeps beside the state. */
+  rehearsal?(): KindController<K>;
+
+  /** Whether the process has something of the object's that must be written first, whoever wants a plan. */
+  mustSave?(object: K["Object"]): boolean;
+
+  /** Whether the object is only planned for; by its annotation where the kind does not say. */
+  isPlanOnly?(object: K["Object"]): boolean;
 
   /** Another field manager's fields of the status, which are neither compared nor written. */
   readonly foreignFields?: readonly string[];

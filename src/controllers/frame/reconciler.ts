@@ -6,14 +6,20 @@ import { SECOND } from "../../util/time.ts";
 import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
+import {
+  type KindController,
+  type KindTypes,
+  MAX_STEPS,
+  type Progress,
+  type ReconcileContext,
+} from "./kind-controller.ts";
+import { rehearse } from "./plan/rehearse.ts";
 import { ProcessState } from "./process-state.ts";
 import { rejectSpec, reportFailure, reportOutcome } from "./report-run.ts";
 import { isOutcome, isReleased, nextStep, type Step } from "./rules/next-step.ts";
+import { isPlanOnly } from "./rules/plan-only.ts";
 import { recordEvent } from "./write-report.ts";
 
-/** More steps than any way through a kind's rules has: rules that go in circles must not spin. */
-const MAX_STEPS = 40;
 /** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
 const RELEASED_RECHECK_MS = 30 * SECOND;
 
@@ -28,8 +34,9 @@ export interface KindReconciler<K extends KindTypes> {
  *
  * Guarantees: an action that leaves something to clean up is performed only on an object that has the operator's
  * finalizer; on a suspended object, only what the kind names is performed; a run that does not conflict and is not
- * stopped ends with a report of what it came to; a report that cannot be written hides no failure. Rejects with what
- * the run failed with: the queue, and only the queue, tries again, as the error policy says.
+ * stopped ends with a report of what it came to; a report that cannot be written hides no failure; of an object that is
+ * only planned for, nothing but its status is written. Rejects with what the run failed with: the queue, and only the
+ * queue, tries again, as the error policy says.
  *
  * Assumptions: no two runs of one object at once.
  */
@@ -64,9 +71,11 @@ export function createReconciler<K extends KindTypes>(
       states.track(keyText(key), object.metadata.uid);
       const run = contextOf(object.metadata.uid, signal);
       const parsed = kind.parse(object);
-      if (parsed.ok) return await runKind(kind, object, parsed.spec, run);
+      const isPlanned = isPlannedOnly(kind, object, context);
+      const runOver = isPlanned ? planKind : runKind;
+      if (parsed.ok) return await runOver(kind, object, parsed.spec, run);
       kind.forget?.(key);
-      return object.metadata.deletionTimestamp === undefined
+      return object.metadata.deletionTimestamp === undefined || isPlanned
         ? await rejectSpec(kind, object, parsed.message, run)
         : await release(kind, object, [], run);
     },
@@ -75,6 +84,14 @@ export function createReconciler<K extends KindTypes>(
       context.metrics.forgetObject(kind.type.kind, key.namespace, key.name);
     },
   };
+}
+
+function isPlannedOnly<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  { readOnly = false }: Context,
+): boolean {
+  return readOnly || (kind.isPlanOnly?.(object) ?? isPlanOnly(object));
 }
 
 /** Nothing of ours is on an object that is being deleted. */
@@ -102,6 +119,25 @@ async function runKind<K extends KindTypes>(
     throw new Error(`the rules for a ${kind.type.kind} go in circles`);
   } catch (error) {
     return await reportFailure(kind, progress, error, run);
+  }
+}
+
+/** One run that only plans; what was begun before is brought to safety first, as while the object is suspended. */
+async function planKind<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  spec: K["Spec"],
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  if (kind.mustSave?.(object)) {
+    await runKind(kind, object, { ...spec, suspend: true }, run);
+    return { requeueAfterMs: SECOND };
+  }
+  try {
+    const { progress, outcome, calls } = await rehearse(kind, object, spec, run);
+    return await reportOutcome(kind, progress, outcome, run, calls);
+  } catch (error) {
+    return await reportFailure(kind, undefined, error, run);
   }
 }
 

@@ -1,4 +1,5 @@
 /** How a run ends: what it came to is reported, and the queue is told when to reconcile again. */
+import { type Plan, type PlannedCall, toPlan } from "../../api/plan.ts";
 import type { Result } from "../../runtime/result.ts";
 import { toError } from "../../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
@@ -10,14 +11,15 @@ import type { ObjectReport, Report } from "./rules/report.ts";
 import { tryReport } from "./status-write-failed.ts";
 import { writeReport } from "./write-report.ts";
 
-/** Reports what a run came to that did not fail. */
+/** Reports what a run came to that did not fail; of one that only planned, with its plan. */
 export async function reportOutcome<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   outcome: Outcome,
   run: ReconcileContext<K["State"]>,
+  calls?: readonly PlannedCall[],
 ): Promise<Result> {
-  const { requeueAfterMs } = await report(kind, progress, outcome, run);
+  const { requeueAfterMs } = await report(kind, progress, outcome, run, calls && toPlan(calls));
   return requeueAfterMs === undefined ? {} : { requeueAfterMs: Math.max(requeueAfterMs, 0) };
 }
 
@@ -75,12 +77,17 @@ async function report<K extends KindTypes>(
   progress: Progress<K>,
   outcome: Outcome,
   run: ReconcileContext<K["State"]>,
+  plan?: Plan,
 ): Promise<Report<K["State"]>> {
   const made = kind.report(progress, outcome, readClock(run), run.state);
   if ("state" in made) run.setState(made.state);
   const isSuspended = outcome.kind === "Suspended";
   const objects = made.objects.map((each) =>
-    owned(kind, { ...each, suspended: each.suspended ?? isSuspended }),
+    owned(kind, {
+      ...each,
+      suspended: each.suspended ?? isSuspended,
+      ...(plan === undefined ? {} : { plan }),
+    }),
   );
   const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
   try {

@@ -2,6 +2,7 @@ import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Context, indexes } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
+import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
@@ -25,6 +26,7 @@ export function createAccountBindingsController(
     start: {},
     needsFinalizer: new Set(),
     always: new Set(),
+    isPlanOnly: (ref) => isAccountPlanOnly(keyOf(ref), context),
     observe,
     next,
     perform,
@@ -42,6 +44,17 @@ export function createAccountBindingsController(
       onGone(key);
     },
   };
+}
+
+/**
+ * The policies of an account are one list, so that one PolicyBinding that is only planned for holds back all of them; but
+ * not the kill switch.
+ */
+function isAccountPlanOnly(account: ObjectKey, { caches }: Context): boolean {
+  const object = caches.serviceAccounts.get(account);
+  if (object !== undefined && isPlanOnly(object)) return true;
+  if (object?.spec.suspendAccess === true) return false;
+  return caches.policyBindings.byIndex(indexes.serviceAccount, keyText(account)).some(isPlanOnly);
 }
 
 /** The metrics of PolicyBindings that an account had before and has no more. */

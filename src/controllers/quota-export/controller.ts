@@ -29,6 +29,7 @@ export function createQuotaExportController(
     start: {},
     needsFinalizer: new Set(),
     always: new Set(),
+    isReader: true,
     observe,
     next,
     perform: async (_, progress, run) => {

@@ -62,7 +62,9 @@ export interface IamClientOptions extends Organization {
   readonly mutationTimeoutMs?: number;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
-  /** Which addresses the console may have, asked after name resolution; absent: any. */
+  /** The proxy that leads to the console; absent: none. */
+  readonly proxy?: string;
+  /** Which addresses the console (or the proxy) may have, asked after name resolution; absent: any. */
   readonly addresses?: AddressPolicy;
   readonly extraCalls?: ExtraCalls;
   /** `iam-operator/<version>` */
@@ -114,6 +116,7 @@ function createWire(options: IamClientOptions) {
     connections: options.limits.concurrency,
     clock: options.clock,
     ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
+    ...(options.proxy === undefined ? {} : { proxy: options.proxy }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });
 }

@@ -1,5 +1,5 @@
 import { getCACertificates } from "node:tls";
-import { Agent } from "undici";
+import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
@@ -13,7 +13,9 @@ export interface ConsoleTransportOptions {
   readonly origin: string;
   /** PEM certificates to trust besides the system's. */
   readonly caBundle?: string;
-  /** Which addresses the console may have; absent: any. */
+  /** The proxy that leads to the console, which is asked for a tunnel. */
+  readonly proxy?: string;
+  /** Which addresses the console may have, or the proxy where there is one; absent: any. */
   readonly addresses?: AddressPolicy;
   readonly connections: number;
   readonly clock: Clock;
@@ -50,16 +52,9 @@ export function createTransport(options: ConsoleTransportOptions): Transport {
   };
 }
 
-function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Agent {
-  const { connections, caBundle, addresses } = options;
-  const connect = {
-    timeout: CONNECT_TIMEOUT_MS,
-    keepAliveInitialDelay: 30_000,
-    autoSelectFamily: true,
-    // An explicit `ca` replaces the root store, so it has to hold that too.
-    ...(caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] }),
-  };
-  return new Agent({
+function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Dispatcher {
+  const { connections, proxy, addresses } = options;
+  const pool = {
     allowH2: false,
     connections,
     pipelining,
@@ -68,15 +63,39 @@ function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Agent
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
-    connect:
-      addresses === undefined
-        ? connect
-        : guardedConnector({ ...connect, allowH2: false }, addresses),
+  };
+  const wire = {
+    timeout: CONNECT_TIMEOUT_MS,
+    keepAliveInitialDelay: 30_000,
+    autoSelectFamily: true,
+  };
+  const tls = tlsOf(options);
+  if (proxy === undefined)
+    return new Agent({ ...pool, connect: guarded({ ...wire, ...tls }, addresses) });
+  return new ProxyAgent({
+    ...pool,
+    uri: proxy,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    requestTls: tls,
+    // Plain http:// goes through a tunnel as well: the proxy gets to see no credentials that it could note.
+    proxyTunnel: true,
+    clientFactory: (url) => new Pool(url, { connect: guarded(wire, addresses) }),
   });
 }
 
+function guarded(connect: buildConnector.BuildOptions, addresses: AddressPolicy | undefined) {
+  return addresses === undefined
+    ? connect
+    : guardedConnector({ ...connect, allowH2: false }, addresses);
+}
+
+/** An explicit `ca` replaces the root store, so it has to hold that too. */
+function tlsOf({ caBundle }: ConsoleTransportOptions): { readonly ca?: string[] } {
+  return caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] };
+}
+
 async function send(
-  agent: Agent,
+  agent: Dispatcher,
   request: HttpRequest,
   { origin, clock }: ConsoleTransportOptions,
   claimRoom: ClaimRoom,

@@ -71,6 +71,18 @@ export const commands: readonly CommandSpec[] = [
     load: () => import("../commands/explain.ts"),
   },
   {
+    usage: "diff",
+    group: "Act",
+    summary: "Show what applying objects would change at the console, and change nothing.",
+    details: [
+      "Walks what the operator would do, with your rights: it reads the cluster and the Secret of the connection, logs in at the console, and reads there. No operator has to run.",
+      "Ends with 1 if something would change, and with 2 if that cannot be told.",
+    ],
+    options: [...clusterOptions, "operatorNamespace", "output", "filename", "kustomize"],
+    examples: ["diff -f team-a.yaml", "diff -k overlays/production -o json"],
+    load: () => import("../commands/diff.ts"),
+  },
+  {
     usage: "rotate [apikey...]",
     group: "Act",
     summary: "Replace keys now.",

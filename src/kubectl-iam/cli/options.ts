@@ -129,6 +129,11 @@ export const options = {
     "--secret-file <file>",
     "Write the new key's secret to this new file, for its owner only.",
   ),
+  filename: list(
+    "-f, --filename <file>",
+    "A file with objects, a folder of such files, or - for standard input; may be given several times.",
+  ),
+  kustomize: text("-k, --kustomize <folder>", "A folder for kubectl kustomize."),
   body: text("--body <file>", "The request's JSON body: a file, or - for standard input."),
   description: text("--description <text>", "The description at the console."),
   expiresInDays: count("--expires-in-days <days>", "The key's lifetime; default 90."),

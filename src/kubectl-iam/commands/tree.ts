@@ -1,4 +1,6 @@
 /** `tree`: connections, their accounts, what belongs to those, and who uses it. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -79,6 +81,7 @@ export function growTree(world: World, pods: Pods, now: number): readonly Node<L
   return [
     ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
     ...rest,
+    ...strayNodes(world, pods, now),
   ];
 }
 
@@ -109,26 +112,41 @@ function connectionNode(connection: AnyObject, world: World, pods: Pods, now: nu
 }
 
 function accountNode(account: ServiceAccount, world: World, pods: Pods, now: number): Node<Leaf> {
-  const belongs = (object: {
-    readonly metadata: { readonly namespace?: string };
-    readonly spec: { readonly serviceAccountRef: { readonly name: string } };
-  }) =>
-    object.metadata.namespace === account.metadata.namespace &&
-    object.spec.serviceAccountRef.name === account.metadata.name;
-  const bindings = world.policyBindings.filter(belongs).map((binding) => ({
-    value: leafOf(binding as AnyObject, binding.spec.policyIds.join(", ")),
-    children: [],
-  }));
-  const keys = world.apiKeys.filter(belongs).map((key) => ({
-    value: leafOf(
-      key as AnyObject,
-      key.status?.current && `expires ${relative(key.status.current.expirationTime, now)}`,
-    ),
-    children: secretNodes(key.metadata.namespace, key.status?.secretName, pods),
-  }));
+  const bindings = world.policyBindings.filter((each) => belongsTo(each, account));
+  const keys = world.apiKeys.filter((each) => belongsTo(each, account));
   return {
     value: leafOf(account as AnyObject, account.status?.saId),
-    children: [...bindings, ...keys],
+    children: [...bindings.map(bindingNode), ...keys.map((key) => keyNode(key, pods, now))],
+  };
+}
+
+/** What refers to an account that is not there. */
+function strayNodes(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+  const isStray = (object: PolicyBinding | ApiKey) =>
+    !world.serviceAccounts.some((account) => belongsTo(object, account));
+  return [
+    ...world.policyBindings.filter(isStray).map(bindingNode),
+    ...world.apiKeys.filter(isStray).map((key) => keyNode(key, pods, now)),
+  ];
+}
+
+function belongsTo({ metadata, spec }: PolicyBinding | ApiKey, account: ServiceAccount): boolean {
+  return (
+    metadata.namespace === account.metadata.namespace &&
+    spec.serviceAccountRef.name === account.metadata.name
+  );
+}
+
+function bindingNode(binding: PolicyBinding): Node<Leaf> {
+  return { value: leafOf(binding as AnyObject, binding.spec.policyIds.join(", ")), children: [] };
+}
+
+function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {
+  const { current, secretName } = key.status ?? {};
+  const detail = current && `expires ${relative(current.expirationTime, now)}`;
+  return {
+    value: leafOf(key as AnyObject, detail),
+    children: secretNodes(key.metadata.namespace, secretName, pods),
   };
 }
 

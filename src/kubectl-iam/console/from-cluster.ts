@@ -64,11 +64,12 @@ export async function readCredentials(
   if (secret === undefined) throw notFound(`secret/${name}`, namespace);
   if (token !== undefined)
     return { kind: "token", token: new Redacted(entry(secret, token.secretRef.key)) };
+  const { usernameKey = "", passwordKey = "", domainKey = "" } = login?.secretRef ?? {};
   return {
     kind: "login",
-    username: entry(secret, "username"),
-    password: new Redacted(entry(secret, "password")),
-    domain: entry(secret, "domain"),
+    username: entry(secret, usernameKey),
+    password: new Redacted(entry(secret, passwordKey)),
+    domain: entry(secret, domainKey),
   };
 }
 

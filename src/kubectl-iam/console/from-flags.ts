@@ -49,6 +49,7 @@ export async function targetFromFlags(invocation: Invocation): Promise<ConsoleTa
     domainName: required(invocation, "domainName", "--domain-name"),
     partitionId: setting(invocation, "partitionId"),
     caBundle: caFile === undefined ? undefined : await readText(io, caFile),
+    proxyURL: undefined,
     limits: defaultLimits,
   };
 }

@@ -9,9 +9,9 @@ import type { Json, KeyPair } from "../../iam/model.ts";
 import { parseJson } from "../../iam/wire/json.ts";
 import { systemRandom } from "../../util/random.ts";
 import { Redacted } from "../../util/redacted.ts";
-import type { Clock } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { userAgent } from "../user-agent.ts";
 import {
@@ -21,7 +21,7 @@ import {
   readKeyInSecret,
 } from "./from-cluster.ts";
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
-import { type Caller, type ConsoleTarget, targetOf } from "./target.ts";
+import { type Caller, type ConsoleTarget, proxyOf, targetOf } from "./target.ts";
 
 /** One call as it went over the wire, without what was secret in its request. */
 export interface Answer {
@@ -54,7 +54,7 @@ export async function openConsole(invocation: Invocation, needs: Needs): Promise
     throw new UsageError(
       "this call is made as a user: give --connection, --username or --token-file",
     );
-  return openSession(target, caller, invocation.io.clock);
+  return openSession(target, caller, invocation.io);
 }
 
 interface Located {
@@ -104,14 +104,20 @@ function isForUser(needs: Needs, key: KeyPair | undefined): boolean {
   return needs === "user" || (needs === "either" && key === undefined);
 }
 
-export function openSession(target: ConsoleTarget, caller: Caller, clock: Clock): ConsoleSession {
+export function openSession(
+  target: ConsoleTarget,
+  caller: Caller,
+  { clock, environment }: Pick<Io, "clock" | "environment">,
+): ConsoleSession {
   const { limits, caBundle, partitionId } = target;
+  const proxy = proxyOf(target, environment);
   const answers: Answer[] = [];
   const transport = createTransport({
     origin: new URL(target.baseURL).origin,
     connections: limits.concurrency,
     clock,
     ...(caBundle === undefined ? {} : { caBundle }),
+    ...(proxy === undefined ? {} : { proxy }),
   });
   const client = createIamClient({
     baseURL: target.baseURL,

@@ -1,9 +1,11 @@
 /** Which console, seen from which organization, as whom. */
 import type { ConnectionSpec } from "../../api/connection.ts";
+import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
 import type { IamCredentials } from "../../iam/client/console-client.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
 import type { KeyPair } from "../../iam/model.ts";
 import { parseDuration, SECOND } from "../../util/time.ts";
+import type { Io } from "../cli/io.ts";
 
 /** Everything about a console but the credentials. */
 export interface ConsoleTarget {
@@ -14,6 +16,7 @@ export interface ConsoleTarget {
   readonly domainName: string;
   readonly partitionId: string | undefined;
   readonly caBundle: string | undefined;
+  readonly proxyURL: string | undefined;
   readonly limits: Limits;
 }
 
@@ -30,6 +33,14 @@ export const defaultLimits: Limits = {
   timeoutMs: 30 * SECOND,
 };
 
+/** The proxy that leads to the console from here: the connection's, or that of the environment. */
+export function proxyOf(
+  { baseURL, proxyURL }: Pick<ConsoleTarget, "baseURL" | "proxyURL">,
+  environment: Io["environment"],
+): string | undefined {
+  return proxyURL ?? proxyFor(baseURL, readProxyEnvironment(environment));
+}
+
 export function targetOf(spec: ConnectionSpec): ConsoleTarget {
   const { timeout, ...limits } = spec.limits;
   return {
@@ -40,6 +51,7 @@ export function targetOf(spec: ConnectionSpec): ConsoleTarget {
     domainName: spec.domainName,
     partitionId: spec.partitionId,
     caBundle: spec.caBundle,
+    proxyURL: spec.proxyURL,
     limits: { ...limits, timeoutMs: parseDuration(timeout) ?? defaultLimits.timeoutMs },
   };
 }

@@ -1,4 +1,5 @@
 /** Connections: what they say, their credentials, and the console as it is seen from here. */
+import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
@@ -12,7 +13,7 @@ import { type AnyObject, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { readConnection, readCredentials } from "../console/from-cluster.ts";
 import { type Answer, openSession } from "../console/session.ts";
-import { type ConsoleTarget, targetOf } from "../console/target.ts";
+import { type ConsoleTarget, proxyOf, targetOf } from "../console/target.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
@@ -63,14 +64,14 @@ async function checkOne(
   try {
     const spec = await readConnection(within, ref);
     const target = targetOf(spec);
-    const tls = await checkTls(check, target, invocation.io.clock.now());
+    const tls = await checkTls(check, target, invocation.io);
     if (!isTrue(object.status?.conditions, "Authenticated") && isRefused(object))
       return {
         findings: [own, tls, skipped(check, "no login is tried while the console refuses it")],
         answers: [],
       };
     const user = await readCredentials(within, ref, spec, invocation.options);
-    await using session = openSession(target, { user, key: undefined }, invocation.io.clock);
+    await using session = openSession(target, { user, key: undefined }, invocation.io);
     const login = await tryLogin(check, session);
     return { findings: [own, tls, ...login], answers: [...session.answers] };
   } catch (error) {
@@ -123,17 +124,25 @@ async function tryLogin(
 /** A connection to the console's port, with nothing sent but the handshake. */
 function checkTls(
   check: string,
-  { baseURL, caBundle }: ConsoleTarget,
-  now: number,
+  { baseURL, caBundle, proxyURL }: ConsoleTarget,
+  { clock, environment }: Invocation["io"],
 ): Promise<Finding> {
+  const now = clock.now();
   const { protocol, hostname, port, host } = new URL(baseURL);
   if (protocol !== "https:")
     return Promise.resolve(warning(check, `${host} is plain http: credentials travel unencrypted`));
+  const proxy = proxyOf({ baseURL, proxyURL }, environment);
+  if (proxy !== undefined)
+    return Promise.resolve(
+      skipped(check, `${host} is reached by the proxy ${new URL(proxy).host}`),
+    );
   return new Promise((resolve) => {
+    const name = hostname.replace(/^\[|\]$/g, "");
     const options = {
-      host: hostname.replace(/^\[|\]$/g, ""),
+      host: name,
       port: Number(port || 443),
-      servername: hostname,
+      // An address is no name that a server could be told.
+      servername: isIP(name) === 0 ? name : "",
       timeout: CONNECT_MS,
       ...(caBundle === undefined ? {} : { ca: caBundle }),
     };

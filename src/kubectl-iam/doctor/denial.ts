@@ -33,8 +33,7 @@ export async function examineDenial(
   const ref = account.spec.connectionRef;
   const spec = await readConnection(cluster, ref);
   const user = await readCredentials(cluster, ref, spec, invocation.options);
-  const { clock } = invocation.io;
-  await using session = openSession(targetOf(spec), { user, key: undefined }, clock);
+  await using session = openSession(targetOf(spec), { user, key: undefined }, invocation.io);
   const subject = { invocation, apiKey, account, session };
   const findings: Finding[] = [];
   const { bindings, finding } = await checkBindings(subject);

@@ -174,7 +174,10 @@ export class World {
   }
 
   /** Starts an operator; `process` decides when it dies. */
-  async start(process = new MortalProcess()): Promise<RunningOperator> {
+  async start(
+    process = new MortalProcess(),
+    config: Partial<Config> = {},
+  ): Promise<RunningOperator> {
     const endpoint = await loadKubeEndpoint({
       kubeconfig: inject("controlPlane").operatorKubeconfig,
       clock: systemClock,
@@ -202,7 +205,7 @@ export class World {
       exporter: collectSpans(this.spans),
     });
     const operator = createOperator({
-      config: { ...this.#config(), ...this.#options.config },
+      config: { ...this.#config(), ...this.#options.config, ...config },
       metrics,
       tracer: tracing.tracer,
       clock: this.#options.clock ?? systemClock,

@@ -46,6 +46,7 @@ export const good: readonly GoodFixture[] = [
       ...connection,
       baseURL: "https://console.example.com:8443/iam/",
       caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+      proxyURL: "http://proxy.example.com:3128",
       projectId: "prj-1",
       domainId: "org-1",
       domainName: "Acme Corp.",
@@ -274,6 +275,18 @@ export const bad: readonly BadFixture[] = [
     kind: connectionKind,
     spec: { ...connection, domainName: "Äcme" },
     says: ["spec.domainName: ", "must be printable ASCII"],
+  },
+  {
+    title: "a proxy with a password",
+    kind: connectionKind,
+    spec: { ...connection, proxyURL: "http://user:word@proxy.example.com:3128" },
+    says: ["spec.proxyURL: ", "without user name"],
+  },
+  {
+    title: "a proxy without http",
+    kind: connectionKind,
+    spec: { ...connection, proxyURL: "socks5://proxy.example.com" },
+    says: ["spec.proxyURL: ", "must be the address of a proxy"],
   },
   {
     title: "a certificate in base64",

@@ -22,6 +22,7 @@ test("the defaults are those that are documented", () => {
     kubeconfig: "",
     namespaces: [],
     clusterConnections: "auto",
+    readOnly: false,
     selector: "",
     leaderElect: true,
     operatorNamespace: "iam-operator-system",
@@ -39,8 +40,21 @@ test("the defaults are those that are documented", () => {
     logFormat: "json",
     instance: "pod-1",
     podServer: undefined,
+    proxy: { https: "", http: "", none: "" },
     traces: undefined,
   });
+});
+
+test("the proxy comes from the variables that other programs read", () => {
+  const proxy = "http://proxy.example.com:3128";
+  expect(read([], { HTTPS_PROXY: proxy, no_proxy: "10.0.0.0/8" }).proxy).toEqual({
+    https: proxy,
+    http: "",
+    none: "10.0.0.0/8",
+  });
+  expect(problem([], { https_proxy: "proxy.example.com" })).toBe(
+    "HTTPS_PROXY: must be a URL such as http://proxy.example.com:3128",
+  );
 });
 
 describe("OpenTelemetry's variables", () => {
@@ -154,7 +168,7 @@ test("help names every flag, and the version is that of the package", () => {
   const help = readCommand(["-h"], {});
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   for (const name of Object.keys(read([])).filter(
-    (each) => !["instance", "podServer", "traces"].includes(each),
+    (each) => !["instance", "podServer", "proxy", "traces"].includes(each),
   ))
     expect(help.kind === "Help" && help.text).toContain(`--${kebab(name)} `);
   expect(readCommand(["--version"], {})).toEqual({ kind: "Version" });

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { openScene, type Scene } from "./support/scene.ts";
+import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../../docs/kubectl-iam");
 const pages = readdirSync(folder).filter((name) => name !== "README.md");
@@ -31,6 +31,8 @@ beforeAll(async () => {
 // Each page finds the same objects.
 afterEach(async () => {
   const { world } = scene;
+  await world.patch("PolicyBinding", "ci-bot", { spec: CI_BOT_POLICIES });
+  await world.ready("PolicyBinding", "ci-bot");
   if ((await world.find("ServiceAccount", "legacy")) === undefined) return;
   await world.delete("ServiceAccount", "legacy");
   await world.isGone("ServiceAccount", "legacy");

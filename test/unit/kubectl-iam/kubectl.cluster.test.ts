@@ -53,6 +53,82 @@ const saId = async () => (await world.get("ServiceAccount", "ci-bot")).status?.s
 const tpn = async () => (await world.get("ServiceAccount", "ci-bot")).status?.tpn ?? "";
 const keyId = async () => (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
 
+describe("diff", () => {
+  const toFile = (name: string, objects: readonly object[]) => {
+    writeFileSync(join(plugin.folder, name), JSON.stringify({ kind: "List", items: objects }));
+    return name;
+  };
+  const object = (kind: string, name: string, spec: object) => ({
+    apiVersion: "iam-operator.io/v1alpha1",
+    kind,
+    metadata: { name },
+    spec,
+  });
+  const ref = { serviceAccountRef: { name: "ci-bot" } };
+  const countWrites = () =>
+    (["createServiceAccount", "issueKey", "syncBindings"] as const).map((call) =>
+      world.iam.requests.count(call),
+    );
+
+  test("of what is applied already finds nothing, and ends with 0", async () => {
+    const file = toFile("same.json", [
+      object("PolicyBinding", "ci-bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] }),
+      object("ApiKey", "ci-bot-key", ref),
+    ]);
+    expect(await iam(`diff -f ${file}`)).toEqual({
+      code: 0,
+      output: "",
+      notes: "Nothing would change at the console.\n",
+    });
+  });
+
+  test("names what would be bound and unbound, ends with 1, and changes nothing", async () => {
+    const writes = countWrites();
+    const before = await world.get("PolicyBinding", "ci-bot");
+    const file = toFile("other.json", [
+      object("PolicyBinding", "ci-bot", { ...ref, policyIds: ["pol-read", "pol-member"] }),
+    ]);
+    const { code, output: text } = await iam(`diff -f ${file} -o json`);
+    expect(code).toBe(1);
+    expect(JSON.parse(text).items).toMatchObject([
+      { call: "syncBindings", bind: ["pol-member (member)"], unbind: ["pol-deploy (deploy)"] },
+    ]);
+    expect(countWrites()).toEqual(writes);
+    expect(await world.get("PolicyBinding", "ci-bot")).toEqual(before);
+  });
+
+  test("takes standard input, and folders by kubectl kustomize", async () => {
+    const key = JSON.stringify(object("ApiKey", "second", ref));
+    const piped = await kubectlIam("diff -f -", { input: key });
+    expect(piped).toMatchObject({ code: 1 });
+    expect(piped.output).toMatch(/^apikey\/second +issueKey +Issues a key of service account sa-/m);
+    writeFileSync(join(plugin.folder, "key.json"), key);
+    writeFileSync(
+      join(plugin.folder, "kustomization.yaml"),
+      "resources: [key.json]\nnameSuffix: -staging\n",
+    );
+    const built = await kubectlIam("diff -k .");
+    expect(built).toMatchObject({ code: 1 });
+    expect(built.output).toMatch(/^apikey\/second-staging +writeSecret /m);
+  });
+
+  test("says what would stand in the way", async () => {
+    const file = toFile("stray.json", [
+      object("ApiKey", "stray", { serviceAccountRef: { name: "nobody" } }),
+    ]);
+    const { code, notes } = await iam(`diff -f ${file}`);
+    expect(code).toBe(0);
+    expect(notes).toContain("apikey/stray would not be ready: ServiceAccountNotFound: ");
+  });
+
+  test("ends with 2 where it cannot tell", async () => {
+    const file = toFile("same.json", [object("ApiKey", "second", ref)]);
+    const ended = await iam(`diff -f ${file} --as nobody`);
+    expect(ended).toMatchObject({ code: 2, output: "" });
+    expect(ended.notes).toMatch(/the API server refuses it/);
+  });
+});
+
 describe("looking", () => {
   test("status has a line for each object and says what to do next", async () => {
     const text = successOf(await kubectlIam("status"));

@@ -23,6 +23,11 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
   quotas: [["quotas --top none", /--top must be a whole number from 1, such as 7/]],
   events: [["events -w -o json", /--watch prints lines: leave out --output/]],
   explain: [["explain Nonsense", /kubectl iam explain lists them all/]],
+  diff: [
+    ["diff", /say which objects: give either -f FILE or -k FOLDER/],
+    ["diff -f a.yaml -k b", /say which objects/],
+    ["diff -f /nowhere.yaml", /there is no file \/nowhere.yaml/],
+  ],
   rotate: [
     ["rotate serviceaccount/ci", /is no ApiKey: name one/],
     ["rotate a --timeout 5", /--timeout must be a time/],

@@ -9,6 +9,7 @@ export interface ClientSettings {
   readonly domainName: string;
   readonly partitionId?: string;
   readonly caBundle?: string;
+  readonly proxyURL?: string;
   readonly credentials: Credentials;
   readonly limits: {
     readonly requestsPerSecond: number;
@@ -27,6 +28,7 @@ export function clientSettings(spec: ConnectionSpec, credentials: Credentials): 
     domainName: spec.domainName,
     ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),
     ...(spec.caBundle === undefined ? {} : { caBundle: spec.caBundle }),
+    ...(spec.proxyURL === undefined ? {} : { proxyURL: spec.proxyURL }),
     credentials,
     limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
     extraCalls: spec.extraCalls ?? {},

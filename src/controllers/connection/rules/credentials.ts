@@ -27,7 +27,8 @@ export function credentialsSource(
 ): { readonly name: string; readonly keys: readonly string[] } | undefined {
   const { login, token } = spec.credentials;
   if (login !== undefined && token === undefined) {
-    return { name: login.secretRef.name, keys: ["username", "password", "domain"] };
+    const { name, usernameKey, passwordKey, domainKey } = login.secretRef;
+    return { name, keys: [usernameKey, passwordKey, domainKey] };
   }
   if (token !== undefined && login === undefined) {
     return { name: token.secretRef.name, keys: [token.secretRef.key] };

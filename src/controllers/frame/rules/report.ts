@@ -8,6 +8,7 @@ import {
   setCondition,
 } from "../../../api/conditions.ts";
 import type { IamObject } from "../../../api/meta.ts";
+import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
 import type { Store } from "../../../kube/store/store.ts";
@@ -31,6 +32,7 @@ export interface StatusWriteOptions {
 export interface CommonStatus {
   readonly observedGeneration?: number | undefined;
   readonly lastHandledReconcileAt?: string | undefined;
+  readonly plan?: Plan | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -60,7 +62,7 @@ export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly cache: StatusCache<T>;
   /** As last read or written; the base of the write. */
   readonly object: T;
-  /** The whole status but for observedGeneration, conditions and lastHandledReconcileAt. */
+  /** The whole status but for observedGeneration, plan, conditions and lastHandledReconcileAt. */
   readonly status: object;
   readonly readiness: Readiness;
   /** The kind's own conditions; one without `status` is taken away. */
@@ -69,6 +71,8 @@ export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly suspended?: boolean;
   /** The request of a person (`reconcile-requested-at`) that this run has answered. */
   readonly handledRequest?: string | undefined;
+  /** What would be done, of an object that is only planned for. */
+  readonly plan?: Plan;
   readonly gauges?: readonly GaugeValue[];
   readonly write?: Pick<StatusWriteOptions, "resourceVersion" | "foreignFields">;
 }
@@ -122,10 +126,12 @@ export function statusOf(
 ): CommonStatus {
   const generation = object.metadata.generation ?? 0;
   const handled = handledRequest ?? object.status?.lastHandledReconcileAt;
+  const { plan: _, ...own }: CommonStatus = status;
   return {
     observedGeneration: generation,
     ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
-    ...status,
+    ...own,
+    ...(report.plan === undefined ? {} : { plan: report.plan }),
     conditions: conditionsOf(object, report, generation, now),
   };
 }

@@ -3,6 +3,7 @@ import type { Readiness } from "../../../api/conditions.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
@@ -121,8 +122,10 @@ function hasNews(
 
 /** What concerns the object itself comes before what concerns its account; a suspended one is in use or not. */
 function readinessOf(binding: BindingView, applied: PolicySet, conclusion: Conclusion): Readiness {
-  const { suspended, problem, policyIds } = binding;
-  if (suspended && contains(applied, policyIds)) return allBound(policyIds);
+  const { suspended, problem, policyIds, stage } = binding;
+  const isPlanned = "reason" in conclusion && conclusion.reason === PLAN_ONLY;
+  const isHeldBack = suspended || (isPlanned && stage === "Live");
+  if (isHeldBack && contains(applied, policyIds)) return allBound(policyIds);
   if (problem !== undefined) return { state: "Stalled", ...problem };
   const readiness = "decision" in conclusion ? decided(conclusion, binding) : conclusion;
   return suspended ? { ...readiness, state: "Stalled" } : readiness;

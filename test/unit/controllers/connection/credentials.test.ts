@@ -30,6 +30,20 @@ test("a token is read from the key that the spec names", () => {
   ).toBe("t");
 });
 
+test("a login is read from the entries that the spec names", () => {
+  const secretRef = { name: "console-login", usernameKey: "user", domainKey: "realm" };
+  const spec = connectionSpec({ credentials: { login: { secretRef } } });
+  const found = secret({ user: "operator", password: "word", realm: "acme", username: "other" });
+  expect(parseCredentials(spec, at, found)).toMatchObject({
+    ok: true,
+    credentials: { username: "operator", domain: "acme" },
+  });
+  expect(parseCredentials(spec, at, secret(complete))).toMatchObject({
+    reason: "SecretIncomplete",
+    message: expect.stringContaining("needs the keys user, password, realm"),
+  });
+});
+
 test("a credential does not print", () => {
   const finding = parseCredentials(connectionSpec(), at, secret(complete));
   expect(JSON.stringify(finding)).not.toContain("pass word");

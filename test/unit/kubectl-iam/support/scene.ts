@@ -3,6 +3,11 @@ import { inject } from "vitest";
 import { World } from "../../../integration/support/world.ts";
 import { Plugin } from "./plugin.ts";
 
+export const CI_BOT_POLICIES = {
+  serviceAccountRef: { name: "ci-bot" },
+  policyIds: ["pol-read", "pol-deploy"],
+};
+
 export interface Scene {
   readonly world: World;
   readonly plugin: Plugin;
@@ -14,10 +19,7 @@ export async function openScene(): Promise<Scene> {
   const world = await World.open();
   const plugin = await Plugin.install(inject("controlPlane").kubeconfig, world.namespace);
   await world.serviceAccount("ci-bot", { description: "Deploys team-a's applications" });
-  await world.apply("PolicyBinding", "ci-bot", {
-    serviceAccountRef: { name: "ci-bot" },
-    policyIds: ["pol-read", "pol-deploy"],
-  });
+  await world.apply("PolicyBinding", "ci-bot", CI_BOT_POLICIES);
   const ref = { serviceAccountRef: { name: "ci-bot" } };
   await world.apiKey("ci-bot-key", ref, { labels: { team: "a" } });
   await world.apply("ResourceQuotaExport", "cluster-7", {

@@ -1,0 +1,54 @@
+/** What the operator would do for an object that it only plans for. */
+import * as z from "zod";
+import { atomic } from "./lists.ts";
+
+const MAX_CALLS = 100;
+const MAX_POLICIES = 200;
+const policies = (description: string) =>
+  atomic(z.string().max(512), MAX_POLICIES).optional().meta({ description });
+
+const plannedCall = z
+  .object({
+    call: z.string().max(64).meta({
+      description:
+        "The call of the console, such as issueKey or syncBindings; writeSecret or deleteSecret for a Secret.",
+    }),
+    object: z
+      .string()
+      .max(512)
+      .meta({ description: "What it is about: an account, a key or a Secret." }),
+    message: z.string().max(1024).meta({ description: "What it would change, for people." }),
+    bind: policies("Policies that it would bind, by id and name."),
+    unbind: policies("Policies that it would unbind, by id and name."),
+  })
+  .meta({ description: "One call that would be made." });
+
+export const planSchema = z
+  .object({
+    calls: atomic(plannedCall, MAX_CALLS).meta({
+      description:
+        "The calls that would be made next, in order, as far as that can be told; empty where nothing would change.",
+    }),
+  })
+  .meta({
+    description:
+      "What the operator would do; while the annotation iam-operator.io/plan-only is true, or the operator is read-only.",
+  });
+
+export type PlannedCall = z.output<typeof plannedCall>;
+export type Plan = z.output<typeof planSchema>;
+
+/** As a status can hold it. */
+export function toPlan(calls: readonly PlannedCall[]): Plan {
+  const names = (list: readonly string[] | undefined) =>
+    list?.slice(0, MAX_POLICIES).map((name) => name.slice(0, 512).toWellFormed());
+  return {
+    calls: calls.slice(0, MAX_CALLS).map(({ call, object, message, bind, unbind }) => ({
+      call,
+      object: object.slice(0, 512).toWellFormed(),
+      message: message.slice(0, 1024).toWellFormed(),
+      ...(bind === undefined ? {} : { bind: names(bind) }),
+      ...(unbind === undefined ? {} : { unbind: names(unbind) }),
+    })),
+  };
+}

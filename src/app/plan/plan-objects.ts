@@ -1,0 +1,159 @@
+/** What the operator would do if objects were applied: its own controllers, over overlays; no operator has to run. */
+import type { PlannedCall } from "../../api/plan.ts";
+import { createConnections } from "../../controllers/connection/registry.ts";
+import { connectionOf, parseConnectionKey } from "../../controllers/connection-key.ts";
+import type { Caches, Context } from "../../controllers/frame/context.ts";
+import { PlanLog } from "../../controllers/frame/plan/plan-log.ts";
+import {
+  noEvents,
+  noMetrics,
+  overlayConnections,
+} from "../../controllers/frame/plan/planning-context.ts";
+import { createIamClient } from "../../iam/client/console-client.ts";
+import type { KubeReader } from "../../kube/client/reader.ts";
+import { keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
+import { silentLog } from "../../util/log.ts";
+import type { Random } from "../../util/random.ts";
+import type { Clock } from "../../util/time.ts";
+import { toError } from "../../util/to-error.ts";
+import { refuseMutation } from "../read-only.ts";
+import { type GivenObject, supposeCluster } from "./supposed-cluster.ts";
+import { createWorkers, obstacleOf, type PlannedKind, type Workers } from "./workers.ts";
+
+/** One run may wait for what another one writes at once. */
+const MAX_RUNS = 3;
+
+export interface PlanRequest {
+  /** All that is had of the cluster. */
+  readonly kube: KubeReader;
+  readonly objects: readonly GivenObject[];
+  /** Where the credentials Secrets of ClusterConnections are. */
+  readonly operatorNamespace: string;
+  readonly userAgent: string;
+  /** The proxy that leads to a console. */
+  readonly wayTo: (console: { readonly baseURL: string; readonly proxyURL?: string }) => {
+    readonly proxy?: string;
+  };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+export interface ObjectPlan {
+  readonly kind: PlannedKind;
+  /** Of PolicyBindings: that of their ServiceAccount, whose policies are one list. */
+  readonly key: ObjectKey;
+  readonly calls: readonly PlannedCall[];
+  /** Why the object would not be ready then. */
+  readonly obstacle: string | undefined;
+}
+
+/**
+ * One plan for each ServiceAccount, the policies of each, and each ApiKey, in the order in which they would be worked on. Logs in
+ * at the consoles concerned, and reads. Rejects where the cluster cannot be read.
+ */
+export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
+  const { objects, clock, random, userAgent, signal } = request;
+  const log = new PlanLog();
+  const { kube, caches } = await supposeCluster(request.kube, objects, log, request);
+  const registry = createConnections({
+    caches,
+    clock,
+    log: silentLog,
+    createClient: (settings) =>
+      createIamClient({
+        ...settings,
+        ...request.wayTo(settings),
+        userAgent,
+        clock,
+        random,
+        beforeMutation: refuseMutation,
+      }),
+  });
+  const context: Context = {
+    kube,
+    caches,
+    connections: overlayConnections(registry, log),
+    events: noEvents,
+    metrics: noMetrics,
+    log: silentLog,
+    clock,
+    random,
+  };
+  try {
+    const workers = createWorkers(context, registry, request.operatorNamespace);
+    const plans: ObjectPlan[] = [];
+    for (const step of stepsOf(objects, caches)) plans.push(await plan(step, workers, log, signal));
+    return plans.filter(({ kind }) => !isConnection(kind));
+  } finally {
+    await registry.close();
+  }
+}
+
+interface Step {
+  readonly kind: PlannedKind;
+  readonly key: ObjectKey;
+}
+
+async function plan(
+  { kind, key }: Step,
+  workers: Workers,
+  log: PlanLog,
+  signal: AbortSignal,
+): Promise<ObjectPlan> {
+  const before = log.calls;
+  const { get, reconcile } = workers[kind];
+  let obstacle: string | undefined;
+  try {
+    let known = -1;
+    for (let run = 0; run < MAX_RUNS && log.calls.length > known; run += 1) {
+      known = log.calls.length;
+      await reconcile(key, { id: "plan", signal });
+    }
+  } catch (error) {
+    obstacle = toError(error).message;
+  }
+  const calls = log.calls.filter((call) => !before.includes(call));
+  return { kind, key, calls, obstacle: obstacle ?? obstacleOf(get(key)) };
+}
+
+/** Connections that are used, accounts, their policies, their keys: each needs the ones before. */
+function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step[] {
+  const of = (kind: PlannedKind): readonly Step[] =>
+    objects.filter((each) => each.kind === kind).map((each) => ({ kind, key: keyOf(each) }));
+  const accounts = accountsOf(objects);
+  const connections = accounts
+    .flatMap((key) => caches.serviceAccounts.get(key) ?? [])
+    .flatMap(connectionOf)
+    .map(parseConnectionKey);
+  const steps = [
+    ...of("ClusterConnection"),
+    ...of("Connection"),
+    ...connections,
+    ...of("ServiceAccount"),
+    ...accounts.map((key) => ({ kind: "PolicyBinding", key }) as const),
+    ...of("ApiKey"),
+  ];
+  return [...new Map(steps.map((step) => [`${step.kind} ${keyText(step.key)}`, step])).values()];
+}
+
+/** Every ServiceAccount that is there or is named. */
+function accountsOf(objects: readonly GivenObject[]): readonly ObjectKey[] {
+  const keys = objects.flatMap((object): readonly ObjectKey[] => {
+    if (object.kind === "ServiceAccount") return [keyOf(object)];
+    const { serviceAccountRef } = (object.spec ?? {}) as Referring;
+    const { namespace } = keyOf(object);
+    return serviceAccountRef?.name === undefined
+      ? []
+      : [{ namespace, name: serviceAccountRef.name }];
+  });
+  return [...new Set(keys.map(keyText))].map(parseKey);
+}
+
+interface Referring {
+  readonly serviceAccountRef?: { readonly name?: string };
+}
+
+function isConnection(kind: PlannedKind): boolean {
+  return kind === "Connection" || kind === "ClusterConnection";
+}

@@ -1,0 +1,77 @@
+/** The controllers of a plan, each without its queue. */
+
+import { findCondition } from "../../api/conditions.ts";
+import { createApiKeyController } from "../../controllers/api-key/controller.ts";
+import {
+  createClusterConnectionController,
+  createConnectionController,
+} from "../../controllers/connection/controller.ts";
+import type { ConnectionRegistry } from "../../controllers/connection/registry.ts";
+import { type Context, indexes } from "../../controllers/frame/context.ts";
+import type { ReportedObject } from "../../controllers/frame/rules/report.ts";
+import { toRef } from "../../controllers/policy-binding/account-store.ts";
+import { createAccountBindingsController } from "../../controllers/policy-binding/controller.ts";
+import { createServiceAccountController } from "../../controllers/service-account/controller.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Store } from "../../kube/store/store.ts";
+import type { Reconcile, Run } from "../../runtime/result.ts";
+
+/** ResourceQuotaExports only read. */
+export type PlannedKind =
+  | "ClusterConnection"
+  | "Connection"
+  | "ServiceAccount"
+  | "PolicyBinding"
+  | "ApiKey";
+
+export interface Worker {
+  readonly get: (key: ObjectKey) => ReportedObject | undefined;
+  readonly reconcile: (key: ObjectKey, run: Run) => Promise<unknown>;
+}
+export type Workers = Readonly<Record<PlannedKind, Worker>>;
+
+export function createWorkers(
+  context: Context,
+  registry: ConnectionRegistry,
+  operatorNamespace: string,
+): Workers {
+  const { caches } = context;
+  const sources = { registry, operatorNamespace };
+  const bindings = createAccountBindingsController(context);
+  return {
+    ClusterConnection: worker(
+      caches.clusterConnections,
+      createClusterConnectionController(context, sources),
+    ),
+    Connection: worker(caches.connections, createConnectionController(context, sources)),
+    ServiceAccount: worker(caches.serviceAccounts, createServiceAccountController(context)),
+    // By account: what stands in the way of one of them is told.
+    PolicyBinding: {
+      get: (key) =>
+        caches.policyBindings
+          .byIndex(indexes.serviceAccount, keyText(key))
+          .find((binding) => obstacleOf(binding) !== undefined),
+      reconcile: (key, run) => bindings.reconcile(toRef(key), run),
+    },
+    ApiKey: worker(caches.apiKeys, createApiKeyController(context, { enqueue: () => undefined })),
+  };
+}
+
+function worker<T extends ReportedObject>(
+  cache: Pick<Store<T>, "get">,
+  { reconcile }: { readonly reconcile: Reconcile<T> },
+): Worker {
+  return {
+    get: (key) => cache.get(key),
+    reconcile: async (key, run) => {
+      const object = cache.get(key);
+      if (object !== undefined) await reconcile(object, run);
+    },
+  };
+}
+
+/** Why the object is not ready; `undefined` where it is, or says nothing. */
+export function obstacleOf(object: ReportedObject | undefined): string | undefined {
+  const ready = findCondition(object?.status?.conditions, "Ready");
+  return ready?.status === "False" ? `${ready.reason}: ${ready.message}` : undefined;
+}

@@ -1,0 +1,152 @@
+/** A console of which only the reading half is there: what would be written is noted, and remembered for later reads. */
+import type { PlannedCall } from "../../../api/plan.ts";
+import type { IamClient } from "../../../iam/client/client.ts";
+import type { IamReader } from "../../../iam/client/reader.ts";
+import { isIamError } from "../../../iam/errors.ts";
+import type {
+  BindingSet,
+  ExtraOperation,
+  IamServiceAccountDetail,
+  LiveBindings,
+  NewKey,
+  NewServiceAccount,
+} from "../../../iam/model.ts";
+import { Redacted } from "../../../util/redacted.ts";
+import type { PlanLog } from "./plan-log.ts";
+
+/** As long as an issued one. */
+const MADE_UP_SECRET = new Redacted("x".repeat(43));
+
+export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
+  const accounts = new Map<string, IamServiceAccountDetail>();
+  const bindings = new Map<string, readonly string[]>();
+  const keys = new Set<string | undefined>();
+  const client: IamClient = {
+    ...reader,
+    listServiceAccounts: async (signal) => [
+      ...(await reader.listServiceAccounts(signal)),
+      ...accounts.values(),
+    ],
+    getServiceAccount: async (saId, signal) =>
+      accounts.get(saId) ?? reader.getServiceAccount(saId, signal),
+    listBindings: async (tpn, signal) => {
+      const policyIds = bindings.get(tpn);
+      return policyIds ? { readable: true, policyIds } : reader.listBindings(tpn, signal);
+    },
+    searchActions: async (query, key, signal) =>
+      keys.has(key?.keyId) ? [] : reader.searchActions(query, key, signal),
+    createServiceAccount: async (account) => {
+      const made = toAccount(account);
+      accounts.set(made.saId, made);
+      bindings.set(made.tpn, []);
+      plan.add(creation(account));
+      return made;
+    },
+    issueKey: async (saId, key) => {
+      const keyId = `new:${keys.size + 1}`;
+      keys.add(keyId);
+      plan.add(issuance(saId, key));
+      return { keyId, secret: MADE_UP_SECRET };
+    },
+    syncBindings: async (wanted, signal) => {
+      plan.add(await changeOf(wanted, client, signal));
+      bindings.set(wanted.tpn, wanted.policyIds);
+    },
+    extra: extraCalls(reader.extraCalls, plan),
+    get urgent() {
+      return client;
+    },
+    // The client that was looked at is somebody else's to close.
+    close: async () => undefined,
+  };
+  return client;
+}
+
+/** Its ids are the console's to choose: these say whose they will be. */
+function toAccount(account: NewServiceAccount) {
+  const saId = `new:${account.name}`;
+  const tpn = `tpn:new:sa/${saId}`;
+  return { ...account, saId, tpn, status: "active", keyIds: [] };
+}
+
+function creation({ name, projectId }: NewServiceAccount): PlannedCall {
+  const message = `Creates service account ${name} in project ${projectId}.`;
+  return { call: "createServiceAccount", object: name, message };
+}
+
+function issuance(saId: string, { expiresInDays }: NewKey): PlannedCall {
+  const message = `Issues a key of service account ${saId} that is valid for ${expiresInDays} days.`;
+  return { call: "issueKey", object: saId, message };
+}
+
+/** What replacing the list would change, as far as what is bound now can be read. */
+async function changeOf(
+  { tpn, orgId, policyIds }: BindingSet,
+  client: IamClient,
+  signal: AbortSignal | undefined,
+): Promise<PlannedCall> {
+  const bound = await readBindings(tpn, client, signal);
+  const names = await policyNames(client, orgId, signal);
+  const before = bound.readable ? bound.policyIds : [];
+  const without = (list: readonly string[], others: readonly string[]) =>
+    list.filter((id) => !others.includes(id)).map((id) => names.get(id) ?? id);
+  const bind = without(policyIds, before);
+  const unbind = without(before, policyIds);
+  const parts = [
+    bind.length === 0 ? "" : `Binds ${bind.join(", ")}.`,
+    unbind.length === 0 ? "" : `Unbinds ${unbind.join(", ")}.`,
+    bound.readable ? "" : "Unbinds everything else; what is bound now cannot be read.",
+  ];
+  const said = parts.filter((part) => part !== "").join(" ");
+  const message = said || "Submits the policies that are bound already.";
+  return { call: "syncBindings", object: tpn, message, bind, unbind };
+}
+
+/** The call is made also where the login may not read what is bound before. */
+async function readBindings(
+  tpn: string,
+  client: IamClient,
+  signal: AbortSignal | undefined,
+): Promise<LiveBindings> {
+  try {
+    return await client.listBindings(tpn, signal);
+  } catch (error) {
+    if (isIamError(error, "PermissionDenied") || isIamError(error, "NotFound"))
+      return { readable: false };
+    throw error;
+  }
+}
+
+/** Id and name, by id. They only help to read a plan: a login that may not list policies gets ids. */
+async function policyNames(
+  client: IamClient,
+  orgId: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  try {
+    const policies = await client.listPolicies({ orgId }, signal);
+    return new Map(
+      policies.flatMap(({ policyId, name }) => (name ? [[policyId, `${policyId} (${name})`]] : [])),
+    );
+  } catch (error) {
+    if (isIamError(error)) return new Map();
+    throw error;
+  }
+}
+
+function extraCalls(offered: ReadonlySet<ExtraOperation>, plan: PlanLog): IamClient["extra"] {
+  const has = (call: ExtraOperation) => offered.has(call);
+  const endKey = (call: "disableKey" | "deleteKey") => async (saId: string, keyId: string) => {
+    const verb = call === "disableKey" ? "Disables" : "Deletes";
+    plan.add({ call, object: keyId, message: `${verb} key ${keyId} of service account ${saId}.` });
+  };
+  const deleteServiceAccount = async (saId: string) => {
+    const message = `Deletes service account ${saId}.`;
+    plan.add({ call: "deleteServiceAccount", object: saId, message });
+  };
+  return {
+    ...(has("disableKey") ? { disableKey: endKey("disableKey") } : {}),
+    ...(has("deleteKey") ? { deleteKey: endKey("deleteKey") } : {}),
+    ...(has("deleteServiceAccount") ? { deleteServiceAccount } : {}),
+  };
+}

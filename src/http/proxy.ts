@@ -1,0 +1,60 @@
+/** Which proxy leads to a host, by the variables that programs have agreed on. Pure. */
+import { BlockList, isIP } from "node:net";
+
+export interface ProxyEnvironment {
+  /** For https:// and http:// addresses; empty for none. */
+  readonly https: string;
+  readonly http: string;
+  /** Hosts without a proxy: names, domains, addresses, networks in CIDR notation, each with a port or not, or `*`. */
+  readonly none: string;
+}
+
+/** From HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in upper or lower case. */
+export function readProxyEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): ProxyEnvironment {
+  const read = (name: string) => environment[name] || environment[name.toLowerCase()] || "";
+  return { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY"), none: read("NO_PROXY") };
+}
+
+/** `undefined` where none does. Nobody asks a proxy for this machine itself. */
+export function proxyFor(url: string, { https, http, none }: ProxyEnvironment): string | undefined {
+  const { protocol, hostname, port } = new URL(url);
+  const proxy = protocol === "https:" ? https : http;
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const target = { host, port: port || (protocol === "https:" ? "443" : "80") };
+  if (proxy === "" || isLoopback(host)) return undefined;
+  const exceptions = none.split(/[\s,]+/).filter((entry) => entry !== "");
+  return exceptions.some((entry) => covers(entry.toLowerCase(), target)) ? undefined : proxy;
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: string;
+}
+
+/** `example.com` stands for its subdomains as well, `.example.com` and `*.example.com` for these alone. */
+function covers(entry: string, { host, port }: Target): boolean {
+  if (entry === "*") return true;
+  if (entry.includes("/")) return isIP(host) !== 0 && contains(entry, host);
+  const [, name = entry, only] = /^(.*[^:]):([0-9]+)$/.exec(isIP(entry) === 0 ? entry : "") ?? [];
+  if (only !== undefined && only !== port) return false;
+  const domain = name.replace(/^\*/, "").replace(/^\[|\]$/g, "");
+  return domain.startsWith(".")
+    ? host.endsWith(domain)
+    : host === domain || host.endsWith(`.${domain}`);
+}
+
+function contains(network: string, address: string): boolean {
+  const [base = "", bits = ""] = network.split("/");
+  const family = isIP(base) === 6 ? "ipv6" : "ipv4";
+  const prefix = Number(bits || Number.NaN);
+  if (isIP(base) === 0 || !(prefix >= 0 && prefix <= (family === "ipv6" ? 128 : 32))) return false;
+  const list = new BlockList();
+  list.addSubnet(base, prefix, family);
+  return list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || contains("127.0.0.0/8", host) || contains("::1/128", host);
+}

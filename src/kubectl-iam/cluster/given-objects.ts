@@ -1,0 +1,92 @@
+/** Objects from files, as `kubectl apply` takes them. */
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { kinds } from "../../api/kinds.ts";
+import type { ObjectMeta } from "../../util/object-meta.ts";
+import { toError } from "../../util/to-error.ts";
+import type { Invocation } from "../cli/command.ts";
+import { UsageError } from "../cli/errors.ts";
+
+export interface FileObject {
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: unknown;
+}
+
+/** Throws UsageError where a file cannot be read. */
+export async function readObjects(invocation: Invocation): Promise<readonly FileObject[]> {
+  const texts = await readTexts(invocation);
+  const { loadAll } = await import("js-yaml");
+  const documents = texts.flatMap(({ name, text }): readonly unknown[] => {
+    try {
+      return loadAll(text);
+    } catch (error) {
+      throw new UsageError(`${name} is neither YAML nor JSON: ${toError(error).message}`);
+    }
+  });
+  const objects = documents.flatMap(itemsOf);
+  if (objects.length === 0) throw new UsageError("the files hold no object");
+  return objects;
+}
+
+interface Text {
+  readonly name: string;
+  readonly text: string;
+}
+
+async function readTexts({ io, options }: Invocation): Promise<readonly Text[]> {
+  const { filename = [], kustomize } = options;
+  if ((filename.length === 0) === (kustomize === undefined))
+    throw new UsageError("say which objects: give either -f FILE or -k FOLDER");
+  if (kustomize !== undefined) return [await built(kustomize)];
+  const files = filename.flatMap(filesOf);
+  return Promise.all(
+    files.map(async (name) => ({
+      name,
+      text: name === "-" ? await io.readInput() : readFileSync(name, "utf8"),
+    })),
+  );
+}
+
+function filesOf(name: string): readonly string[] {
+  if (name === "-") return [name];
+  const found = statSync(name, { throwIfNoEntry: false });
+  if (found === undefined) throw new UsageError(`there is no file ${name}`);
+  if (!found.isDirectory()) return [name];
+  return readdirSync(name)
+    .filter((each) => /\.(ya?ml|json)$/.test(each))
+    .toSorted()
+    .map((each) => join(name, each));
+}
+
+async function built(folder: string): Promise<Text> {
+  try {
+    const { stdout } = await promisify(execFile)("kubectl", ["kustomize", folder], {
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    return { name: folder, text: stdout };
+  } catch (error) {
+    throw new UsageError(`kubectl kustomize ${folder} failed: ${toError(error).message}`);
+  }
+}
+
+/** A list, as `kubectl get -o yaml` prints it, stands for its items. */
+function itemsOf(document: unknown): readonly FileObject[] {
+  if (document === null || document === undefined) return [];
+  const { kind, metadata, items } = document as Partial<FileObject & { items: unknown[] }>;
+  if (Array.isArray(items)) return items.flatMap(itemsOf);
+  if (typeof kind !== "string" || typeof metadata?.name !== "string")
+    throw new UsageError("the files hold something that is no object: it has no kind or no name");
+  return [document as FileObject];
+}
+
+/** In `namespace` where it does not say. */
+export function placed(object: FileObject, namespace: string): FileObject {
+  const isCluster =
+    object.kind === "Namespace" ||
+    kinds.some(({ kind, scope }) => kind === object.kind && scope === "Cluster");
+  const metadata = isCluster ? object.metadata : { namespace, ...object.metadata };
+  return { ...object, metadata };
+}

@@ -1,0 +1,85 @@
+/** `diff`: what applying objects would change at the console. */
+import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
+import { toKubeReader } from "../../kube/client/reader.ts";
+import { systemRandom } from "../../util/random.ts";
+import type { Invocation } from "../cli/command.ts";
+import { describeError } from "../cli/describe-error.ts";
+import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { placed, readObjects } from "../cluster/given-objects.ts";
+import { toText } from "../cluster/kinds.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
+import { proxyOf } from "../console/target.ts";
+import { userAgent } from "../user-agent.ts";
+import { isStructured, printTable } from "../view/output.ts";
+import type { Column } from "../view/table.ts";
+
+interface Row {
+  readonly object: string;
+  readonly namespace: string;
+  readonly call: string;
+  readonly message: string;
+  readonly bind?: readonly string[] | undefined;
+  readonly unbind?: readonly string[] | undefined;
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: "OBJECT", cell: ({ object }) => object },
+  { title: "CALL", cell: ({ call }) => call },
+  { title: "CHANGE", cell: ({ message }) => message },
+];
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  try {
+    return await diff(invocation);
+  } catch (error) {
+    // As for kubectl diff, 1 says that there is a difference, and nothing else.
+    throw new UsageError(describeError(error).message);
+  }
+}
+
+async function diff(invocation: Invocation): Promise<ExitCode> {
+  const { io, options } = invocation;
+  const objects = await readObjects(invocation);
+  await using cluster = await openCluster(io, options);
+  const { planObjects } = await import("../../app/plan/plan-objects.ts");
+  const plans = await planObjects({
+    kube: toKubeReader(cluster.kube),
+    objects: objects.map((object) => placed(object, cluster.namespace)),
+    operatorNamespace: operatorNamespace(options),
+    userAgent,
+    wayTo: ({ baseURL, proxyURL }) => {
+      const proxy = proxyOf({ baseURL, proxyURL }, io.environment);
+      return proxy === undefined ? {} : { proxy };
+    },
+    clock: io.clock,
+    random: systemRandom,
+    signal: io.interrupted,
+  });
+  const rows = plans.flatMap(rowsOf);
+  const empty = "Nothing would change at the console.";
+  await printTable(invocation, { rows, columns, empty });
+  if (!isStructured(invocation))
+    for (const { obstacle, ...plan } of plans)
+      if (obstacle !== undefined) io.note(`${titleOf(plan)} would not be ready: ${obstacle}`);
+  return rows.length === 0 ? exitCode.ok : exitCode.problem;
+}
+
+function rowsOf(plan: ObjectPlan): readonly Row[] {
+  const { namespace } = plan.key;
+  return plan.calls.map(({ call, message, bind, unbind }) => ({
+    object: titleOf(plan),
+    namespace,
+    call,
+    message,
+    bind,
+    unbind,
+  }));
+}
+
+/** The policies of an account are one list, whoever asks for them. */
+function titleOf({ kind, key: { name } }: Pick<ObjectPlan, "kind" | "key">): string {
+  return kind === "PolicyBinding"
+    ? `policies of ${toText({ kind: "ServiceAccount", name })}`
+    : toText({ kind, name });
+}

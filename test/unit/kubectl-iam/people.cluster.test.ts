@@ -1,0 +1,161 @@
+/** kubectl-iam for people with more namespaces, or fewer rights, than one. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
+import { startIamServer } from "../../iam-server/server.ts";
+import { World } from "../../integration/support/world.ts";
+import { opensslCertificate } from "../../support/openssl-certificate.ts";
+import { runInProcess } from "./support/in-process.ts";
+import { runOperatorPod } from "./support/kubelet.ts";
+import type { Ended } from "./support/plugin.ts";
+import { openScene, type Scene } from "./support/scene.ts";
+
+const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: true } as const;
+const roleType: ResourceType = { ...rbac, plural: "roles", kind: "Role" };
+const bindingType: ResourceType = { ...rbac, plural: "rolebindings", kind: "RoleBinding" };
+
+let scene: Scene;
+let world: World;
+
+beforeAll(async () => {
+  scene = await openScene();
+  ({ world } = scene);
+});
+// Also searches all that the plugin has said.
+afterAll(() => scene.close());
+
+async function iam(args: string): Promise<Ended> {
+  const ended = await runInProcess([...args.split(" "), "--kubeconfig", scene.plugin.kubeconfig]);
+  world.logs.push(ended.output, ended.notes);
+  return ended;
+}
+
+test("-A shows the objects of every namespace, each with its own", async () => {
+  const other = await World.open({ bare: true });
+  await other.apiKey("elsewhere");
+  const lines = async (command: string) => (await iam(command)).output.split("\n");
+  const here = new RegExp(`^${world.namespace} +apikey/ci-bot-key +True `);
+  const there = new RegExp(`^${other.namespace} +apikey/elsewhere +Unknown +NotSeen `);
+  const all = await lines("status -A");
+  expect(all[0]).toMatch(/^NAMESPACE +OBJECT /);
+  expect(all.filter((line) => here.test(line) || there.test(line))).toHaveLength(2);
+  expect((await lines("status")).join("\n")).not.toContain("elsewhere");
+  const tree = (await lines("tree -A")).filter((line) => line.startsWith(other.namespace));
+  expect(tree).toEqual([expect.stringMatching(/^\S+ +apikey\/elsewhere +Unknown +NotSeen/)]);
+  expect(await iam("status -A -n default")).toMatchObject({
+    code: 2,
+    notes: expect.stringContaining("exclude each other"),
+  });
+  await other.close();
+});
+
+describe("a person who may only look", () => {
+  beforeAll(async () => {
+    const metadata = { name: "viewer", namespace: world.namespace };
+    const look = ["get", "list", "watch"];
+    await world.kube.create(roleType, {
+      metadata,
+      rules: [
+        { apiGroups: ["iam-operator.io"], resources: ["*"], verbs: look },
+        { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: look },
+      ],
+    } as KubeObject);
+    await world.kube.create(bindingType, {
+      metadata,
+      roleRef: { apiGroup: rbac.group, kind: "Role", name: "viewer" },
+      subjects: [{ apiGroup: rbac.group, kind: "User", name: "viewer" }],
+    } as KubeObject);
+  });
+
+  test.each([
+    "status",
+    "status apikey/ci-bot-key",
+    "tree",
+    "expiring",
+    "orphans",
+    "quotas",
+    "events",
+  ])("sees %s", async (command) => {
+    const ended = await iam(`${command} --as viewer`);
+    expect(ended.notes).not.toContain("error");
+    expect(ended.code).toBe(0);
+  });
+
+  test.each([
+    "rotate ci-bot-key",
+    "reconcile apikey/ci-bot-key",
+    "suspend apikey/ci-bot-key",
+    "revoke-access ci-bot --yes",
+    "import sa-1",
+  ])("may not %s, and is told so", async (command) => {
+    const before = await world.get("ApiKey", "ci-bot-key");
+    const ended = await iam(`${command} --as viewer`);
+    expect(ended).toMatchObject({ code: 1, output: "" });
+    expect(ended.notes).toMatch(/the API server refuses it .*doctor shows the rights/);
+    expect((await world.get("ApiKey", "ci-bot-key")).metadata).toEqual(before.metadata);
+  });
+
+  test("gets no login of a connection", async () => {
+    const { code, notes } = await iam(
+      "console accounts --connection connection/console --as viewer",
+    );
+    expect(code).toBe(1);
+    expect(notes).toContain("secrets");
+    expect((await iam("doctor --as viewer")).output).toMatch(
+      /^skipped +connection\/console +you may not read its credentials/m,
+    );
+  });
+});
+
+describe("doctor and TLS", () => {
+  const certificate = opensslCertificate();
+
+  test.runIf(certificate)(
+    "says whether a console's certificate is trusted, and for how long",
+    async () => {
+      const console = await startIamServer({ tls: certificate as { key: string; cert: string } });
+      const connect = (name: string, spec: object) =>
+        world.apply("Connection", name, {
+          baseURL: console.url,
+          orgId: "org-1",
+          domainName: "acme",
+          credentials: { login: { secretRef: { name: "console-login" } } },
+          ...spec,
+        });
+      await connect("trusted", { caBundle: certificate?.cert });
+      await connect("untrusted", {});
+      const { output } = await iam("doctor");
+      const host = new URL(console.url).host;
+      expect(output).toMatch(
+        /^warning +connection\/trusted +the console's certificate expires in 0 days/m,
+      );
+      expect(output).toMatch(/^ok +connection\/trusted +the console takes the credentials/m);
+      expect(output).toMatch(
+        new RegExp(
+          `^failed +connection/untrusted +${host} is not reached from here: DEPTH_ZERO_SELF_SIGNED`,
+          "m",
+        ),
+      );
+      for (const name of ["trusted", "untrusted"]) {
+        await world.delete("Connection", name);
+        await world.isGone("Connection", name);
+      }
+      await console.close();
+    },
+  );
+});
+
+test("a support bundle has the logs of the operator's Pods, without the secrets in them", async () => {
+  const [secret = ""] = world.secrets();
+  const lines = ["first line", `sent Authorization: Bearer ${secret}`, `password: ${secret}`];
+  await using _ = await runOperatorPod(world, "iam-operator-0", lines);
+  const folder = join(scene.plugin.folder, "with-pods");
+  const { code } = await iam(`support-bundle ${folder} --operator-namespace ${world.namespace}`);
+  expect(code).toBe(0);
+  const log = readFileSync(join(folder, "iam-operator-0.log"), "utf8");
+  expect(log).toBe("first line\nsent Authorization: Bearer <removed>\npassword: <removed>\n");
+  expect(readFileSync(join(folder, "iam-operator-0.metrics.txt"), "utf8")).toMatch(
+    /^not here: status 400/,
+  );
+});
