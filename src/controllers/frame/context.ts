@@ -55,16 +55,6 @@ export interface SecretCache {
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
 }
 
-/** Where Secrets are not watched. */
-export const unwatchedSecrets: SecretCache = {
-  synced: true,
-  isWatched: false,
-  get: () => undefined,
-  isCurrent: () => true,
-  noteWrite: () => undefined,
-  subscribe: () => () => undefined,
-};
-
 /** A connection that a namespace may use right now. */
 export interface ConnectionAccess {
   readonly client: IamClient;
