@@ -9,6 +9,7 @@ import type { ConsumersView } from "../consumers-board.ts";
 import { type ConnectionAccess, type Context, indexes } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
+import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { secretType } from "../resource-types.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
@@ -130,7 +131,7 @@ async function readAccount(
 ): Promise<ReadyAccount | Waiting> {
   const object = caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
-    return waiting(
+    return reconciling(
       "ServiceAccountNotFound",
       `There is no ServiceAccount ${name} in this namespace; create it.`,
     );
@@ -138,18 +139,12 @@ async function readAccount(
   // Keys of a deleted ApiKey are ended also while the account is on its way out.
   const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
   if (!spec.ok || !usable)
-    return waiting(
+    return reconciling(
       "ServiceAccountNotReady",
       `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
     );
   const found = await connections.resolve(spec.spec.connectionRef, namespace);
-  return found.ok ? readyAccount(object, found.access) : waiting(found.reason, found.message);
-}
-
-/** Only a grant takes a person: what else is missing comes with another object, or with time. */
-function waiting(reason: string, message: string): Waiting {
-  const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
-  return { kind: "Waiting", state, reason, message };
+  return found.ok ? readyAccount(object, found.access) : found.waiting;
 }
 
 function readyAccount(

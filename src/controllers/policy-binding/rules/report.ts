@@ -3,6 +3,7 @@ import type { Readiness } from "../../../api/conditions.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
 import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
@@ -42,18 +43,7 @@ export function report(
 }
 
 function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
-  switch (outcome.kind) {
-    case "Settled":
-      return isUsable(snapshot) ? choose(snapshot) : undefined;
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    default:
-      return undefined;
-  }
+  return obstacleOf(outcome) ?? (isUsable(snapshot) ? choose(snapshot) : undefined);
 }
 
 function toReport(

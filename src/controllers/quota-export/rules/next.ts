@@ -2,6 +2,7 @@
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import type { ListQuotas, QuotaExportKind, QuotaExportSnapshot } from "./snapshot.ts";
 import { turnAfter, turnOf } from "./turn.ts";
 
@@ -22,18 +23,8 @@ export function next(
 
 /** What has to be there before the console can be asked; a change of it enqueues the export. */
 function blockedBy({ connection, credential }: QuotaExportSnapshot): Waiting | undefined {
-  if (!connection.ok) {
-    const { reason, message } = connection;
-    const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
-    return { kind: "Waiting", state, reason, message };
-  }
-  if (credential.kind === "Mismatch") {
-    const { message } = credential;
-    return { kind: "Waiting", state: "Stalled", reason: "ConnectionMismatch", message };
-  }
-  if (credential.kind === "Waiting") {
-    const { message } = credential;
-    return { kind: "Waiting", state: "Reconciling", reason: "WaitingForApiKey", message };
-  }
+  if (!connection.ok) return connection.waiting;
+  if (credential.kind === "Mismatch") return stalled("ConnectionMismatch", credential.message);
+  if (credential.kind === "Waiting") return reconciling("WaitingForApiKey", credential.message);
   return undefined;
 }

@@ -6,6 +6,7 @@ import { toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
@@ -45,22 +46,9 @@ function readinessOf(
   quotas: readonly Quota[] | undefined,
   outcome: Outcome,
 ): Readiness | undefined {
-  switch (outcome.kind) {
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    case "Settled":
-      return quotas && ready(quotas.length);
-    case "Suspended": {
-      const { lastSuccessTime, total = 0 } = object.status ?? {};
-      return lastSuccessTime === undefined
-        ? { state: "Stalled", reason: "Suspended", message: "Nothing has been listed yet." }
-        : ready(total);
-    }
-  }
+  const { lastSuccessTime, total = 0 } = object.status ?? {};
+  if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
+  return obstacleOf(outcome) ?? (quotas && ready(quotas.length));
 }
 
 function ready(total: number): Readiness {

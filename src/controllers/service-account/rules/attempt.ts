@@ -4,13 +4,13 @@ import type { IamServiceAccount } from "../../../iam/model.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { fromConsole } from "./account.ts";
 import { desiredAccount, expectedAccount } from "./desired-account.ts";
 import { settleMs } from "./look.ts";
 import { isNamedByOther } from "./owner.ts";
 import { explainAttempt } from "./recovery.ts";
 import type { AccountAction, AccountSnapshot, CreationAttempt } from "./snapshot.ts";
-import { reconciling, stalled } from "./waiting.ts";
 
 export const RECHECK_MS = 10 * MINUTE;
 
