@@ -1,8 +1,7 @@
 /** Which console, seen from which organization, as whom. */
 import type { ConnectionSpec } from "../../api/connection.ts";
-import type { IamCredentials } from "../../iam/client/console-client.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { parseDuration, SECOND } from "../../util/time.ts";
 
 /** Everything about a console but the credentials. */
