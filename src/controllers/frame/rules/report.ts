@@ -98,6 +98,14 @@ export type GaugeName = Extract<
   | "staleConsumers"
 >;
 
+/** What a stored status says besides the fields that every kind has. */
+export function ownFields<Status extends CommonStatus>(
+  status: Status,
+): Omit<Status, keyof CommonStatus> {
+  const { observedGeneration: _, lastHandledReconcileAt: __, conditions: ___, ...own } = status;
+  return own;
+}
+
 /** The whole status that a report stands for. */
 export function statusOf(
   { object, status, handledRequest, ...report }: ObjectReport,

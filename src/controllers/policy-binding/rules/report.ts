@@ -4,7 +4,12 @@ import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-bin
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { obstacleOf } from "../../frame/rules/readiness.ts";
-import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import {
+  type ObjectReport,
+  ownFields,
+  type Report,
+  type StatusCache,
+} from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable } from "./choose.ts";
@@ -75,7 +80,7 @@ function statusOf(
   { status = {} }: PolicyBinding,
   conclusion: Conclusion,
 ): PolicyBindingStatus {
-  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...old } = status;
+  const old = ownFields(status);
   const withPolicies = (applied: PolicySet, foreign = old.foreignPolicyIds) => ({
     ...old,
     appliedPolicyIds: [...applied],

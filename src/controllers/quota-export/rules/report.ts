@@ -7,7 +7,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { obstacleOf } from "../../frame/rules/readiness.ts";
-import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
 import type { QuotaExportKind, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
@@ -31,7 +31,8 @@ export function report(
         type: resourceQuotaExportType,
         cache,
         object,
-        status: { ...listingOf(object.status), ...listed(done.quotas, at) },
+        // The last whole listing stays shown until the next one.
+        status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
         readiness,
         handledRequest: done.quotas === undefined ? undefined : request,
       },
@@ -54,12 +55,6 @@ function readinessOf(
 function ready(total: number): Readiness {
   const message = `The listing holds ${total} ${total === 1 ? "quota" : "quotas"}.`;
   return { state: "Ready", reason: "Listed", message };
-}
-
-/** The last whole listing stays shown until the next one. */
-function listingOf(status: ResourceQuotaExportStatus = {}): ResourceQuotaExportStatus {
-  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...listing } = status;
-  return listing;
 }
 
 function listed(

@@ -10,7 +10,8 @@ import { desiredAccount, expectedAccount } from "./desired-account.ts";
 import { settleMs } from "./look.ts";
 import { isNamedByOther } from "./owner.ts";
 import { explainAttempt } from "./recovery.ts";
-import type { AccountAction, AccountSnapshot, CreationAttempt } from "./snapshot.ts";
+import type { AccountAction, AccountSnapshot } from "./snapshot.ts";
+import type { CreationAttempt } from "./status.ts";
 
 export const RECHECK_MS = 10 * MINUTE;
 

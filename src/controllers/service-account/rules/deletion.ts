@@ -10,13 +10,8 @@ import { nameAll, nextOfAttempt } from "./attempt.ts";
 import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
 import { connectionNotUsable } from "./preconditions.ts";
-import type {
-  AccountAction,
-  AccountProgress,
-  AccountSnapshot,
-  CreationAttempt,
-  KnownAccount,
-} from "./snapshot.ts";
+import type { AccountAction, AccountProgress, AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type { CreationAttempt } from "./status.ts";
 
 /** Deletion ends even with the console down (L6): after this long without success it says what is left. */
 export const GIVE_UP_AFTER_MS = 10 * MINUTE;

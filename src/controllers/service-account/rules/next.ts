@@ -17,9 +17,9 @@ import type {
   AccountDone,
   AccountProgress,
   AccountSnapshot,
-  CreationAttempt,
   KnownAccount,
 } from "./snapshot.ts";
+import type { CreationAttempt } from "./status.ts";
 
 type AccountStep = AccountAction | Waiting | Settled;
 

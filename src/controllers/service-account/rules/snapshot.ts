@@ -10,6 +10,7 @@ import type { Instant } from "../../../util/time.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
   readonly Object: ServiceAccount;
@@ -60,11 +61,6 @@ export interface KnownAccount {
   readonly consoleURL: string | undefined;
   /** Absent where the console's answer lists no keys. */
   readonly liveKeyIds: readonly string[] | undefined;
-}
-
-export interface CreationAttempt {
-  readonly id: string;
-  readonly startTime: Instant;
 }
 
 /** Console and organization; saIds are unique within. */
