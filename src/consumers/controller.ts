@@ -130,7 +130,7 @@ async function tryRollout(
   const { namespace } = keyOf(object);
   const result = await rollOut(context, { namespace, rollout, content, pods }, signal);
   recordRestarts(object, result, board.of(object.metadata.uid), content, context);
-  // Looked at again at once, which is nothing to tell anybody about.
+  // Retried at once, which is not worth an event.
   if (isKubeError(result.error, "Conflict")) throw result.error;
   return result;
 }

@@ -30,7 +30,7 @@ type GrantingSpec = ConnectionSpec & { readonly grants?: ClusterConnection["spec
 
 export interface ConnectionRegistry extends Connections {
   readonly sessions: Sessions;
-  /** Says that a pass over the connection has ended, so that nothing waits for its first one any more. */
+  /** Says that the connection has been reconciled, so that nothing waits for its first run any more. */
   noteChecked(key: string): void;
   forget(key: string): void;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** What became of a creation that was announced and not answered for. Pure. */
+/** What became of a creation whose outcome is not known. Pure. */
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { nameSome } from "../../../util/name-some.ts";

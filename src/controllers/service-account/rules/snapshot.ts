@@ -30,7 +30,7 @@ export interface AccountSnapshot {
   readonly namespaceTerminating: boolean;
   /** What the status names, or a look at the console has found since. */
   readonly account: KnownAccount | undefined;
-  /** A creation that was announced and is not yet answered for. */
+  /** A creation that was recorded and whose outcome is not known yet. */
   readonly attempt: CreationAttempt | undefined;
   /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
   readonly users: readonly string[];
@@ -112,7 +112,7 @@ export type AccountAction =
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
 export interface AccountDone {
-  /** The attempt that this run has announced, so that its call may follow. */
+  /** The attempt that this run has recorded, so that its call may follow. */
   readonly announced?: string;
   /** When this run began to ask the console about the account. */
   readonly lookTime?: Instant;

@@ -1,4 +1,4 @@
-/** The stored status of a ServiceAccount, decoded: the account that it names, and a creation that is not answered for. */
+/** The stored status of a ServiceAccount, decoded: the account that it names, and a creation whose outcome is open. */
 import { serviceAccountKind } from "../../../api/service-account.ts";
 import { createStatusCodec } from "../../../api/status-codec.ts";
 
