@@ -3,8 +3,8 @@ import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { scripts } from "../src/kubectl-iam/cli/completion-scripts.ts";
+import { bundleOptions, root, undiciParts } from "./bundle-options.ts";
 
-const root = join(import.meta.dirname, "..");
 const source = join(root, "src") + sep;
 const clientNode = join(root, "node_modules/@kubernetes/client-node/dist");
 
@@ -26,33 +26,18 @@ const parts: Plugin = {
         const leftOut = () => { throw new Error("left out of the bundle"); };
         export { leftOut as createConfiguration, leftOut as ServerConfiguration };`,
     }));
-    onResolve({ filter: /^undici$/ }, () => ({
-      path: join(import.meta.dirname, "undici-parts.cjs"),
-    }));
+    onResolve({ filter: /^undici$/ }, () => ({ path: undiciParts }));
   },
 };
 
-/** Writes the plugin and what belongs beside it into `folder`. The same sources always give the same bytes. */
+/** Writes the plugin and what belongs beside it into `folder`. */
 export async function buildPlugin(folder: string): Promise<void> {
   await build({
-    absWorkingDir: root,
+    ...bundleOptions,
     entryPoints: { "kubectl-iam": "src/kubectl-iam/main.ts" },
     outdir: folder,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node24",
-    // Each command comes in a file of its own, which is read when it is called.
-    splitting: true,
-    chunkNames: "[name]-[hash]",
     minify: true,
-    legalComments: "linked",
     plugins: [parts],
-    // Bundled CommonJS packages require Node's modules, which an ES module has no `require` for.
-    banner: {
-      js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
-    },
   });
   mkdirSync(folder, { recursive: true });
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));

@@ -1,51 +1,35 @@
 /**
- * Bundles the operator into dist/, and kubectl-iam into dist/kubectl-iam/ unless `--operator-only` is given. The same
- * sources always give the same bytes.
+ * Bundles the operator into dist/, and kubectl-iam into dist/kubectl-iam/ unless `--operator-only` is given.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { build } from "esbuild";
 import { buildPlugin } from "./build-plugin.ts";
+import { bundleOptions, root, undiciParts } from "./bundle-options.ts";
 
-const root = join(import.meta.dirname, "..");
 const outdir = join(root, "dist");
 
 rmSync(outdir, { recursive: true, force: true });
 const { metafile } = await build({
-  absWorkingDir: root,
+  ...bundleOptions,
   entryPoints: { "iam-operator": "src/main.ts" },
   outdir,
-  outExtension: { ".js": ".mjs" },
-  bundle: true,
-  format: "esm",
-  platform: "node",
-  target: "node24",
-  // @kubernetes/client-node and OpenTelemetry are imported on demand, and so come in files of their own.
-  splitting: true,
-  chunkNames: "[name]-[hash]",
   minifySyntax: true,
   minifyWhitespace: true,
   // Names stay, for the stacks of bugs.
   minifyIdentifiers: false,
   sourcemap: "external",
-  legalComments: "linked",
   metafile: true,
   plugins: [
     {
       name: "undici in parts",
       setup: ({ onResolve }) =>
         onResolve({ filter: /^undici$/ }, ({ importer }) =>
-          importer.startsWith(join(root, "src") + sep)
-            ? { path: join(import.meta.dirname, "undici-parts.cjs") }
-            : undefined,
+          importer.startsWith(join(root, "src") + sep) ? { path: undiciParts } : undefined,
         ),
     },
   ],
-  // Bundled CommonJS packages require Node's modules, which an ES module has no `require` for.
-  banner: {
-    js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
-  },
 });
 
 // esbuild also writes what is imported on demand by code that it has left out.

@@ -287,7 +287,7 @@ const status = z.object({
       }),
       revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
       reason: z.string().max(64).meta({ description: "Why a key was needed." }),
-      startTime: timestamp.meta({ description: "When the attempt was announced." }),
+      startTime: timestamp.meta({ description: "When the attempt was recorded." }),
       expiresInDays: z
         .int()
         .min(1)
@@ -298,7 +298,7 @@ const status = z.object({
       }),
     })
     .optional()
-    .meta({ description: "An issue that was announced and is not yet closed." }),
+    .meta({ description: "An issuance that was recorded and is not closed yet." }),
   superseded: atomic(
     z.object({
       keyId,

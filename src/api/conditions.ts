@@ -79,10 +79,10 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** What one pass found about an object as a whole; {@link readinessConditions} spells it out. */
+/** What one run found about an object as a whole; {@link readinessConditions} spells it out. */
 export type Readiness =
   | { readonly state: "Ready"; readonly reason: string; readonly message: string }
-  /** On the way, or waiting for something that will wake it. */
+  /** On the way, or waiting for a change that enqueues it. */
   | { readonly state: "Reconciling"; readonly reason: string; readonly message: string }
   /** Only a change by a person helps. */
   | { readonly state: "Stalled"; readonly reason: string; readonly message: string };

@@ -15,7 +15,7 @@ const everywhere: readonly ConditionHelp[] = [
   },
   {
     type: "Reconciling",
-    meaning: "The operator is at work on the object, or waits for something that will wake it.",
+    meaning: "The operator is reconciling the object, or waits for a change that it watches.",
     reasons: {},
   },
   {
@@ -39,7 +39,8 @@ function conditions(...more: readonly ConditionHelp[]): readonly ConditionHelp[]
 /** What an object of a namespace waits for before anything else. */
 const waitsForConnection = {
   ConnectionNotFound: "Create the connection, or name another one in spec.connectionRef.",
-  ConnectionNotReady: "See what the connection itself says; its users are woken when it is ready.",
+  ConnectionNotReady:
+    "See what the connection itself says; its users are reconciled as soon as it is ready.",
   ConnectionSuspended: "Set spec.suspend of the connection to false when calls may be made again.",
   NotGranted: "Ask the administrator of the ClusterConnection for a grant to this namespace.",
   PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
@@ -153,7 +154,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ServiceAccountNotFound: "Create the ServiceAccount that the message names.",
         ServiceAccountNotReady: "See what the ServiceAccount itself says.",
-        ExpiringSoon: "The key was not renewed in time: the message says what stands in the way.",
+        ExpiringSoon: "The key was not renewed in time: the message says what prevents it.",
         Recovering: "Wait: an interrupted issue is being explained, which takes about 20 seconds.",
         Verifying: "Wait: a new key may take a while until the console accepts it.",
         WaitingForPeer: "Wait: keys of one service account are issued one after the other.",

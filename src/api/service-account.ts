@@ -12,10 +12,10 @@ import { defineKind } from "./kind.ts";
 import { atomic } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
-/** A creation that was announced and not yet answered for. */
+/** A creation that was recorded and whose outcome is not known yet. */
 const createAttempt = z.object({
   id: z.string().max(64).meta({ description: "Identifies the attempt." }),
-  startTime: timestamp.meta({ description: "When the attempt was announced." }),
+  startTime: timestamp.meta({ description: "When the attempt was recorded." }),
 });
 
 const spec = z.object({
@@ -44,7 +44,7 @@ const spec = z.object({
     .meta({ description: "Kill switch: while true, the account has no policy bound at all." }),
   deletionPolicy: z.enum(["Revoke", "Retain", "Delete"]).optional().meta({
     description:
-      "Revoke unbinds every policy and lets the account go (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
+      "Revoke unbinds every policy and leaves the account at the console (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
   }),
   suspend,
 });
@@ -93,7 +93,7 @@ const status = z.object({
   keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
   attempt: createAttempt
     .optional()
-    .meta({ description: "A creation that was announced and is not yet answered for." }),
+    .meta({ description: "A creation that was recorded and whose outcome is not known yet." }),
   bindings: z
     .object({
       policyIds: atomic(z.string().max(256), 1_000)

@@ -26,8 +26,8 @@ export interface StatusCodec<Stored, State> {
    * absent where the field may be; fields that the schema lacks are dropped.
    */
   decode(status: object | undefined): State;
-  /** Leaves out what is `undefined`, and fields that are as their default. */
-  encode(state: State): Stored;
+  /** Leaves out what is absent or `undefined`, and fields that are as their default. */
+  encode(state: Partial<State>): Stored;
 }
 
 /** `defaults` are the values of top-level fields that a stored status lacks. */

@@ -1,5 +1,6 @@
 /** Every controller with its store, its watches and its share of the work. */
 
+import { createConsumersController } from "../consumers/controller.ts";
 import {
   type ApiKeyController,
   type ApiKeyOptions,
@@ -11,7 +12,6 @@ import {
   createConnectionController,
 } from "../controllers/connection/controller.ts";
 import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
-import { createConsumersReconciler } from "../controllers/consumers/reconcile.ts";
 import { ConsumersBoard, type ConsumersMode } from "../controllers/consumers-board.ts";
 import type { Context } from "../controllers/frame/context.ts";
 import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
@@ -69,7 +69,7 @@ export function createControllers(
     concurrency: config.concurrency,
   });
   const enqueue = (key: ObjectKey) => apiKeyController.enqueue(key);
-  const consumers = createConsumersReconciler(context, board, enqueue);
+  const consumers = createConsumersController(context, board, enqueue);
   return {
     apiKeys,
     controllers: [

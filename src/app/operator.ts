@@ -52,7 +52,7 @@ export interface OperatorOptions {
 export interface Operator {
   /** A reason not to be ready, or `undefined`: whether the caches are synced. */
   notReady(): string | undefined;
-  /** A reason to be restarted, or `undefined`: whether passes end while work is queued. */
+  /** A reason to be restarted, or `undefined`: whether runs end while work is queued. */
   notAlive(): string | undefined;
   /**
    * Works until the signal is aborted (Stopped) or the lease is lost (Lost). A stop takes no new work, waits
@@ -63,7 +63,7 @@ export interface Operator {
 
 export const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
 
-/** Passes that end nowhere for this long while work waits mean that the process hangs. */
+/** Where no run ends for this long while work is queued, the process hangs. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 
 export function createOperator(options: OperatorOptions): Operator {
@@ -125,7 +125,7 @@ export function createOperator(options: OperatorOptions): Operator {
     notReady: () => (cache.synced ? undefined : "caches are not synced"),
     notAlive: () => {
       const hanging = set.controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
-      return hanging && `no pass of ${hanging.name} has ended for too long`;
+      return hanging && `no reconcile of ${hanging.name} has ended for too long`;
     },
     run: async (signal) => {
       const following = new AbortController();
@@ -179,7 +179,7 @@ function observeConsole(metrics: Metrics): IamObserver {
   };
 }
 
-/** A span for every call to Kubernetes that a pass makes. */
+/** A span for every call to Kubernetes that a run makes. */
 function tracedSend(send: SendHttp, tracer: Tracer): SendHttp {
   if (tracer === noTracer) return send;
   return (request) => {

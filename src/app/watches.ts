@@ -1,4 +1,4 @@
-/** Which change wakes which other objects. */
+/** Which change enqueues which other objects. */
 import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../api/api-key.ts";
 import { isTrue } from "../api/conditions.ts";
@@ -77,9 +77,9 @@ function onConnection(caches: Caches, sessions: Sessions, usersOf: UsersOf): rea
   return [
     {
       store: caches.serviceAccounts,
-      subscribe: (wake) =>
+      subscribe: (enqueue) =>
         sessions.onChange((connection) => {
-          for (const key of usersOf(connection)) wake(key);
+          for (const key of usersOf(connection)) enqueue(key);
         }),
     },
     onSpec("ClusterConnection", caches.clusterConnections),
@@ -170,9 +170,9 @@ function connectionWatches(
     users(resourceQuotaExports),
     {
       store: serviceAccounts,
-      subscribe: (wake) =>
+      subscribe: (enqueue) =>
         sessions.onRefused((key) => {
-          for (const each of connectionNamed(kind, key)) wake(each);
+          for (const each of connectionNamed(kind, key)) enqueue(each);
         }),
     },
   ];

@@ -10,6 +10,17 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
+/** How a client proves who it is. */
+export type IamCredentials =
+  | ({ readonly kind: "login" } & LoginCredentials)
+  | { readonly kind: "token"; readonly token: Redacted };
+
+export interface LoginCredentials {
+  readonly username: string;
+  readonly password: Redacted;
+  readonly domain: string;
+}
+
 /** The 13 documented endpoints, by name; also the metric label `operation`. */
 export const operations = [
   "login",

@@ -6,7 +6,7 @@ export interface BackOff {
   readonly maxMs: number;
 }
 
-/** After what may pass by itself. */
+/** After what may go away without help. */
 export const retryBackOff: BackOff = { baseMs: SECOND / 2, maxMs: 5 * MINUTE };
 
 /** After what somebody has to mend first. */

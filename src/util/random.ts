@@ -4,7 +4,7 @@ import { randomBytes, randomInt } from "node:crypto";
 export interface Random {
   /** A number in [0, 1). */
   fraction(): number;
-  /** A new identifier of 12 lower-case letters and digits, for attempts and passes. */
+  /** A new identifier of 12 lower-case letters and digits, for attempts and runs. */
   id(): string;
 }
 

@@ -9,6 +9,7 @@ import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess, Context } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
+import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
@@ -97,7 +98,7 @@ async function readAccount(
 ): Promise<ReadyAccount | Waiting> {
   const object = caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
-    return waiting(
+    return reconciling(
       "ServiceAccountNotFound",
       `There is no ServiceAccount ${name} in this namespace; create it.`,
     );
@@ -105,13 +106,13 @@ async function readAccount(
   // Keys of a deleted ApiKey are ended also while the account is on its way out.
   const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
   if (!spec.ok || !usable)
-    return waiting(
+    return reconciling(
       "ServiceAccountNotReady",
       `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
     );
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
-  if (!found.ok) return waiting(found.reason, found.message);
+  if (!found.ok) return found.waiting;
   const now = clock.now();
   const issued = () =>
     Math.max(
@@ -119,12 +120,6 @@ async function readAccount(
       issuesInStatuses(caches, connectionKey(connectionRef, namespace), namespace, now),
     );
   return readyAccount(object, found.access, issued);
-}
-
-/** Only a grant takes a person: what else is missing comes with another object, or with time. */
-function waiting(reason: string, message: string): Waiting {
-  const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
-  return { kind: "Waiting", state, reason, message };
 }
 
 function readyAccount(

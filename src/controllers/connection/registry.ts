@@ -14,6 +14,8 @@ import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
+import type { Waiting } from "../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../frame/rules/waiting.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant } from "./rules/effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
@@ -28,7 +30,7 @@ type GrantingSpec = ConnectionSpec & { readonly grants?: ClusterConnection["spec
 
 export interface ConnectionRegistry extends Connections {
   readonly sessions: Sessions;
-  /** Says that a pass over the connection has ended, so that nothing waits for its first one any more. */
+  /** Says that the connection has been reconciled, so that nothing waits for its first run any more. */
   noteChecked(key: string): void;
   forget(key: string): void;
   close(): Promise<void>;
@@ -123,39 +125,46 @@ function titleOf({ kind, name }: ConnectionRef, namespace: string): string {
 }
 
 function notFound(title: string): Refused {
-  return {
-    ok: false,
-    reason: "ConnectionNotFound",
-    message: `${title} does not exist; create it, or name another one in spec.connectionRef.`,
-  };
+  return refused(
+    reconciling(
+      "ConnectionNotFound",
+      `${title} does not exist; create it, or name another one in spec.connectionRef.`,
+    ),
+  );
 }
 
 /** Says only the reason: the details are for those who may read the connection itself. */
 function notReady(title: string, reason: string | undefined): Refused {
-  return {
-    ok: false,
-    reason: "ConnectionNotReady",
-    message:
+  return refused(
+    reconciling(
+      "ConnectionNotReady",
       reason === undefined
         ? `${title} has not been able to log in yet; its conditions say why.`
         : `${title} is not ready (${reason}); its conditions say why.`,
-  };
+    ),
+  );
 }
 
 function suspended(title: string): Refused {
-  return {
-    ok: false,
-    reason: "ConnectionSuspended",
-    message: `${title} is suspended: no call is made over it until its spec.suspend is false.`,
-  };
+  return refused(
+    stalled(
+      "ConnectionSuspended",
+      `${title} is suspended: no call is made over it until its spec.suspend is false.`,
+    ),
+  );
 }
 
 function notGranted(title: string, namespace: string): Refused {
-  return {
-    ok: false,
-    reason: "NotGranted",
-    message: `No grant of ${title} matches namespace ${namespace}; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.`,
-  };
+  return refused(
+    stalled(
+      "NotGranted",
+      `No grant of ${title} matches namespace ${namespace}; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.`,
+    ),
+  );
+}
+
+function refused(waiting: Waiting): Refused {
+  return { ok: false, waiting };
 }
 
 function labelsOf(

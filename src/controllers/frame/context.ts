@@ -18,6 +18,7 @@ import type { Metrics } from "../../observability/metrics.ts";
 import type { Log } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
+import type { Waiting } from "./rules/outcome.ts";
 
 /** Index names; each index maps an object to the text given. */
 export const indexes = {
@@ -60,16 +61,6 @@ export interface SecretCache {
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
 }
 
-/** Where Secrets are not watched. */
-export const unwatchedSecrets: SecretCache = {
-  synced: true,
-  isWatched: false,
-  get: () => undefined,
-  isCurrent: () => true,
-  noteWrite: () => undefined,
-  subscribe: () => () => undefined,
-};
-
 /** A connection that a namespace may use right now. */
 export interface ConnectionAccess {
   readonly client: IamClient;
@@ -80,8 +71,8 @@ export interface ConnectionAccess {
 
 export type ConnectionLookup =
   | { readonly ok: true; readonly access: ConnectionAccess }
-  /** The object waits: the reason is CamelCase, the message says what to do. A change will wake it. */
-  | { readonly ok: false; readonly reason: string; readonly message: string };
+  /** What an object that needs the connection waits for. A change enqueues it. */
+  | { readonly ok: false; readonly waiting: Waiting };
 
 /** Finds the console client of a connection; the only way to one. */
 export interface Connections {

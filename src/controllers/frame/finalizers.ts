@@ -9,7 +9,7 @@ export function hasFinalizer(object: KubeObject): boolean {
   return finalizer.hasFinalizer(object, FINALIZER);
 }
 
-/** Holds the object until the operator lets it go; answers it as it is then. Conflict where it has changed. */
+/** Keeps the object until the finalizer is removed; answers it as it is then. Conflict where it has changed. */
 export async function addFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,
@@ -21,7 +21,7 @@ export async function addFinalizer<T extends KubeObject>(
   return written;
 }
 
-/** Lets the object go. Resolves also where it is already gone. */
+/** Resolves also where it is already gone. */
 export async function removeFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,

@@ -7,7 +7,7 @@ import type { KindController, KindTypes, Progress, ReconcileContext } from "./ki
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
 import { type Outcome, PartialFailure } from "./rules/outcome.ts";
-import type { ObjectReport, Report } from "./rules/report.ts";
+import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
 import { tryReport } from "./status-write-failed.ts";
 import { writeReport } from "./write-report.ts";
 
@@ -65,7 +65,7 @@ export async function rejectSpec<K extends KindTypes>(
   message: string,
   run: ReconcileContext<K["State"]>,
 ): Promise<Result> {
-  const { conditions: _, observedGeneration: __, ...status } = object.status ?? {};
+  const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
   const { type, cache } = kind;
   await writeReport({ objects: [owned(kind, { type, cache, object, status, readiness })] }, run);

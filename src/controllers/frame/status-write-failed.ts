@@ -1,7 +1,7 @@
 import type { Log } from "../../util/log.ts";
 import { toError } from "../../util/to-error.ts";
 
-/** A failed pass that could not be told about either: `cause` is the failure, `refusal` what the report met. */
+/** A failed run whose report failed as well: `cause` is the failure of the run, `refusal` that of the report. */
 export class StatusWriteFailed extends Error {
   override readonly name = "StatusWriteFailed";
   readonly refusal: unknown;
@@ -25,7 +25,7 @@ export class StatusUnanswered extends Error {
 }
 
 /**
- * Reports a failure, and answers the error that the pass should end with. A report that fails as well does not hide the
+ * Reports a failure, and answers the error that the run should end with. A report that fails as well does not hide the
  * failure; but what refused it may want to be left alone for longer than the failure itself would last (L9).
  */
 export async function tryReport(

@@ -44,16 +44,16 @@ export function createAccountStore(
     noteWrite: () => undefined,
     isCurrent: () => true,
     subscribe: (listener) => {
-      const wake = (key: ObjectKey | undefined) => {
+      const enqueue = (key: ObjectKey | undefined) => {
         if (key !== undefined) listener({ key, old: undefined, new: toRef(key) });
       };
       const stops = [
         serviceAccounts.subscribe((change) => {
-          if (accountMatters(change)) wake(change.key);
+          if (accountMatters(change)) enqueue(change.key);
         }),
         policyBindings.subscribe((change) => {
           const binding = change.new ?? change.old;
-          if (binding !== undefined && ignoreStatusChanges(change)) wake(accountKey(binding));
+          if (binding !== undefined && ignoreStatusChanges(change)) enqueue(accountKey(binding));
         }),
       ];
       return () => {

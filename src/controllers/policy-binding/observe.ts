@@ -92,8 +92,6 @@ async function toSnapshot(
   };
 }
 
-const NEED_A_PERSON: ReadonlySet<string> = new Set(["NotGranted", "ConnectionSuspended"]);
-
 /** An account whose connection cannot be used is not usable either. */
 async function accessTo(
   availability: AccountAvailability,
@@ -103,8 +101,7 @@ async function accessTo(
   if (availability.kind !== "Usable") return { availability };
   const lookup = await connections.resolve(availability.connectionRef, namespace);
   if (lookup.ok) return { availability, access: lookup.access };
-  const { reason, message } = lookup;
-  const state = NEED_A_PERSON.has(reason) ? "Stalled" : "Reconciling";
+  const { state, reason, message } = lookup.waiting;
   return { availability: { kind: "Unavailable", state, reason, message } };
 }
 

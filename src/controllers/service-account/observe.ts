@@ -8,7 +8,8 @@ import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import { fromStatus } from "./rules/account.ts";
-import type { AccountSnapshot, AccountState, CreationAttempt } from "./rules/snapshot.ts";
+import type { AccountSnapshot, AccountState } from "./rules/snapshot.ts";
+import { accountStatusCodec } from "./rules/status.ts";
 
 /** From the caches alone: which look at the console is due, and in what order, is for the rules. */
 export async function observe(
@@ -28,7 +29,7 @@ export async function observe(
     connection: await connections.resolve(refOf(object), key.namespace),
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
-    attempt: attemptOf(object),
+    attempt: accountStatusCodec.decode(status).attempt,
     users: usersOf(key, caches),
     accountsBefore: accountsBefore(object, caches),
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
@@ -42,11 +43,6 @@ export async function observe(
     answer: undefined,
     state,
   };
-}
-
-function attemptOf({ status }: ServiceAccount): CreationAttempt | undefined {
-  const { attempt } = status ?? {};
-  return attempt && { id: attempt.id, startTime: parseInstant(attempt.startTime) ?? 0 };
 }
 
 function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly string[] {

@@ -7,6 +7,7 @@ import type {
   extraOperations,
   Json,
   KeyPair,
+  LoginCredentials,
   NewKey,
   NewServiceAccount,
   Operation,
@@ -18,12 +19,6 @@ import type { Call, Method } from "./call.ts";
 const AUTHN = "/api/v1/iam/authn";
 const AUTHZ = "/api/v1/iam/authz";
 const ACCOUNTS = `${AUTHN}/service-accounts`;
-
-export interface LoginCredentials {
-  readonly username: string;
-  readonly password: Redacted;
-  readonly domain: string;
-}
 
 /** Call 1. */
 export function login({ username, password, domain }: LoginCredentials): Call {

@@ -1,7 +1,6 @@
 import type { AddressPolicy } from "../../http/address-policy.ts";
 import type { SendHttp } from "../../http/http.ts";
 import type { Random } from "../../util/random.ts";
-import type { Redacted } from "../../util/redacted.ts";
 import type { Clock } from "../../util/time.ts";
 import { noTracer, type Tracer } from "../../util/trace.ts";
 import { IamError, isIamError } from "../errors.ts";
@@ -14,7 +13,14 @@ import {
 } from "../exchange/exchange.ts";
 import type { Exchanged } from "../exchange/failures.ts";
 import { createTransport } from "../exchange/transport.ts";
-import type { extraOperations, Json, Operation, Quota, QuotaQuery } from "../model.ts";
+import type {
+  extraOperations,
+  IamCredentials,
+  Json,
+  Operation,
+  Quota,
+  QuotaQuery,
+} from "../model.ts";
 import { nobody, type Organization } from "../session/identity.ts";
 import {
   type LoginEnd,
@@ -38,10 +44,6 @@ import type { Call } from "./call.ts";
 import { Caller } from "./caller.ts";
 import * as calls from "./calls.ts";
 import type { IamClient } from "./client.ts";
-
-export type IamCredentials =
-  | ({ readonly kind: "login" } & calls.LoginCredentials)
-  | { readonly kind: "token"; readonly token: Redacted };
 
 /** What happens on the wire, for metrics. Must not throw. */
 export interface IamObserver {

@@ -97,7 +97,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "reconcile [object...]",
     group: "Act",
-    summary: "Have objects looked at now instead of at the next try.",
+    summary: "Reconcile objects now instead of at the next retry.",
     options: [...actOnMany, "wait", "timeout"],
     completes: "object",
     examples: ["reconcile serviceaccount/ci-bot --wait"],

@@ -1,4 +1,4 @@
-/** `reconcile`: has objects looked at now. */
+/** `reconcile`: requests a reconcile of objects now. */
 import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";

@@ -7,8 +7,7 @@ import {
 import type { ConnectionRef } from "../../api/fields.ts";
 import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import type { IamCredentials } from "../../iam/client/console-client.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";

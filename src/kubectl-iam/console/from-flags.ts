@@ -1,6 +1,5 @@
 /** The console and the caller from flags and environment variables. */
-import type { IamCredentials } from "../../iam/client/console-client.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";

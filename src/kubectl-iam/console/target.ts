@@ -1,9 +1,8 @@
 /** Which console, seen from which organization, as whom. */
 import type { ConnectionSpec } from "../../api/connection.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
-import type { IamCredentials } from "../../iam/client/console-client.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { parseDuration, SECOND } from "../../util/time.ts";
 import type { Io } from "../cli/io.ts";
 

@@ -3,7 +3,7 @@ import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
 export interface Finding {
   readonly check: string;
-  /** `skipped`: it could not be looked at, and the text says why. */
+  /** `skipped`: it could not be checked, and the text says why. */
   readonly verdict: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
   /** What to do about it; further lines belong to the first one. */

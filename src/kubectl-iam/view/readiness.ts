@@ -18,7 +18,7 @@ export function readinessOf({ status }: AnyObject): Readiness {
   return {
     ready: ready?.status ?? "Unknown",
     reason: ready?.reason ?? "NotSeen",
-    message: ready?.message ?? "The operator has not looked at this object yet: is it running?",
+    message: ready?.message ?? "The operator has not reconciled this object yet: is it running?",
     isStalled: stalled?.status === "True",
   };
 }

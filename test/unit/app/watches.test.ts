@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWatches, type Watches } from "../../../src/app/watches.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Caches, indexes, unwatchedSecrets } from "../../../src/controllers/frame/context.ts";
+import { type Caches, indexes } from "../../../src/controllers/frame/context.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
 import { type KubeObject, keyText } from "../../../src/kube/resource.ts";
 import { createStore, type WritableStore } from "../../../src/kube/store/memory-store.ts";
@@ -47,7 +47,7 @@ function createCluster() {
   const parts = Object.fromEntries(made) as Record<(typeof names)[number], (typeof made)[0][1]>;
   const caches = {
     ...Object.fromEntries(made.map(([name, { store }]) => [name, store])),
-    secrets: unwatchedSecrets,
+    secrets: { subscribe: () => () => undefined },
   };
   const listeners: { changed: ((key: string) => void)[]; refused: ((key: string) => void)[] } = {
     changed: [],

@@ -1,12 +1,9 @@
 import { onTestFinished } from "vitest";
 import type { IamClient } from "../../../src/iam/client/client.ts";
-import {
-  createIamClient,
-  type IamClientOptions,
-  type IamCredentials,
-} from "../../../src/iam/client/console-client.ts";
+import { createIamClient, type IamClientOptions } from "../../../src/iam/client/console-client.ts";
 import type { IamError } from "../../../src/iam/errors.ts";
 import { isIamError } from "../../../src/iam/errors.ts";
+import type { IamCredentials } from "../../../src/iam/model.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";

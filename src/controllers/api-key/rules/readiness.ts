@@ -3,6 +3,7 @@ import type { Readiness } from "../../../api/conditions.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
@@ -18,7 +19,7 @@ export function readinessOf(
 ): Readiness {
   const { self, spec, status } = snapshot;
   const { current } = status;
-  const obstacle = obstacleOf(snapshot, outcome);
+  const obstacle = obstacleTo(snapshot, outcome);
   if (current === undefined || !isUsable(snapshot, now))
     return (
       obstacle ?? {
@@ -50,23 +51,7 @@ export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
   );
 }
 
-function obstacleOf({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
-  switch (outcome.kind) {
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    case "Suspended":
-      return {
-        state: "Stalled",
-        reason: "Suspended",
-        message: "Nothing is issued or written for this ApiKey while spec.suspend is true.",
-      };
-    case "Settled":
-      return self.deletingSince === undefined
-        ? undefined
-        : { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
-  }
+function obstacleTo({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
+  if (outcome.kind !== "Settled" || self.deletingSince === undefined) return obstacleOf(outcome);
+  return { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
 }

@@ -1,6 +1,6 @@
 import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { IamCredentials } from "../../../iam/model.ts";
 import { parseDuration, SECOND } from "../../../util/time.ts";
-import type { Credentials } from "./credentials.ts";
 
 /** What a console client needs to know of its connection; the rest is the same for all clients. */
 export interface ClientSettings {
@@ -10,7 +10,7 @@ export interface ClientSettings {
   readonly partitionId?: string;
   readonly caBundle?: string;
   readonly proxyURL?: string;
-  readonly credentials: Credentials;
+  readonly credentials: IamCredentials;
   readonly limits: {
     readonly requestsPerSecond: number;
     readonly burst: number;
@@ -20,7 +20,7 @@ export interface ClientSettings {
   readonly extraCalls: NonNullable<ConnectionSpec["extraCalls"]>;
 }
 
-export function clientSettings(spec: ConnectionSpec, credentials: Credentials): ClientSettings {
+export function clientSettings(spec: ConnectionSpec, credentials: IamCredentials): ClientSettings {
   const { timeout, ...limits } = spec.limits;
   return {
     baseURL: spec.baseURL,

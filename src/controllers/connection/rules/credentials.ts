@@ -1,20 +1,11 @@
 import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { IamCredentials } from "../../../iam/model.ts";
 import { keyText, type ObjectKey } from "../../../kube/resource.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import type { Secret } from "../../resource-types.ts";
 
-/** How a connection proves who it is. */
-export type Credentials =
-  | {
-      readonly kind: "login";
-      readonly username: string;
-      readonly password: Redacted;
-      readonly domain: string;
-    }
-  | { readonly kind: "token"; readonly token: Redacted };
-
 export type CredentialsFinding =
-  | { readonly ok: true; readonly credentials: Credentials }
+  | { readonly ok: true; readonly credentials: IamCredentials }
   | {
       readonly ok: false;
       readonly reason: "SecretNotFound" | "SecretIncomplete";

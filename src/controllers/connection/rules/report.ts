@@ -7,6 +7,7 @@ import { type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { authentication } from "./authentication.ts";
 import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
@@ -53,18 +54,9 @@ function readinessOf(
   outcome: Outcome,
   { reason, message }: ReturnType<typeof authentication>,
 ): Readiness {
-  switch (outcome.kind) {
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting":
-      return { state: outcome.state, reason: outcome.reason, message: outcome.message };
-    case "Settled":
-      return { state: "Ready", reason, message };
-    case "Suspended":
-      return session?.usable === true
-        ? { state: "Ready", reason, message }
-        : { state: "Stalled", reason: "Suspended", message: "There is no login." };
-  }
+  const ready = { state: "Ready", reason, message } as const;
+  if (outcome.kind === "Suspended" && session?.usable === true) return ready;
+  return obstacleOf(outcome) ?? ready;
 }
 
 function statusFields(

@@ -38,7 +38,7 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
   NotLeading: "Retry",
 };
 
-/** What to do with a failed pass, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
+/** What to do after a failed run, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
 export function errorPolicy(error: unknown): ErrorOutcome {
   if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));

@@ -14,7 +14,7 @@ const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
 };
 
 /**
- * What a failed pass says about the object: Stalled where only a change by a person helps, Reconciling where
+ * What a failed run says about the object: Stalled where only a change by a person helps, Reconciling where
  * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, for a
  * status that may be stored already, and where the API server asks to be left alone: to say so would take another write (L9).
  */

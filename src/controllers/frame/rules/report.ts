@@ -14,6 +14,7 @@ import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
 import type { Store } from "../../../kube/store/store.ts";
 import type { Metrics } from "../../../observability/metrics.ts";
 import type { Instant } from "../../../util/time.ts";
+import { suspendedReadiness } from "./readiness.ts";
 
 /** What a status write needs of a cache: reading our own writes. */
 export type StatusCache<T extends KubeObject> = Pick<Store<T>, "noteWrite">;
@@ -101,22 +102,18 @@ export type GaugeName = Extract<
   | "staleConsumers"
 >;
 
-/**
- * Suspension as every kind says it, and as GitOps tools read it: an object in use stays Ready; one that cannot be used
- * waits for a person.
- */
-export function suspendedReadiness({ state, message }: Readiness): Readiness {
-  return state === "Ready"
-    ? {
-        state: "Ready",
-        reason: "Suspended",
-        message: `${message} Nothing is changed while spec.suspend is true.`,
-      }
-    : {
-        state: "Stalled",
-        reason: "Suspended",
-        message: "spec.suspend is true: nothing is done for this object until it is false.",
-      };
+/** What a stored status says besides the fields that every kind has. */
+export function ownFields<Status extends CommonStatus>(
+  status: Status,
+): Omit<Status, keyof CommonStatus> {
+  const {
+    observedGeneration: _,
+    lastHandledReconcileAt: __,
+    conditions: ___,
+    plan: ____,
+    ...own
+  } = status;
+  return own;
 }
 
 /** The whole status that a report stands for. */

@@ -25,7 +25,7 @@ export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progr
   });
 };
 
-/** Lets objects go, and tells what they leave bound. */
+/** Removes finalizers, and records what the objects leave bound. */
 export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
   { uids, because },
   progress,

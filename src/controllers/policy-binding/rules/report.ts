@@ -4,7 +4,13 @@ import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-bin
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
-import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
+import {
+  type ObjectReport,
+  ownFields,
+  type Report,
+  type StatusCache,
+} from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable } from "./choose.ts";
@@ -43,18 +49,7 @@ export function report(
 }
 
 function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
-  switch (outcome.kind) {
-    case "Settled":
-      return isUsable(snapshot) ? choose(snapshot) : undefined;
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    default:
-      return undefined;
-  }
+  return obstacleOf(outcome) ?? (isUsable(snapshot) ? choose(snapshot) : undefined);
 }
 
 function toReport(
@@ -86,7 +81,7 @@ function statusOf(
   { status = {} }: PolicyBinding,
   conclusion: Conclusion,
 ): PolicyBindingStatus {
-  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...old } = status;
+  const old = ownFields(status);
   const withPolicies = (applied: PolicySet, foreign = old.foreignPolicyIds) => ({
     ...old,
     appliedPolicyIds: [...applied],

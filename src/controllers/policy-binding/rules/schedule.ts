@@ -3,7 +3,7 @@ import { HOUR, type Instant, MINUTE, parseInstant } from "../../../util/time.ts"
 import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 
 const DRIFT_INTERVAL = 10 * MINUTE;
-/** After a correction somebody may be at work on the other side: look again soon. */
+/** After a correction somebody may be changing the policies back: ask again soon. */
 const RECHECK_INTERVAL = MINUTE;
 const CONTENTION_WINDOW = HOUR;
 const MAX_CORRECTIONS = 5;

@@ -7,7 +7,7 @@ import { type ServiceAccount, serviceAccountKind } from "../../../api/service-ac
 export type Credential =
   | { readonly kind: "Bearer" }
   | { readonly kind: "Key"; readonly apiKey: ApiKey; readonly account: ServiceAccount }
-  /** The ApiKey's change will wake the export. */
+  /** A change of the ApiKey enqueues the export. */
   | { readonly kind: "Waiting"; readonly message: string }
   | { readonly kind: "Mismatch"; readonly message: string };
 

@@ -1,4 +1,4 @@
-/** What a 403 can be blamed on, in the order in which the console's documentation checks. Pure. */
+/** What may cause a 403, in the order in which the console's documentation checks. Pure. */
 import type { IamError } from "../../../iam/errors.ts";
 import type { Credential } from "./credential.ts";
 

@@ -3,6 +3,7 @@ import type { Rights } from "../../../api/connection.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import type { ListQuotas, QuotaExportKind, QuotaExportSnapshot } from "./snapshot.ts";
 import { turnAfter, turnOf } from "./turn.ts";
 
@@ -22,30 +23,17 @@ export function next(
 }
 
 /** What has to be there before the console can be asked; a change of it enqueues the export. */
-function blockedBy(snapshot: QuotaExportSnapshot): Waiting | undefined {
-  const { connection, credential } = snapshot;
-  if (!connection.ok) {
-    const { reason, message } = connection;
-    const state = reason === "NotGranted" ? "Stalled" : "Reconciling";
-    return { kind: "Waiting", state, reason, message };
-  }
-  if (credential.kind === "Mismatch") {
-    const { message } = credential;
-    return { kind: "Waiting", state: "Stalled", reason: "ConnectionMismatch", message };
-  }
-  if (credential.kind === "Waiting") {
-    const { message } = credential;
-    return { kind: "Waiting", state: "Reconciling", reason: "WaitingForApiKey", message };
-  }
-  const { clusterId } = snapshot.spec;
+function blockedBy({ connection, credential, spec }: QuotaExportSnapshot): Waiting | undefined {
+  if (!connection.ok) return connection.waiting;
+  if (credential.kind === "Mismatch") return stalled("ConnectionMismatch", credential.message);
+  if (credential.kind === "Waiting") return reconciling("WaitingForApiKey", credential.message);
+  const { clusterId } = spec;
   if (credential.kind === "Key" || mayListAsLogin(connection.access.grant, clusterId))
     return undefined;
-  return {
-    kind: "Waiting",
-    state: "Stalled",
-    reason: "QuotaExportNotGranted",
-    message: `No grant lets this namespace list the quotas of cluster ${clusterId} with the connection's own login. Set apiKeyRef to list them with a key, or ask the connection's administrator to add the cluster to quotaExports of a grant.`,
-  };
+  return stalled(
+    "QuotaExportNotGranted",
+    `No grant lets this namespace list the quotas of cluster ${clusterId} with the connection's own login. Set apiKeyRef to list them with a key, or ask the connection's administrator to add the cluster to quotaExports of a grant.`,
+  );
 }
 
 /** The login sees every tenant's quotas; a key sees what its own account's policies allow. */

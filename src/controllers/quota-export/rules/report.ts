@@ -6,7 +6,8 @@ import { toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { obstacleOf } from "../../frame/rules/readiness.ts";
+import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
 import type { QuotaExportKind, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
@@ -30,7 +31,8 @@ export function report(
         type: resourceQuotaExportType,
         cache,
         object,
-        status: { ...listingOf(object.status), ...listed(done.quotas, at) },
+        // The last whole listing stays shown until the next one.
+        status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
         readiness,
         handledRequest: done.quotas === undefined ? undefined : request,
       },
@@ -45,33 +47,14 @@ function readinessOf(
   quotas: readonly Quota[] | undefined,
   outcome: Outcome,
 ): Readiness | undefined {
-  switch (outcome.kind) {
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    case "Settled":
-      return quotas && ready(quotas.length);
-    case "Suspended": {
-      const { lastSuccessTime, total = 0 } = object.status ?? {};
-      return lastSuccessTime === undefined
-        ? { state: "Stalled", reason: "Suspended", message: "Nothing has been listed yet." }
-        : ready(total);
-    }
-  }
+  const { lastSuccessTime, total = 0 } = object.status ?? {};
+  if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
+  return obstacleOf(outcome) ?? (quotas && ready(quotas.length));
 }
 
 function ready(total: number): Readiness {
   const message = `The listing holds ${total} ${total === 1 ? "quota" : "quotas"}.`;
   return { state: "Ready", reason: "Listed", message };
-}
-
-/** The last whole listing stays shown until the next one. */
-function listingOf(status: ResourceQuotaExportStatus = {}): ResourceQuotaExportStatus {
-  const { observedGeneration: _, conditions: __, lastHandledReconcileAt: ___, ...listing } = status;
-  return listing;
 }
 
 function listed(

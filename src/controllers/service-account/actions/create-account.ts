@@ -7,6 +7,7 @@ import { keyOf } from "../../../kube/resource.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
+import { reconciling } from "../../frame/rules/waiting.ts";
 import { writeObjectStatus } from "../../frame/write-report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
 import { fromConsole } from "../rules/account.ts";
@@ -14,7 +15,6 @@ import { expectedAccount } from "../rules/desired-account.ts";
 import { attemptId } from "../rules/marker.ts";
 import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
 import type { AccountProgress, AccountState } from "../rules/snapshot.ts";
-import { reconciling } from "../rules/waiting.ts";
 import { clientOf } from "./look-up.ts";
 
 /** S6: from a live read, and only if nothing has changed since; rejects with Conflict otherwise. */

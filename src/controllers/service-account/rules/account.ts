@@ -7,10 +7,10 @@ import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/mo
 import { keyText } from "../../../kube/resource.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import { makerOf } from "./marker.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
-import { reconciling, stalled } from "./waiting.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 

@@ -1,16 +1,17 @@
-/** What became of a creation that was announced and not answered for. Pure. */
+/** What became of a creation whose outcome is not known. Pure. */
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { fromConsole } from "./account.ts";
 import { desiredAccount, expectedAccount } from "./desired-account.ts";
 import { settleMs } from "./look.ts";
 import { isNamedByOther } from "./owner.ts";
 import { explainAttempt } from "./recovery.ts";
-import type { AccountAction, AccountSnapshot, CreationAttempt } from "./snapshot.ts";
-import { reconciling, stalled } from "./waiting.ts";
+import type { AccountAction, AccountSnapshot } from "./snapshot.ts";
+import type { CreationAttempt } from "./status.ts";
 
 export const RECHECK_MS = 10 * MINUTE;
 

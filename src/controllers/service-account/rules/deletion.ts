@@ -4,19 +4,14 @@ import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
 import { nameAll, nextOfAttempt } from "./attempt.ts";
 import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
 import { connectionNotUsable } from "./preconditions.ts";
-import type {
-  AccountAction,
-  AccountProgress,
-  AccountSnapshot,
-  CreationAttempt,
-  KnownAccount,
-} from "./snapshot.ts";
-import { reconciling, stalled } from "./waiting.ts";
+import type { AccountAction, AccountProgress, AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type { CreationAttempt } from "./status.ts";
 
 /** Deletion ends even with the console down (L6): after this long without success it says what is left. */
 export const GIVE_UP_AFTER_MS = 10 * MINUTE;

@@ -4,13 +4,13 @@
  */
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling } from "../../frame/rules/waiting.ts";
 import { judgeAnswer } from "./account.ts";
 import { recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
 import { isNamedByOther, otherOwnerOf } from "./owner.ts";
 import { findLost } from "./recovery.ts";
 import type { AccountAction, AccountSnapshot } from "./snapshot.ts";
-import { reconciling } from "./waiting.ts";
 
 export type LostAccount =
   | { readonly kind: "Next"; readonly action: AccountAction }

@@ -4,6 +4,7 @@ import { FINALIZER } from "../../../api/meta.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
+import { stalled } from "../../frame/rules/waiting.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
@@ -16,10 +17,9 @@ import type {
   AccountDone,
   AccountProgress,
   AccountSnapshot,
-  CreationAttempt,
   KnownAccount,
 } from "./snapshot.ts";
-import { stalled } from "./waiting.ts";
+import type { CreationAttempt } from "./status.ts";
 
 type AccountStep = AccountAction | Waiting | Settled;
 

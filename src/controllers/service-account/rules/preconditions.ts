@@ -2,9 +2,9 @@
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { MINUTE } from "../../../util/time.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import { stalled } from "../../frame/rules/waiting.ts";
 import { otherOwnerOf } from "./owner.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
-import { reconciling, stalled } from "./waiting.ts";
 
 const RECHECK_MS = MINUTE;
 const CLAIM_RECHECK_MS = 10 * MINUTE;
@@ -30,10 +30,7 @@ function suspendedWithoutAccount({ spec, account }: AccountSnapshot): Waiting | 
 }
 
 export function connectionNotUsable({ connection }: AccountSnapshot): Waiting | undefined {
-  if (connection.ok) return undefined;
-  const { reason, message } = connection;
-  const waiting = reason === "NotGranted" ? stalled : reconciling;
-  return waiting(reason, message, RECHECK_MS);
+  return connection.ok ? undefined : { ...connection.waiting, afterMs: RECHECK_MS };
 }
 
 function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | undefined {

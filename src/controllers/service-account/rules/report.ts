@@ -1,9 +1,9 @@
 /** What a ServiceAccount says after a run. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { Readiness } from "../../../api/conditions.ts";
-import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
+import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
-import { type Instant, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
+import { type Instant, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
@@ -20,6 +20,7 @@ import type {
   AccountState,
   KnownAccount,
 } from "./snapshot.ts";
+import { accountStatusCodec } from "./status.ts";
 
 /** Another field manager reports what is bound to the account. */
 export const FOREIGN_FIELDS = ["bindings"] as const;
@@ -58,45 +59,29 @@ export function objectReport(
   listTime: Instant | undefined,
 ): ObjectReport<ServiceAccount> {
   const { object, account, attempt } = snapshot;
-  const status: ServiceAccountStatus = {
-    ...(account && accountFields(account)),
-    ...(account?.liveKeyIds && listedAt(account.liveKeyIds, snapshot, listTime)),
-    ...(attempt && { attempt: { id: attempt.id, startTime: toIso8601(attempt.startTime) } }),
-  };
+  const status = accountStatusCodec.encode({
+    ...account,
+    state: account?.state?.slice(0, 64).toWellFormed(),
+    keyCount: account?.liveKeyIds?.length,
+    lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
+    attempt,
+  });
   const write = { foreignFields: FOREIGN_FIELDS };
   return { type: serviceAccountType, cache, object, status, readiness, write };
 }
 
-function accountFields(account: KnownAccount): ServiceAccountStatus {
-  const { saId, tpn, orgId, projectId, state, origin, consoleURL, liveKeyIds } = account;
-  return {
-    saId,
-    ...(tpn === undefined ? {} : { tpn }),
-    orgId,
-    ...(projectId === undefined ? {} : { projectId }),
-    ...(state === undefined ? {} : { state: state.slice(0, 64).toWellFormed() }),
-    origin,
-    ...(consoleURL === undefined ? {} : { consoleURL }),
-    ...(liveKeyIds === undefined
-      ? {}
-      : { liveKeyIds: [...liveKeyIds], keyCount: liveKeyIds.length }),
-  };
-}
-
 /** Moves with the list, and past a key that came since: a world that does not change is not written again. */
-function listedAt(
+function keyListTime(
   listed: readonly string[],
   { object, unlistedKeyTime }: AccountSnapshot,
   listTime: Instant | undefined,
-): Pick<ServiceAccountStatus, "lastKeyListTime"> {
-  const { lastKeyListTime, liveKeyIds } = object.status ?? {};
-  const before = parseInstant(lastKeyListTime);
+): Instant | undefined {
+  const { lastKeyListTime: before, liveKeyIds } = accountStatusCodec.decode(object.status);
   const isNews =
     before === undefined ||
     !isDeepStrictEqual(listed, liveKeyIds) ||
     (unlistedKeyTime !== undefined && unlistedKeyTime >= before);
-  if (isNews && listTime !== undefined) return { lastKeyListTime: toIso8601(listTime) };
-  return lastKeyListTime === undefined ? {} : { lastKeyListTime };
+  return isNews ? (listTime ?? before) : before;
 }
 
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {

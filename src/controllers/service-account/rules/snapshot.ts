@@ -10,6 +10,7 @@ import type { Instant } from "../../../util/time.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
   readonly Object: ServiceAccount;
@@ -29,7 +30,7 @@ export interface AccountSnapshot {
   readonly namespaceTerminating: boolean;
   /** What the status names, or a look at the console has found since. */
   readonly account: KnownAccount | undefined;
-  /** A creation that was announced and is not yet answered for. */
+  /** A creation that was recorded and whose outcome is not known yet. */
   readonly attempt: CreationAttempt | undefined;
   /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
   readonly users: readonly string[];
@@ -62,11 +63,6 @@ export interface KnownAccount {
   readonly consoleURL: string | undefined;
   /** Absent where the console's answer lists no keys. */
   readonly liveKeyIds: readonly string[] | undefined;
-}
-
-export interface CreationAttempt {
-  readonly id: string;
-  readonly startTime: Instant;
 }
 
 /** Console and organization; saIds are unique within. */
@@ -118,7 +114,7 @@ export type AccountAction =
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
 export interface AccountDone {
-  /** The attempt that this run has announced, so that its call may follow. */
+  /** The attempt that this run has recorded, so that its call may follow. */
   readonly announced?: string;
   /** When this run began to ask the console about the account. */
   readonly lookTime?: Instant;

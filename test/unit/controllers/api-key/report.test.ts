@@ -114,7 +114,7 @@ describe("readiness", () => {
       suspended,
       "Ready",
       "ExpiringSoon",
-      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed. Nothing is issued or written for this ApiKey while spec.suspend is true.",
+      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed. spec.suspend is true: nothing is done for this object until it is false.",
     ],
     [
       "suspended without a key",
@@ -122,7 +122,7 @@ describe("readiness", () => {
       suspended,
       "Stalled",
       "Suspended",
-      "Nothing is issued or written for this ApiKey while spec.suspend is true.",
+      "spec.suspend is true: nothing is done for this object until it is false.",
     ],
     ["suspended with a key", delivered(), suspended, "Ready", "KeyDelivered", held],
     [

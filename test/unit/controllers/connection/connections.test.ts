@@ -23,6 +23,10 @@ const own = {
   metadata: { name: "own", namespace: "team-a", uid: "u2" },
   spec: rawSpec,
 } as unknown as Connection;
+const suspended = {
+  metadata: { name: "suspended", namespace: "team-a", uid: "u3" },
+  spec: { ...rawSpec, suspend: true },
+} as unknown as Connection;
 const session = (uid: string, spec: object): Session => ({
   identity: { uid, spec: clientIdentity(connectionSpec(spec)), secretUid: "s", secretVersion: "1" },
   client,
@@ -40,7 +44,7 @@ function world() {
   const clock = createFakeClock();
   const caches = {
     clusterConnections: storeOf(shared),
-    connections: storeOf(own),
+    connections: storeOf(own, suspended),
     namespaces: storeOf<KubeObject>(),
   };
   const createClient = () => client;
@@ -53,6 +57,11 @@ const ready = (registry: ConnectionRegistry, changes: Partial<Session> = {}) => 
   registry.sessions.put(key, { ...session("u1", { grants }), ...changes });
   registry.noteChecked(key);
 };
+
+const refused = (state: "Reconciling" | "Stalled", reason: string, message: string) => ({
+  ok: false,
+  waiting: { kind: "Waiting", state, reason, message },
+});
 
 test.each<{
   name: string;
@@ -70,41 +79,48 @@ test.each<{
     name: "a namespace that no grant matches is told what to add",
     arrange: ready,
     namespace: "team-b",
-    found: {
-      ok: false,
-      reason: "NotGranted",
-      message:
-        "No grant of ClusterConnection default matches namespace team-b; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.",
-    },
+    found: refused(
+      "Stalled",
+      "NotGranted",
+      "No grant of ClusterConnection default matches namespace team-b; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.",
+    ),
   },
   {
     name: "a connection that does not exist is named",
     ref: { kind: "Connection", name: "other" },
-    found: {
-      ok: false,
-      reason: "ConnectionNotFound",
-      message:
-        "Connection team-a/other does not exist; create it, or name another one in spec.connectionRef.",
-    },
+    found: refused(
+      "Reconciling",
+      "ConnectionNotFound",
+      "Connection team-a/other does not exist; create it, or name another one in spec.connectionRef.",
+    ),
+  },
+  {
+    name: "a suspended connection waits for a person",
+    ref: { kind: "Connection", name: "suspended" },
+    found: refused(
+      "Stalled",
+      "ConnectionSuspended",
+      "Connection team-a/suspended is suspended: no call is made over it until its spec.suspend is false.",
+    ),
   },
   {
     name: "a refused login shows its reason only",
     arrange: (registry) => ready(registry, { usable: false, reason: "MfaRequired" }),
-    found: {
-      ok: false,
-      reason: "ConnectionNotReady",
-      message: "ClusterConnection default is not ready (MfaRequired); its conditions say why.",
-    },
+    found: refused(
+      "Reconciling",
+      "ConnectionNotReady",
+      "ClusterConnection default is not ready (MfaRequired); its conditions say why.",
+    ),
   },
   {
     name: "a session of an earlier connection of that name is not used",
     arrange: (registry) => ready(registry, session("u0", { grants })),
-    found: { ok: false, reason: "ConnectionNotReady" },
+    found: { ok: false, waiting: { reason: "ConnectionNotReady" } },
   },
   {
     name: "a session of an earlier spec is not used",
     arrange: (registry) => ready(registry, session("u1", { orgId: "org-0" })),
-    found: { ok: false, reason: "ConnectionNotReady" },
+    found: { ok: false, waiting: { reason: "ConnectionNotReady" } },
   },
   {
     name: "a session outlives a change of the grants",
@@ -139,5 +155,5 @@ test("but not for ever", async () => {
   const { clock, connections } = world();
   const waiting = connections.resolve(toShared, "team-a");
   await clock.advance(5_000);
-  expect(await waiting).toMatchObject({ ok: false, reason: "ConnectionNotReady" });
+  expect(await waiting).toMatchObject({ ok: false, waiting: { reason: "ConnectionNotReady" } });
 });

@@ -225,7 +225,7 @@ describe("nothing can be written by a run that plans", () => {
     const plan = new PlanLog();
     const { connections } = planningContext(world.context, plan);
     const found = await connections.resolve({ kind: "ClusterConnection", name: "default" }, "team");
-    if (!found.ok) throw new Error(found.message);
+    if (!found.ok) throw new Error(found.waiting.message);
     const { client } = found.access;
     const project = { orgId: "org-1", projectId: "prj-1" };
     const account = { ...project, name: "forged", description: "" };

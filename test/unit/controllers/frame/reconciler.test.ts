@@ -11,6 +11,7 @@ import type {
 } from "../../../../src/controllers/frame/kind-controller.ts";
 import { createReconciler } from "../../../../src/controllers/frame/reconciler.ts";
 import { type Outcome, PartialFailure } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
@@ -77,7 +78,7 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
   const context: Context = {
     kube: kube.client,
     caches,
-    connections: { resolve: async () => ({ ok: false, reason: "None", message: "None." }) },
+    connections: { resolve: async () => ({ ok: false, waiting: stalled("None", "None.") }) },
     events: { record: (_, { reason }) => void events.push(reason) },
     metrics: createMetrics(new Registry()),
     log: silentLog,

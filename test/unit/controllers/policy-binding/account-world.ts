@@ -5,6 +5,7 @@ import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import type { Context } from "../../../../src/controllers/frame/context.ts";
+import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
   createAccountStore,
   toRef,
@@ -55,7 +56,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     caches,
     connections: {
       resolve: async () => {
-        if (!state.connected) return { ok: false, reason: "NotGranted", message: "No grant." };
+        if (!state.connected) return { ok: false, waiting: stalled("NotGranted", "No grant.") };
         const grant: Rights = {
           policyIds: [...state.grant],
           onWithdrawal: options.onWithdrawal ?? "Unbind",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Released, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
   GIVE_UP_AFTER_MS,
   nextOfDeletion,
@@ -10,7 +11,6 @@ import type {
   AccountDone,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { reconciling } from "../../../../src/controllers/service-account/rules/waiting.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { access, account, at, deleted, NOW, snapshotOf } from "./objects.ts";
 import { playDeletion } from "./play.ts";
@@ -160,9 +160,9 @@ test.each([
 });
 
 test("a console that cannot be used is a reason to wait, not to skip", () => {
-  const connection = { ok: false, reason: "ConnectionNotReady", message: "not yet" } as const;
-  expect(stepOf({ seen: { account, connection } })).toEqual({
-    ...reconciling("ConnectionNotReady", "not yet"),
+  const waiting = reconciling("ConnectionNotReady", "not yet");
+  expect(stepOf({ seen: { account, connection: { ok: false, waiting } } })).toEqual({
+    ...waiting,
     afterMs: 30_000,
   });
   const grant = { ...access.grant, importServiceAccounts: false };

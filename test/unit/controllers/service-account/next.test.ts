@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Settled, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
   attemptId,
   describeAccount,
@@ -10,7 +11,6 @@ import type {
   AccountDone,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { stalled } from "../../../../src/controllers/service-account/rules/waiting.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { account, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { firstFinding } from "../../../../src/controllers/frame/rules/outcome.ts";
+import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { preconditions } from "../../../../src/controllers/service-account/rules/preconditions.ts";
 import type { AccountSnapshot } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { connectionSpec } from "../connection/specs.ts";
@@ -30,13 +31,8 @@ test.each<{
   },
   {
     name: "an object waits for its connection",
-    seen: { connection: { ok: false, reason: "ConnectionNotReady", message: "not yet" } },
+    seen: { connection: { ok: false, waiting: reconciling("ConnectionNotReady", "not yet") } },
     found: "Reconciling ConnectionNotReady",
-  },
-  {
-    name: "a missing grant is for a person",
-    seen: { connection: { ok: false, reason: "NotGranted", message: "no grant" } },
-    found: "Stalled NotGranted",
   },
   {
     name: "the connection's organization may be named",

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { ServiceAccountStatus } from "../../../../src/api/service-account.ts";
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { suspendedReadiness } from "../../../../src/controllers/frame/rules/report.ts";
+import { suspendedReadiness } from "../../../../src/controllers/frame/rules/readiness.ts";
+import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
 import type {
   AccountDone,
   AccountSnapshot,
   AccountState,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { reconciling } from "../../../../src/controllers/service-account/rules/waiting.ts";
 import { toIso8601 } from "../../../../src/util/time.ts";
 import { account, at, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 

@@ -68,6 +68,7 @@ export async function createWorld(options: IamServerOptions = {}) {
 
   return {
     console,
+    cluster,
     namespace,
     kube,
     events,

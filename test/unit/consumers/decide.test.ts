@@ -5,12 +5,12 @@ import {
   isStale,
   judgeWorkload,
   needsRestart,
-} from "../../../../src/controllers/consumers/decide.ts";
-import { digestPod, type PodDigest } from "../../../../src/controllers/consumers/pod-digest.ts";
-import { nextCountMs } from "../../../../src/controllers/consumers/schedule.ts";
-import type { WorkloadDigest } from "../../../../src/controllers/consumers/workloads.ts";
-import { type Pod, workloadTypes } from "../../../../src/kube/resource-types.ts";
-import { DAY, MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
+} from "../../../src/consumers/rules/decide.ts";
+import { digestPod, type PodDigest } from "../../../src/consumers/rules/pod-digest.ts";
+import { nextCountMs } from "../../../src/consumers/rules/schedule.ts";
+import type { WorkloadDigest } from "../../../src/consumers/rules/workload-digest.ts";
+import { type Pod, workloadTypes } from "../../../src/kube/resource-types.ts";
+import { DAY, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 
 const SWITCH = Date.UTC(2026, 0, 10);
 const content: Content = { apiKey: "ci", secret: "ci", hash: "new", replacementTime: SWITCH };

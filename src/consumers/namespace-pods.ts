@@ -1,6 +1,6 @@
-import type { KubeClient } from "../../kube/client/client.ts";
-import { podType } from "../../kube/resource-types.ts";
-import { digestPod, type PodDigest } from "./pod-digest.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { podType } from "../kube/resource-types.ts";
+import { digestPod, type PodDigest } from "./rules/pod-digest.ts";
 
 /** Pods that have come to their end use nothing any more. */
 const NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed";

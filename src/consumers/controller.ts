@@ -4,25 +4,25 @@
  * and rotating keys depend on nothing in here; what it finds goes to the {@link ConsumersBoard}.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../../api/api-key.ts";
-import { API_VERSION } from "../../api/meta.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import { isKubeError } from "../../kube/errors.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { StoreChange } from "../../kube/store/store.ts";
-import { ignoreStatusChanges } from "../../runtime/predicates.ts";
-import type { Reconcile, Result, Run } from "../../runtime/result.ts";
-import { parseInstant } from "../../util/time.ts";
-import type { Consumers, ConsumersBoard, Count } from "../consumers-board.ts";
-import type { Context } from "../frame/context.ts";
-import { errorPolicy } from "../frame/rules/error-policy.ts";
-import { failureReadiness } from "../frame/rules/failure.ts";
-import { isPlanOnly } from "../frame/rules/plan-only.ts";
-import { type Content, consumersOf, isStale } from "./decide.ts";
+import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../api/api-key.ts";
+import { API_VERSION } from "../api/meta.ts";
+import { parseSpec } from "../api/parse-spec.ts";
+import type { Consumers, ConsumersBoard, Count } from "../controllers/consumers-board.ts";
+import type { Context } from "../controllers/frame/context.ts";
+import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
+import { failureReadiness } from "../controllers/frame/rules/failure.ts";
+import { isPlanOnly } from "../controllers/frame/rules/plan-only.ts";
+import { isKubeError } from "../kube/errors.ts";
+import { keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
+import type { StoreChange } from "../kube/store/store.ts";
+import { ignoreStatusChanges } from "../runtime/predicates.ts";
+import type { Reconcile, Result, Run } from "../runtime/result.ts";
+import { parseInstant } from "../util/time.ts";
 import { NamespacePods } from "./namespace-pods.ts";
-import type { PodDigest } from "./pod-digest.ts";
 import { type RolloutResult, rollOut } from "./rollout.ts";
-import { nextCountMs } from "./schedule.ts";
+import { type Content, consumersOf, isStale } from "./rules/decide.ts";
+import type { PodDigest } from "./rules/pod-digest.ts";
+import { nextCountMs } from "./rules/schedule.ts";
 
 /** As many names as a message can hold. */
 const MAX_NAMES = 3;
@@ -34,18 +34,18 @@ const troubles: ReadonlySet<string> = new Set([
   "NotConverging",
 ]);
 
-export interface ConsumersReconciler {
+export interface ConsumersController {
   readonly reconcile: Reconcile<ApiKey>;
   readonly onGone: (key: ObjectKey) => void;
   /** Another content, or another wish of a person. */
   readonly predicate: (change: StoreChange<ApiKey>) => boolean;
 }
 
-export function createConsumersReconciler(
+export function createConsumersController(
   context: Context,
   board: ConsumersBoard,
   enqueue: (key: ObjectKey) => void,
-): ConsumersReconciler {
+): ConsumersController {
   const pods = new NamespacePods(context.kube);
   const uids = new Map<string, string>();
   const forget = (key: ObjectKey) => {
@@ -132,7 +132,7 @@ async function tryRollout(
   const { namespace } = keyOf(object);
   const result = await rollOut(context, { namespace, rollout, content, pods }, signal);
   recordRestarts(object, result, board.of(object.metadata.uid), content, context);
-  // Looked at again at once, which is nothing to tell anybody about.
+  // Retried at once, which is not worth an event.
   if (isKubeError(result.error, "Conflict")) throw result.error;
   return result;
 }

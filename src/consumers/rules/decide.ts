@@ -4,7 +4,7 @@ import { contentAnnotation } from "../../api/meta.ts";
 import { matchesLabels } from "../../kube/match-labels.ts";
 import { type Instant, MINUTE } from "../../util/time.ts";
 import type { DatedUse, PodDigest } from "./pod-digest.ts";
-import type { WorkloadDigest } from "./workloads.ts";
+import type { WorkloadDigest } from "./workload-digest.ts";
 
 /**
  * How long a kubelet may take from the change of a Secret to its last trace of the content before: its sync
@@ -73,7 +73,7 @@ export type Judgement =
   | { readonly kind: "Stuck" }
   | { readonly kind: "Wait"; readonly until: Instant };
 
-export interface Situation {
+export interface RestartInputs {
   readonly content: Content;
   readonly pods: readonly PodDigest[];
   readonly minIntervalMs: number;
@@ -83,7 +83,7 @@ export interface Situation {
 /** A workload is restarted for a content once, and only while Pods of it need that. */
 export function judgeWorkload(
   workload: WorkloadDigest,
-  { content, pods, minIntervalMs, now }: Situation,
+  { content, pods, minIntervalMs, now }: RestartInputs,
 ): Judgement {
   const { readsAtStart, selector, annotations, restartedAt } = workload;
   if (!readsAtStart.includes(content.secret)) return { kind: "Nothing" };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { NamespacePods } from "../../../../src/controllers/consumers/namespace-pods.ts";
-import type { KubeClient } from "../../../../src/kube/client/client.ts";
-import { KubeError } from "../../../../src/kube/errors.ts";
+import { NamespacePods } from "../../../src/consumers/namespace-pods.ts";
+import type { KubeClient } from "../../../src/kube/client/client.ts";
+import { KubeError } from "../../../src/kube/errors.ts";
 
 /** Listings that end when the test says so. */
 function server() {

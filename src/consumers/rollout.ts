@@ -1,11 +1,13 @@
 /** Carries out spec.rollout: restarts what is due, and says what became of it. */
-import { parseDuration } from "../../util/time.ts";
-import type { RolloutNote } from "../consumers-board.ts";
-import type { Context } from "../frame/context.ts";
-import { failureReadiness } from "../frame/rules/failure.ts";
-import { type Content, judgeWorkload } from "./decide.ts";
-import type { PodDigest } from "./pod-digest.ts";
-import { findWorkloads, type Rollout, restartWorkload, type WorkloadDigest } from "./workloads.ts";
+
+import type { RolloutNote } from "../controllers/consumers-board.ts";
+import type { Context } from "../controllers/frame/context.ts";
+import { failureReadiness } from "../controllers/frame/rules/failure.ts";
+import { parseDuration } from "../util/time.ts";
+import { type Content, judgeWorkload } from "./rules/decide.ts";
+import type { PodDigest } from "./rules/pod-digest.ts";
+import type { WorkloadDigest } from "./rules/workload-digest.ts";
+import { findWorkloads, type Rollout, restartWorkload } from "./workloads.ts";
 
 /** What became of one workload. */
 type WorkloadOutcome =

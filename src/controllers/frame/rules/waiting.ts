@@ -1,4 +1,4 @@
-import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { Waiting } from "./outcome.ts";
 
 /** Only a person's change helps. */
 export function stalled(reason: string, message: string, afterMs?: number): Waiting {

@@ -1,27 +1,13 @@
 /** Finds and restarts the workloads that spec.rollout names. */
-import type { ApiKeySpec } from "../../api/api-key.ts";
-import { contentAnnotation, annotations as names } from "../../api/meta.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { labelSelectorText } from "../../kube/match-labels.ts";
-import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
-import { type LabelSelector, type Workload, workloadTypes } from "../../kube/resource-types.ts";
-import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
-import { secretUses } from "./secret-uses.ts";
+import type { ApiKeySpec } from "../api/api-key.ts";
+import { contentAnnotation, annotations as names } from "../api/meta.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { labelSelectorText } from "../kube/match-labels.ts";
+import { type LabelSelector, workloadTypes } from "../kube/resource-types.ts";
+import { type Instant, toIso8601 } from "../util/time.ts";
+import { digestWorkload, type WorkloadDigest } from "./rules/workload-digest.ts";
 
 export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
-
-export interface WorkloadDigest {
-  readonly type: ResourceType<Workload>;
-  readonly key: ObjectKey;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly selector: LabelSelector;
-  /** Of the Pod template. */
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly restartedAt: Instant | undefined;
-  /** Secrets that its Pods read only at their start. */
-  readonly readsAtStart: readonly string[];
-}
 
 export interface FoundWorkload {
   readonly workloads: readonly WorkloadDigest[];
@@ -41,7 +27,7 @@ export async function findWorkloads(
     workloadRefs.map(async ({ kind, name }) => {
       const type = workloadTypes[kind];
       const found = await kube.get(type, { namespace, name }, { signal });
-      return found === undefined ? `${kind} ${name}` : digestOf(type, found);
+      return found === undefined ? `${kind} ${name}` : digestWorkload(type, found);
     }),
   );
   return {
@@ -64,28 +50,10 @@ async function listWorkloads(
   };
   const lists = await Promise.all(
     Object.values(workloadTypes).map((type) =>
-      kube.collect(type, (workload) => digestOf(type, workload), options),
+      kube.collect(type, (workload) => digestWorkload(type, workload), options),
     ),
   );
   return lists.flat();
-}
-
-function digestOf(type: ResourceType<Workload>, { metadata, spec }: Workload): WorkloadDigest {
-  const { name, namespace = "", uid = "", resourceVersion = "" } = metadata;
-  const { selector, template } = spec ?? {};
-  const annotations = template?.metadata?.annotations ?? {};
-  const uses = template?.spec === undefined ? [] : secretUses(template.spec);
-  return {
-    type,
-    key: { namespace, name },
-    uid,
-    resourceVersion,
-    // Without a selector it would match every Pod.
-    selector: selector ?? { matchExpressions: [{ key: "", operator: "Exists" }] },
-    annotations,
-    restartedAt: parseInstant(annotations[names.restartedAt]),
-    readsAtStart: uses.filter(({ atStart }) => atStart).map(({ secret }) => secret),
-  };
 }
 
 /** One write to the Pod template, as `kubectl rollout restart` does it; the workload's own strategy does the rest. */

@@ -1,0 +1,40 @@
+/** What is kept of a workload: what its Pods read at their start, and what it was restarted for. */
+import { annotations as names } from "../../api/meta.ts";
+import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
+import type { LabelSelector, Workload } from "../../kube/resource-types.ts";
+import { type Instant, parseInstant } from "../../util/time.ts";
+import { secretUses } from "./secret-uses.ts";
+
+export interface WorkloadDigest {
+  readonly type: ResourceType<Workload>;
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly selector: LabelSelector;
+  /** Of the Pod template. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly restartedAt: Instant | undefined;
+  /** Secrets that its Pods read only at their start. */
+  readonly readsAtStart: readonly string[];
+}
+
+export function digestWorkload(
+  type: ResourceType<Workload>,
+  { metadata, spec }: Workload,
+): WorkloadDigest {
+  const { name, namespace = "", uid = "", resourceVersion = "" } = metadata;
+  const { selector, template } = spec ?? {};
+  const annotations = template?.metadata?.annotations ?? {};
+  const uses = template?.spec === undefined ? [] : secretUses(template.spec);
+  return {
+    type,
+    key: { namespace, name },
+    uid,
+    resourceVersion,
+    // Without a selector it would match every Pod.
+    selector: selector ?? { matchExpressions: [{ key: "", operator: "Exists" }] },
+    annotations,
+    restartedAt: parseInstant(annotations[names.restartedAt]),
+    readsAtStart: uses.filter(({ atStart }) => atStart).map(({ secret }) => secret),
+  };
+}

@@ -1,0 +1,17 @@
+/** The stored status of a ServiceAccount, decoded: the account that it names, and a creation whose outcome is open. */
+import { serviceAccountKind } from "../../../api/service-account.ts";
+import { createStatusCodec } from "../../../api/status-codec.ts";
+
+/** Without `bindings`, which another field manager owns. */
+export const accountStatusCodec = createStatusCodec(
+  serviceAccountKind.status.omit({
+    observedGeneration: true,
+    conditions: true,
+    lastHandledReconcileAt: true,
+    bindings: true,
+  }),
+  {},
+);
+
+type AccountStatus = ReturnType<typeof accountStatusCodec.decode>;
+export type CreationAttempt = NonNullable<AccountStatus["attempt"]>;
