@@ -68,7 +68,7 @@ const flags = {
       .string()
       .refine((text) => parseLabelSelector(text) !== undefined, "must be like team=a,tier!=test"),
     fallback: "",
-    help: "Only work on objects with these labels; operators with disjoint selectors share the work.",
+    help: "Only work on objects with these labels, and on what refers to a ServiceAccount with them; operators with disjoint selectors share the work.",
   },
   "leader-elect": {
     schema: toggle,

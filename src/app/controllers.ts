@@ -1,5 +1,6 @@
 /** Every controller with its store, its watches and its share of the work. */
 
+import type { ApiKey } from "../api/api-key.ts";
 import { createConsumersController } from "../consumers/controller.ts";
 import {
   type ApiKeyController,
@@ -29,7 +30,14 @@ import {
 import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { accountShare, apiKeyShare, connectionShare, isSuspensionDue } from "./shares.ts";
+import {
+  accountOf,
+  accountOrBinding,
+  accountShare,
+  apiKeyShare,
+  connectionShare,
+  isSuspensionDue,
+} from "./shares.ts";
 import { createWatches, type Watches } from "./watches.ts";
 
 export interface ControllerSet {
@@ -39,7 +47,10 @@ export interface ControllerSet {
 
 /** A kind's own part of its controller. */
 type Part<T extends KubeObject> = Pick<ControllerOptions<T>, "name" | "store" | "reconcile"> &
-  Partial<ControllerOptions<T>>;
+  Partial<ControllerOptions<T>> & {
+    /** Whose labels say which operator works on the object; by default its own. */
+    readonly sharedBy?: (object: T) => KubeObject | undefined;
+  };
 type Start = <T extends KubeObject>(part: Part<T>) => Controller;
 
 /** Puts a queue and workers in front of every reconciler. */
@@ -59,6 +70,7 @@ export function createControllers(
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
     consumers: board,
   });
+  const sharedBy = (apiKey: ApiKey) => accountOf(caches, apiKey);
   const apiKeyController = start({
     name: "ApiKey",
     store: caches.apiKeys,
@@ -66,6 +78,7 @@ export function createControllers(
     onGone: apiKeys.onGone,
     watches: watches.apiKeys,
     resourceOf: (apiKey) => apiKeyShare(caches, apiKey),
+    sharedBy,
     concurrency: config.concurrency,
   });
   const enqueue = (key: ObjectKey) => apiKeyController.enqueue(key);
@@ -79,7 +92,7 @@ export function createControllers(
       // Without permission to look at Pods, nothing is queued and nothing is asked.
       ...(config.consumers === "none"
         ? []
-        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers })]),
+        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers, sharedBy })]),
       start({
         name: "ResourceQuotaExport",
         store: caches.resourceQuotaExports,
@@ -145,22 +158,24 @@ function accountControllers(
       watches: watches.accountBindings,
       predicate: () => true,
       resourceOf: (ref) => accountShare(caches, keyOf(ref)),
+      sharedBy: (ref) => accountOrBinding(caches, keyOf(ref)),
       isUrgent,
     }),
   ];
 }
 
 /** Kinds that every operator works on, whatever its share of the objects is. */
-const UNSHARED: ReadonlySet<string> = new Set(["ClusterConnection", "Connection", "PolicyBinding"]);
+const UNSHARED: ReadonlySet<string> = new Set(["ClusterConnection", "Connection"]);
 
 function starter(context: Context, config: Config, tracer: Tracer): Start {
   const { caches, metrics, clock, random, log } = context;
   const selects = parseLabelSelector(config.selector) ?? (() => true);
   /** Objects of other operators' shares are left alone. */
-  const ours = <T extends KubeObject>({ name, reconcile }: Part<T>): Reconcile<T> =>
-    config.selector === "" || UNSHARED.has(name)
-      ? reconcile
-      : async (object, run) => (selects(object.metadata.labels) ? reconcile(object, run) : {});
+  const ours = <T extends KubeObject>({ name, reconcile, sharedBy }: Part<T>): Reconcile<T> => {
+    if (config.selector === "" || UNSHARED.has(name)) return reconcile;
+    const labelsOf = (object: T) => (sharedBy?.(object) ?? object).metadata.labels;
+    return async (object, run) => (selects(labelsOf(object)) ? reconcile(object, run) : {});
+  };
   return (part) =>
     createController({
       needs: Object.values(caches),

@@ -15,9 +15,10 @@ export interface Rule {
 export const operatorRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
-    resources: ["connections", "serviceaccounts", "apikeys", "policybindings"],
+    resources: ["connections", "serviceaccounts", "policybindings"],
     verbs: ["get", "list", "watch", "patch"],
   },
+  { apiGroups: [GROUP], resources: ["apikeys"], verbs: ["list", "watch", "patch"] },
   { apiGroups: [GROUP], resources: ["resourcequotaexports"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: [GROUP],

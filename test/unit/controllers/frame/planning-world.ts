@@ -115,6 +115,7 @@ export async function planningWorld({ readOnly = false } = {}) {
           namespaces: { names: [NAMESPACE] },
           policyIds: ["*"],
           importServiceAccounts: true,
+          quotaExports: [7],
         },
       ],
       extraCalls: EXTRA_CALLS,
