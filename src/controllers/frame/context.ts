@@ -92,4 +92,6 @@ export interface Context {
   readonly random: Random;
   /** Whether the operator only plans, for every object. */
   readonly readOnly?: boolean;
+  /** Whether this run only plans: nothing that it does is carried out. */
+  readonly isPlan?: boolean;
 }

@@ -105,7 +105,7 @@ export interface KindController<K extends KindTypes> {
   mustSave?(object: K["Object"]): boolean;
 
   /** Whether the object is only planned for; by its annotation where the kind does not say. */
-  isPlanOnly?(object: K["Object"]): boolean;
+  isPlanOnly?(object: K["Object"], run: ReconcileContext<K["State"]>): Promise<boolean>;
 
   /** Another field manager's fields of the status, which are neither compared nor written. */
   readonly foreignFields?: readonly string[];

@@ -71,7 +71,7 @@ export function createReconciler<K extends KindTypes>(
       states.track(keyText(key), object.metadata.uid);
       const run = contextOf(object.metadata.uid, signal);
       const parsed = kind.parse(object);
-      const isPlanned = isPlannedOnly(kind, object, context);
+      const isPlanned = await isPlannedOnly(kind, object, run);
       const runOver = isPlanned ? planKind : runKind;
       if (parsed.ok) return await runOver(kind, object, parsed.spec, run);
       kind.forget?.(key);
@@ -86,12 +86,13 @@ export function createReconciler<K extends KindTypes>(
   };
 }
 
-function isPlannedOnly<K extends KindTypes>(
+async function isPlannedOnly<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  { readOnly = false }: Context,
-): boolean {
-  return readOnly || (kind.isPlanOnly?.(object) ?? isPlanOnly(object));
+  run: ReconcileContext<K["State"]>,
+): Promise<boolean> {
+  if (run.readOnly === true) return true;
+  return kind.isPlanOnly === undefined ? isPlanOnly(object) : kind.isPlanOnly(object, run);
 }
 
 /** Nothing of ours is on an object that is being deleted. */

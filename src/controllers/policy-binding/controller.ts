@@ -4,11 +4,12 @@ import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
+import type { AccountRef } from "./account-store.ts";
 import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
-import type { AccountBindingsKind } from "./rules/snapshot.ts";
+import type { AccountBindingsKind, BindingsRun } from "./rules/snapshot.ts";
 
 /**
  * Reconciles the policies bound to one service account to match its PolicyBindings, all of them in one run: the console
@@ -26,7 +27,7 @@ export function createAccountBindingsController(
     start: {},
     needsFinalizer: new Set(),
     always: new Set(),
-    isPlanOnly: (ref) => isAccountPlanOnly(keyOf(ref), context),
+    isPlanOnly: isAccountPlanOnly,
     observe,
     next,
     perform,
@@ -48,13 +49,16 @@ export function createAccountBindingsController(
 
 /**
  * The policies of an account are one list, so that one PolicyBinding that is only planned for holds back all of them; but
- * not the kill switch.
+ * neither the kill switch nor what an administrator has withdrawn, or it would be a tenant's way around that.
  */
-function isAccountPlanOnly(account: ObjectKey, { caches }: Context): boolean {
-  const object = caches.serviceAccounts.get(account);
-  if (object !== undefined && isPlanOnly(object)) return true;
-  if (object?.spec.suspendAccess === true) return false;
-  return caches.policyBindings.byIndex(indexes.serviceAccount, keyText(account)).some(isPlanOnly);
+async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boolean> {
+  const { serviceAccounts, policyBindings } = run.caches;
+  const account = serviceAccounts.get(keyOf(ref));
+  const named = policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
+  const isHeld = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
+  if (!isHeld || account?.spec.suspendAccess === true) return false;
+  const { bindings } = await observe(ref, undefined, run);
+  return bindings.every(({ withdrawn }) => withdrawn.length === 0);
 }
 
 /** The metrics of PolicyBindings that an account had before and has no more. */

@@ -8,11 +8,17 @@ import {
   type Context,
   indexes,
 } from "../frame/context.ts";
+import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
 import { stateOf, withRefusal } from "./rules/state.ts";
-import { type AccountAvailability, toAvailability, toBindingView } from "./rules/views.ts";
+import {
+  type AccountAvailability,
+  type BindingView,
+  toAvailability,
+  toBindingView,
+} from "./rules/views.ts";
 
 /** A ServiceAccount, if there is one, and every PolicyBinding that names it. */
 interface AccountObjects {
@@ -71,15 +77,18 @@ function readCaches(
 async function toSnapshot(
   base: Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">,
   { account, bindings }: AccountObjects,
-  { connections }: Pick<Context, "connections">,
+  { connections, isPlan }: Pick<Context, "connections" | "isPlan">,
 ): Promise<BindingsSnapshot> {
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
   const found = toAvailability(account, name);
   const { availability, access } = await accessTo(found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
+  const isHeld = (binding: PolicyBinding) =>
+    isPlan !== true && [account, binding].some((each) => each && isPlanOnly(each));
   const views = inOrder(bindings).map((binding) => {
-    const view = toBindingView(binding, recorded, access?.grant);
+    const seen = toBindingView(binding, recorded, access?.grant);
+    const view = isHeld(binding) ? heldBack(seen) : seen;
     return state === undefined ? view : withRefusal(state, view, now);
   });
   return {
@@ -90,6 +99,11 @@ async function toSnapshot(
     bindings: views,
     objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),
   };
+}
+
+/** As it is, whatever is declared: what is only planned for is left alone where others have to be worked on. */
+function heldBack(view: BindingView): BindingView {
+  return { ...view, suspended: true, stage: "Live" };
 }
 
 /** An account whose connection cannot be used is not usable either. */

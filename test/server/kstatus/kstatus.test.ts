@@ -55,6 +55,14 @@ describe.each(kinds.map(({ kind }) => ({ kind, help: conditionHelp[kind] ?? [] }
       expect(await verdictsOf(objects)).toEqual(["Current", "InProgress"]);
     });
 
+    test("in use while only planned for is Current, not in use is Failed, and never InProgress", async () => {
+      const objects = [
+        object(kind, readiness("Ready", "PlanOnly")),
+        object(kind, readiness("Stalled", "PlanOnly")),
+      ];
+      expect(await verdictsOf(objects)).toEqual(["Current", "Failed"]);
+    });
+
     test("in use while suspended is Current, unusable while suspended is Failed", async () => {
       const objects = [
         object(kind, readiness("Ready", "Suspended")),

@@ -1,5 +1,11 @@
 /** A cluster of which only the reading half is there: what would be written is noted, and remembered for later reads. */
-import type { KubeClient, ListOptions, WriteOptions } from "../../../kube/client/client.ts";
+import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
+import type {
+  ApplyOptions,
+  KubeClient,
+  ListOptions,
+  WriteOptions,
+} from "../../../kube/client/client.ts";
 import type { KubeReader } from "../../../kube/client/reader.ts";
 import {
   type KubeObject,
@@ -29,13 +35,9 @@ export function overlayKube(
 ): KubeClient {
   const changes: Changes = new Map();
   const versions = { last: FIRST_VERSION };
-  const get: KubeReader["get"] = async <T extends KubeObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    options?: object,
-  ) => {
+  const get: KubeReader["get"] = async (type, key, options) => {
     const changed = changes.get(idOf(type, key));
-    return changed === undefined ? reader.get(type, key, options) : (changed.object as T);
+    return changed === undefined ? reader.get(type, key, options) : (changed.object as never);
   };
   const keep = async <T extends KubeObject>(
     type: ResourceType<T>,
@@ -60,7 +62,11 @@ export function overlayKube(
     list: async (type, options) =>
       withChanges(type, await reader.list(type, options), changes, options),
     create: keep,
-    apply: (type, object, options) => patch(type, keyOf(object), object, options),
+    apply: async (type, object, options) => {
+      if (options?.subresource !== "status") return patch(type, keyOf(object), object, options);
+      const stored = (await get(type, keyOf(object), options)) ?? object;
+      return keep(type, withStatus(stored, object, options) as never, options);
+    },
     mergePatch: patch,
     replace: keep,
     delete: async (type, key, _, { dryRun } = {}) => {
@@ -70,6 +76,25 @@ export function overlayKube(
       if (isSecret(type)) plan.deleteSecret(keyText(key), isStored);
       else plan.noteEffect();
     },
+  };
+}
+
+interface WithStatus extends KubeObject {
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+/** A manager replaces the fields that it owns: its one field in the bindings' case, all others in the operator's own. */
+function withStatus(
+  stored: WithStatus,
+  { status: applied }: WithStatus,
+  { fieldManager }: ApplyOptions,
+): WithStatus {
+  const { bindings, ...own } = stored.status ?? {};
+  const kept = fieldManager === BINDINGS_FIELD_MANAGER ? own : { bindings };
+  const fields = Object.entries({ ...kept, ...applied });
+  return {
+    ...stored,
+    status: Object.fromEntries(fields.filter(([, value]) => value !== undefined)),
   };
 }
 

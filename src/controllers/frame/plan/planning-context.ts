@@ -23,6 +23,7 @@ export function planningContext(context: Context, plan: PlanLog): Context {
     log: silentLog,
     clock,
     random,
+    isPlan: true,
   };
 }
 

@@ -157,6 +157,18 @@ test("one binding that is planned for holds back the others of its account, but 
   expect(world.calls()).toEqual([...calls, "syncBindings"]);
 });
 
+test("a plan is no way around a withdrawal: that is carried out, and nothing else of the object", async () => {
+  world = await planningWorld();
+  await settle();
+  const { tpn } = world.peek("ServiceAccount", "bot").status;
+  world.put("PolicyBinding", "read", { ...BINDING, policyIds: ["pol-read", "pol-member"] }, true);
+  world.put("PolicyBinding", "gone", { ...BINDING, policyIds: ["pol-deploy"] });
+  await world.grant({ policyIds: ["pol-member", "pol-deploy"] });
+  await world.reconcile("PolicyBinding", "read");
+  expect(world.console.world.bindings.get(tpn)).toEqual(["pol-deploy"]);
+  expect(world.peek("PolicyBinding", "read").status.appliedPolicyIds).toEqual([]);
+});
+
 test("a read-only operator plans for every object, and exports quotas", async () => {
   world = await planningWorld({ readOnly: true });
   await world.connect();

@@ -138,6 +138,13 @@ export async function planningWorld({ readOnly = false } = {}) {
         .filter(({ status }) => !status)
         .map(({ verb, plural, name }) => `${verb} ${plural}/${name}`),
     delete: (kind: KindName, name: string) => cluster.remove(types[kind], keyOf(name)),
+    /** What the administrator lets the namespace do from now on. */
+    async grant(changes: object): Promise<void> {
+      cluster.edit(clusterConnectionType, { namespace: "", name: "default" }, ({ spec }) => {
+        Object.assign(spec.grants[0], changes);
+      });
+      await this.connect();
+    },
     async connect(): Promise<void> {
       const object = caches.clusterConnections.get({ namespace: "", name: "default" });
       if (object !== undefined) await clusterConnections.reconcile(object, run());

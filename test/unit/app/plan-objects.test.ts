@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from "vitest";
+import { planObjects } from "../../../src/app/plan/plan-objects.ts";
+import { toKubeReader } from "../../../src/kube/client/reader.ts";
+import { systemRandom } from "../../../src/util/random.ts";
+import { systemClock } from "../../../src/util/time.ts";
+import { type PlanningWorld, planningWorld } from "../controllers/frame/planning-world.ts";
+
+let world: PlanningWorld;
+afterEach(() => world.close());
+
+const object = (kind: string, name: string, spec: object) => ({
+  apiVersion: "iam-operator.io/v1alpha1",
+  kind,
+  metadata: { name, namespace: "team" },
+  spec,
+});
+const ref = { serviceAccountRef: { name: "bot" } };
+const plan = async (objects: readonly ReturnType<typeof object>[]) => {
+  const plans = await planObjects({
+    kube: toKubeReader(world.context.kube),
+    objects,
+    operatorNamespace: "team",
+    userAgent: "test",
+    wayTo: () => ({}),
+    clock: systemClock,
+    random: systemRandom,
+    signal: AbortSignal.timeout(60_000),
+  });
+  const calls = plans.flatMap(({ calls }) =>
+    calls.map(({ call, object: about }) => `${call} ${about}`),
+  );
+  return { calls, obstacles: plans.flatMap(({ obstacle }) => obstacle ?? []) };
+};
+
+test("what belongs together is planned as a whole, several keys of one new account as well", async () => {
+  world = await planningWorld();
+  expect(
+    await plan([
+      object("ApiKey", "one", ref),
+      object("ApiKey", "two", ref),
+      object("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] }),
+      object("ServiceAccount", "bot", {}),
+    ]),
+  ).toEqual({
+    calls: [
+      "createServiceAccount bot",
+      "syncBindings tpn:new:sa/new:bot",
+      "issueKey new:bot",
+      "writeSecret team/one",
+      "issueKey new:bot",
+      "writeSecret team/two",
+    ],
+    obstacles: [],
+  });
+  expect(world.calls()).toEqual([]);
+  expect(world.cluster.writes).toEqual([]);
+});
+
+test("the kill switch of an account unbinds its policies", async () => {
+  world = await planningWorld();
+  await world.connect();
+  world.put("ServiceAccount", "bot", {});
+  await world.reconcile("ServiceAccount", "bot");
+  world.put("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] });
+  await world.reconcile("PolicyBinding", "read");
+  const { tpn } = world.peek("ServiceAccount", "bot").status;
+  expect(await plan([object("ServiceAccount", "bot", { suspendAccess: true })])).toEqual({
+    calls: [`syncBindings ${tpn}`],
+    obstacles: [expect.stringMatching(/^AccessSuspended: /)],
+  });
+});
