@@ -53,6 +53,8 @@ export function objectSchema(kind: Kind): StructuralSchema {
       spec: { description: "What is wanted.", ...toStructuralSchema(kind.spec) },
       status: {
         description: "What the operator has found and done. Only the operator writes it.",
+        // So that observedGeneration has its default on a new object.
+        default: {},
         ...toStructuralSchema(kind.status),
       },
     },

@@ -123,11 +123,11 @@ export const suspend = z.boolean().default(false).meta({
 
 /** Status fields every kind has. */
 export const commonStatus = {
-  observedGeneration: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ description: "The metadata.generation that this status is about." }),
+  // Without a value, kstatus takes a new object for one that is as declared.
+  observedGeneration: z.int().min(-1).optional().meta({
+    description: "The metadata.generation that this status is about; -1 before the first one.",
+    default: -1,
+  }),
   lastHandledReconcileAt: z.string().max(256).optional().meta({
     description:
       "The last value of the annotation iam-operator.io/reconcile-requested-at that was acted on.",

@@ -227,8 +227,6 @@ describe.each([
 /** By the conditions alone. */
 function expected({ metadata, status }: Raw): Judgement {
   if (metadata.deletionTimestamp !== undefined) return "Terminating";
-  // kstatus has nothing to judge by before the first report.
-  if (status?.observedGeneration === undefined) return "Current";
   if (status.observedGeneration !== metadata.generation) return "InProgress";
   if (isTrue(status.conditions, "Ready")) return "Current";
   return isTrue(status.conditions, "Stalled") ? "Failed" : "InProgress";

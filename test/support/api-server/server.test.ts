@@ -86,7 +86,7 @@ describe("writes", () => {
     call("POST", path, { metadata: { name: "b" }, spec, status });
     const merge = (sub: string, body: Tree) =>
       call("PATCH", `${path}/b${sub}`, body, "application/merge-patch+json").body;
-    expect(merge("", { status }).status).toBeUndefined();
+    expect(merge("", { status }).status).toEqual({ observedGeneration: -1 });
     const written = merge("/status", { status, spec: { suspend: true } });
     expect([written.status, treeAt(written, "spec").suspend]).toEqual([status, false]);
     expect(treeAt(written, "metadata").generation).toBe(1);

@@ -8,6 +8,8 @@ export interface Entry {
   /** Never changed: the next version is another object. */
   readonly object: Tree;
   readonly owners: ReadonlyMap<string, FieldSet>;
+  /** The status is a default that is shown and not stored: any write stores it, even one that changes nothing. */
+  readonly hasUnstoredStatus?: boolean;
 }
 
 export interface Change {

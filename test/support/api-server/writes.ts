@@ -140,7 +140,10 @@ export function remove(context: WriteContext, request: ApiRequest): Written {
   if (metadata.deletionTimestamp !== undefined) return { status: 200, object: live.object };
   const object = marked(live.object, context.now());
   if (request.dryRun) return { status: 200, object };
-  return { status: 200, object: context.storage.put({ ...live, object }).object };
+  return {
+    status: 200,
+    object: context.storage.put({ ...live, object, hasUnstoredStatus: false }).object,
+  };
 }
 
 function marked(object: Tree, now: Instant): Tree {
@@ -193,7 +196,7 @@ function store(context: WriteContext, request: ApiRequest, body: Tree, owner: st
   const { owners } = owner.startsWith("Apply:")
     ? applied(kind.schema, nothing, meantFor(request, body), owner)
     : updated(kind.schema, nothing, object, owner);
-  const entry: Entry = { kind, object, owners };
+  const entry: Entry = { kind, object, owners, hasUnstoredStatus: kind.hasStatus };
   return { status: 201, object: request.dryRun ? object : context.storage.put(entry).object };
 }
 
@@ -215,7 +218,8 @@ function changeTo(context: WriteContext, request: ApiRequest, live: Entry, next:
   checkTransition(kind, live.object, wanted, nameOf(request));
   const object = withGeneration(kind, live.object, wanted);
   context.admit(request, object, live.object);
-  if (isSame(object, live.object) && isSameOwners(next.owners, live.owners)) {
+  const isUnchanged = isSame(object, live.object) && isSameOwners(next.owners, live.owners);
+  if (isUnchanged && live.hasUnstoredStatus !== true) {
     return { status: 200, object: live.object };
   }
   if (request.dryRun) return { status: 200, object };
