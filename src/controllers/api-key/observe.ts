@@ -11,6 +11,7 @@ import { type ConnectionAccess, type Context, indexes } from "../frame/context.t
 import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { settleAll } from "../frame/settle-all.ts";
+import { provenElsewhere } from "../proven-elsewhere.ts";
 import { secretType } from "../resource-types.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import { type AttemptRegistry, accountKeyOf, type IssueCoordination } from "./attempts.ts";
@@ -148,6 +149,8 @@ async function readAccount(
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
   if (!found.ok) return waiting(found.reason, found.message);
+  const elsewhere = provenElsewhere(object, found.access.spec);
+  if (elsewhere !== undefined) return waiting("ServiceAccountNotReady", elsewhere);
   const now = clock.now();
   const issued = () =>
     Math.max(

@@ -8,6 +8,7 @@ import {
   type Context,
   indexes,
 } from "../frame/context.ts";
+import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
@@ -76,7 +77,7 @@ async function toSnapshot(
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
   const found = toAvailability(account, name);
-  const { availability, access } = await accessTo(found, namespace, connections);
+  const { availability, access } = await accessTo(account, found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const views = inOrder(bindings).map((binding) => {
     const view = toBindingView(binding, recorded, access?.grant);
@@ -96,14 +97,18 @@ const NEED_A_PERSON: ReadonlySet<string> = new Set(["NotGranted", "ConnectionSus
 
 /** An account whose connection cannot be used is not usable either. */
 async function accessTo(
+  account: ServiceAccount | undefined,
   availability: AccountAvailability,
   namespace: string,
   connections: Connections,
 ): Promise<{ readonly availability: AccountAvailability; readonly access?: ConnectionAccess }> {
   if (availability.kind !== "Usable") return { availability };
   const lookup = await connections.resolve(availability.connectionRef, namespace);
-  if (lookup.ok) return { availability, access: lookup.access };
-  const { reason, message } = lookup;
+  const elsewhere = lookup.ok && account && provenElsewhere(account, lookup.access.spec);
+  if (lookup.ok && !elsewhere) return { availability, access: lookup.access };
+  const { reason, message } = lookup.ok
+    ? { reason: "WaitingForServiceAccount", message: elsewhere || "" }
+    : lookup;
   const state = NEED_A_PERSON.has(reason) ? "Stalled" : "Reconciling";
   return { availability: { kind: "Unavailable", state, reason, message } };
 }
