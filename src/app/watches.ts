@@ -236,6 +236,6 @@ function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean 
 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
-  const { conditions, saId, tpn, orgId, projectId, state } = account.status ?? {};
-  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state];
+  const { conditions, saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
+  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state, consoleURL];
 }

@@ -11,6 +11,7 @@ import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
+import { provenElsewhere } from "../proven-elsewhere.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import { type IssueLedger, issuesInStatuses } from "./namespace-issues.ts";
@@ -113,6 +114,8 @@ async function readAccount(
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
   if (!found.ok) return found.waiting;
+  const elsewhere = provenElsewhere(object, found.access.spec);
+  if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
   const now = clock.now();
   const issued = () =>
     Math.max(

@@ -9,6 +9,8 @@ import {
   indexes,
 } from "../frame/context.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
+import { reconciling } from "../frame/rules/waiting.ts";
+import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
@@ -82,7 +84,7 @@ async function toSnapshot(
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
   const found = toAvailability(account, name);
-  const { availability, access } = await accessTo(found, namespace, connections);
+  const { availability, access } = await accessTo(account, found, namespace, connections);
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const isHeld = (binding: PolicyBinding) =>
     isPlan !== true && [account, binding].some((each) => each && isPlanOnly(each));
@@ -108,14 +110,20 @@ function heldBack(view: BindingView): BindingView {
 
 /** An account whose connection cannot be used is not usable either. */
 async function accessTo(
+  account: ServiceAccount | undefined,
   availability: AccountAvailability,
   namespace: string,
   connections: Connections,
 ): Promise<{ readonly availability: AccountAvailability; readonly access?: ConnectionAccess }> {
   if (availability.kind !== "Usable") return { availability };
   const lookup = await connections.resolve(availability.connectionRef, namespace);
-  if (lookup.ok) return { availability, access: lookup.access };
-  const { state, reason, message } = lookup.waiting;
+  if (!lookup.ok) {
+    const { state, reason, message } = lookup.waiting;
+    return { availability: { kind: "Unavailable", state, reason, message } };
+  }
+  const elsewhere = account && provenElsewhere(account, lookup.access.spec);
+  if (elsewhere === undefined) return { availability, access: lookup.access };
+  const { state, reason, message } = reconciling("WaitingForServiceAccount", elsewhere);
   return { availability: { kind: "Unavailable", state, reason, message } };
 }
 

@@ -65,7 +65,7 @@ export async function accountWorld(options: WorldOptions = {}) {
           projectIds: [],
           quotaExports: [],
         };
-        return { ok: true, access: { client, spec: {} as never, grant } };
+        return { ok: true, access: { client, spec: { baseURL: console.url } as never, grant } };
       },
     },
     events: { record: (_, note) => void events.push(note) },

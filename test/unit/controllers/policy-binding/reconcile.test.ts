@@ -51,6 +51,18 @@ describe("binding", () => {
     expect(world.record().policyIds.toSorted()).toEqual(["pol-deploy", "pol-read"]);
   });
 
+  test("an account that was found at another console gets no policies", async () => {
+    const world = await accountWorld();
+    world.putAccount({}, {}, { consoleURL: "https://fake.example.com" });
+    world.bind("reading", ["pol-read"]);
+    await world.settle();
+    expect(world.puts()).toEqual([]);
+    expect(world.ready("reading")).toBe("WaitingForServiceAccount");
+    world.putAccount({}, {}, { consoleURL: world.console.url });
+    await world.settle();
+    expect(world.bound()).toEqual(["pol-read"]);
+  });
+
   test("finalizer and intent are written before the list is submitted", async () => {
     const world = await accountWorld();
     world.bind("reading", ["pol-read"]);
