@@ -98,9 +98,9 @@ const limits = z
       .max(256)
       .default(8)
       .meta({ description: "Calls that may be open at the same time: 1 to 256." }),
-    timeout: durationBetween("100ms", "10m")
+    timeout: durationBetween("100ms", "30s")
       .default("15s")
-      .meta({ description: "Deadline of one call: 100ms to 10m." }),
+      .meta({ description: "Deadline of one call: 100ms to 30s." }),
   })
   .prefault({})
   .meta({ description: "How much of the console this connection may use." });

@@ -52,7 +52,7 @@ export const good: readonly GoodFixture[] = [
       domainName: "Acme Corp.",
       partitionId: "p1",
       credentials: { token: { secretRef: { name: "console-token" } } },
-      limits: { requestsPerSecond: 1, burst: 1, concurrency: 1, timeout: "1m30s" },
+      limits: { requestsPerSecond: 1, burst: 1, concurrency: 1, timeout: "30s" },
       extraCalls: {
         disableKey: call,
         deleteKey: call,
@@ -298,7 +298,7 @@ export const bad: readonly BadFixture[] = [
     title: "a deadline without end",
     kind: connectionKind,
     spec: { ...connection, limits: { timeout: "1h" } },
-    says: ["spec.limits.timeout: ", "must be a duration from 100ms to 10m"],
+    says: ["spec.limits.timeout: ", "must be a duration from 100ms to 30s"],
   },
   {
     title: "an extra call at another host",
