@@ -3,11 +3,8 @@
 {{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
-  resources: [connections, serviceaccounts, policybindings]
+  resources: [connections, serviceaccounts, apikeys, policybindings]
   verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
-- apiGroups: [iam-operator.io]
-  resources: [apikeys]
-  verbs: [list, watch{{ if not .Values.readOnly }}, patch{{ end }}]
 - apiGroups: [iam-operator.io]
   resources: [resourcequotaexports]
   verbs: [get, list, watch]

@@ -15,10 +15,9 @@ export interface Rule {
 export const operatorRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
-    resources: ["connections", "serviceaccounts", "policybindings"],
+    resources: ["connections", "serviceaccounts", "apikeys", "policybindings"],
     verbs: ["get", "list", "watch", "patch"],
   },
-  { apiGroups: [GROUP], resources: ["apikeys"], verbs: ["list", "watch", "patch"] },
   { apiGroups: [GROUP], resources: ["resourcequotaexports"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: [GROUP],

@@ -49,13 +49,18 @@ export async function createLogin(kubectl: Kubectl, namespace: string): Promise<
   ]);
 }
 
+/** So large that the operator does not keep it in memory, but reads the ApiKey when it reconciles it. */
+const LARGE_TEMPLATE = {
+  data: { keyId: "${keyId}", secret: "${secret}", notes: "x".repeat(5_000) },
+};
+
 /** Account, bindings, key, quotas by that key; resolves when all of them are ready. */
 export async function order(kubectl: Kubectl, { namespace, connection }: Tenant): Promise<void> {
   const account = { serviceAccountRef: { name: "bot" } };
   const objects = [
     manifest("ServiceAccount", "bot", namespace, { connectionRef: connection, name: namespace }),
     manifest("PolicyBinding", "bot", namespace, { ...account, policyIds: ["pol-p1-admin"] }),
-    manifest("ApiKey", "key", namespace, account),
+    manifest("ApiKey", "key", namespace, { ...account, secret: LARGE_TEMPLATE }),
     manifest("ResourceQuotaExport", "quotas", namespace, {
       connectionRef: connection,
       clusterId: 7,
