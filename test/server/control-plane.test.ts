@@ -217,7 +217,7 @@ const widgets = {
 
 async function startCli(): Promise<{ child: ChildProcess; directory: string }> {
   const directory = mkdtempSync(join(tmpdir(), "iam-operator-cli-"));
-  const cli = join(import.meta.dirname, "cli.ts");
+  const cli = join(import.meta.dirname, "../cluster/cli.ts");
   const child = spawn(process.execPath, [cli, "--directory", directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });
