@@ -157,7 +157,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ExpiringSoon: "The key was not renewed in time: the message says what prevents it.",
         Recovering: "Wait: an interrupted issue is being explained, which takes about 20 seconds.",
         Verifying: "Wait: a new key may take a while until the console accepts it.",
-        WaitingForPeer: "Wait: keys of one service account are issued one after the other.",
+        WaitingForPeer:
+          "Wait: whether another ApiKey of the account lost a key is being found out, which takes about 20 seconds.",
       },
     },
     {
