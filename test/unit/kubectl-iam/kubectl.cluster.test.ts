@@ -207,7 +207,7 @@ describe("looking", () => {
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     await output("rotate ci-bot-key --wait --timeout 30s");
     const seen = (await watching).output.split("\n").filter((line) => /^\d{4}-/.test(line));
-    expect(seen.join("\n")).toMatch(/apikey\/ci-bot-key {2}KeyRotated {2}Key sak_/);
+    expect(seen.join("\n")).toMatch(/apikey\/ci-bot-key {2}KeyRotated {2}Issued key sak_/);
   });
 
   test("json and yaml are for programs", async () => {
