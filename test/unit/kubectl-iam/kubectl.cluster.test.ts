@@ -102,10 +102,10 @@ describe("diff", () => {
     const piped = await kubectlIam("diff -f -", { input: key });
     expect(piped).toMatchObject({ code: 1 });
     expect(piped.output).toMatch(/^apikey\/second +issueKey +Issues a key of service account sa-/m);
-    writeFileSync(join(plugin.folder, "key.json"), key);
+    writeFileSync(join(plugin.folder, "apikey.json"), key);
     writeFileSync(
       join(plugin.folder, "kustomization.yaml"),
-      "resources: [key.json]\nnameSuffix: -staging\n",
+      "resources: [apikey.json]\nnameSuffix: -staging\n",
     );
     const built = await kubectlIam("diff -k .");
     expect(built).toMatchObject({ code: 1 });
