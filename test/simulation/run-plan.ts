@@ -156,7 +156,9 @@ function excusedByWorld(
   );
   return [
     // A list that is always empty says that no key was issued, until one is known that it lacks.
-    ...(shapes?.keyRecords === "empty" && lacksFirstKeysOnly(world) ? ["S5 accounting"] : []),
+    ...(shapes?.keyRecords === "empty" && lacksFirstKeysOnly(world)
+      ? ["S5 accounting", "S4 caps"]
+      : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),

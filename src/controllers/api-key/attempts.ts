@@ -46,6 +46,8 @@ interface ExplainedAttempt {
 export class AttemptRegistry {
   readonly #open = new Map<string, OpenAttempt>();
   readonly #explained = new Map<string, ExplainedAttempt>();
+  /** By account: how many lost keys were listed beyond one for each attempt. */
+  readonly #surplus = new Map<string, number>();
   readonly #onExplained: (account: string) => void;
 
   /** `onExplained` is called with the account of an attempt that others may have waited for. */
@@ -89,6 +91,7 @@ export class AttemptRegistry {
     const wasUnderWay = this.isOpen(id, "UnderWay");
     this.#open.delete(id);
     this.#explained.set(id, { account, keyIds });
+    if (keyIds.length > 1) this.#surplus.set(account, this.surplusOf(account) + keyIds.length - 1);
     this.#dropOldest();
     if (!wasUnderWay) this.#onExplained(account);
   }
@@ -97,6 +100,18 @@ export class AttemptRegistry {
   #dropOldest(): void {
     if (this.#explained.size > MAX_EXPLAINED)
       for (const oldest of this.#explained.keys()) return void this.#explained.delete(oldest);
+  }
+
+  /** Lost keys of the account that came of attempts other than those that they are listed for. */
+  surplusOf(account: string): number {
+    return this.#surplus.get(account) ?? 0;
+  }
+
+  /** One of them is that of an attempt that no key is listed for. */
+  takeSurplus(account: string): void {
+    const left = this.surplusOf(account) - 1;
+    if (left > 0) this.#surplus.set(account, left);
+    else this.#surplus.delete(account);
   }
 
   isExplained(id: string): boolean {

@@ -46,6 +46,7 @@ export function peerKeysOf(
   return {
     isConclusive: !attempts.isBusy(account) && !isUnread,
     known: [...attempts.keyIdsOf(account), ...peers.flatMap(({ status }) => listedKeyIds(status))],
+    surplus: attempts.surplusOf(account),
     inUse: peers.flatMap((peer) => keyInUseOf(peer, now)),
   };
 }

@@ -29,7 +29,7 @@ The alerts of the chart's PrometheusRule (\`metrics.prometheusRule.create\`), an
 an alert links to its section here, or to a page of yours (\`metrics.prometheusRule.runbookURL\`). Thresholds in days and
 minutes are values of the chart; this page shows the defaults.
 
-\`critical\`: somebody loses access soon, or no operator is working. \`warning\`: nothing breaks today.`;
+\`critical\`: somebody loses access soon, or no operator is leading. \`warning\`: nothing breaks today.`;
 
 const CLOSING = "This page is generated from the chart's rules by `npm run chart:test -- -u`.";
 

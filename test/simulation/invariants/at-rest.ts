@@ -6,7 +6,7 @@ import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-ser
 import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { apiKeysOf, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import { apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
 
 export interface End {
   readonly world: SimWorld;
@@ -89,14 +89,6 @@ function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
       !objects.some((peer) => isPeer(peer, object) && listedKeyIds(peer.status).includes(keyId))
     );
   });
-}
-
-/** A list of keys does not say whose a lost key is: any ApiKey of the account may list it. */
-function isPeer(one: StoredApiKey, other: StoredApiKey): boolean {
-  return (
-    one.metadata.namespace === other.metadata.namespace &&
-    one.spec.serviceAccountRef.name === other.spec.serviceAccountRef.name
-  );
 }
 
 /** Whether each key that is not accounted for came before all of its account that a status has now. */

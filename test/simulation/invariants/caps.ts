@@ -6,7 +6,15 @@ import {
 } from "../../../src/controllers/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
-import { asApiKey, issuerOf, issuingObject, placeOf, type StoredApiKey } from "./view.ts";
+import {
+  apiKeysOf,
+  asApiKey,
+  isPeer,
+  issuerOf,
+  issuingObject,
+  placeOf,
+  type StoredApiKey,
+} from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 /** The window of the daily budget moves on when a day is over, and not before. */
@@ -59,7 +67,7 @@ export const caps: CreateWatcher = (world, circumstances) => {
       ({ keyId, issueTime }) => issueTime >= from && !requested.has(keyId),
     );
     const most = object.spec.maxIssuesPerDay ?? 4;
-    return issued.length <= most
+    return issued.length <= most || isLeftByPeers(object, issued.length, mostIssues)
       ? undefined
       : `${issued.length} keys of ${placeOf(object)} in one day, at most ${most} are allowed`;
   }
@@ -70,14 +78,38 @@ export const caps: CreateWatcher = (world, circumstances) => {
       (key) => key.status === "active" && now < key.expirationTime,
     );
     const spec = object.spec as Parameters<typeof liveKeyCap>[0];
-    const cap = liveKeyCap(spec, object.metadata.uid);
+    const cap = capOf(object);
     if (live.length <= cap) return undefined;
     const [last = 0, before = 0] = live.map(({ issueTime }) => issueTime).sort((a, b) => b - a);
     const pause = pauseBeyondCap(spec, live.length - 1 - cap) - 2 * circumstances.widestSkew;
     const isInTime = last - before >= pause - SECOND;
-    return isUrgent(object) && isInTime
+    return (isUrgent(object) && isInTime) || isLeftByPeers(object, live.length, capOf)
       ? undefined
       : `${live.length} keys of ${placeOf(object)} are alive, at most ${cap} are allowed`;
+  }
+
+  /**
+   * A lost key is counted where it is listed, which may be at another ApiKey of the account: the bounds of all of them
+   * hold together.
+   */
+  function isLeftByPeers(
+    object: StoredApiKey,
+    count: number,
+    mostOf: (each: StoredApiKey) => number,
+  ): boolean {
+    const peers = apiKeysOf(world).filter(
+      (each) => isPeer(each, object) && each.metadata.uid !== object.metadata.uid,
+    );
+    const ofPeers = peers.reduce((sum, peer) => sum + keysOf(peer).length, 0);
+    return count + ofPeers <= [object, ...peers].reduce((sum, each) => sum + mostOf(each), 0);
+  }
+
+  function mostIssues({ spec }: StoredApiKey): number {
+    return spec.maxIssuesPerDay ?? 4;
+  }
+
+  function capOf({ spec, metadata }: StoredApiKey): number {
+    return liveKeyCap(spec as Parameters<typeof liveKeyCap>[0], metadata.uid);
   }
 
   /** Without a key, or shortly before it ends, a consumer may get more than the cap allows, if ever more seldom. */

@@ -18,6 +18,8 @@ export const fence: CreateWatcher = (world) => {
       // Whoever else writes the lease does not make its holder know of it.
       if (change.kind.type.kind !== leaseType.kind || !byOperator) return undefined;
       const { elapsed } = world.kernel;
+      // Nobody leads on a lease that it has just made: whoever had it may go on until then.
+      if (change.type === "ADDED" && holder !== undefined) return undefined;
       const writer = renewals.find(({ committedAt }) => committedAt === elapsed);
       renewals = renewals.filter(({ outcome }) => outcome === undefined);
       const held = textAt(treeAt(change.object, "spec"), "holderIdentity") ?? "";

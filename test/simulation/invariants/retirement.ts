@@ -8,13 +8,18 @@ import type { CreateWatcher } from "./watcher.ts";
 const LEAST_OVERLAP_MS = 5 * MINUTE;
 
 export const retirement: CreateWatcher = (world, circumstances) => {
+  /** When somebody else last changed or deleted a Secret. */
+  let spoiledAt = Number.NEGATIVE_INFINITY;
   return {
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "keyStatus" && change.kind !== "keyDeleted") return undefined;
       const isTold = !byOperator || !world.console.world.accounts.has(change.saId);
       return isTold ? undefined : tooEarly(change.keyId);
     },
-    onChange: (seen) => (seen.byOperator ? droppedEarly(seen) : undefined),
+    onChange: (seen) => {
+      if (!seen.byOperator && seen.change.kind.type.kind === "Secret") spoiledAt = world.kernel.now;
+      return seen.byOperator ? droppedEarly(seen) : undefined;
+    },
   };
 
   function tooEarly(keyId: string): string | undefined {
@@ -23,7 +28,11 @@ export const retirement: CreateWatcher = (world, circumstances) => {
     if (owner.metadata.deletionTimestamp !== undefined) return undefined;
     if (owner.status?.current?.keyId === keyId) return `ended ${keyId}, which is in use`;
     if (isInOverlap(owner, keyId)) return `ended ${keyId} before the overlap was over`;
-    return hasSuccessor(owner) ? undefined : `ended ${keyId} before its successor was in use`;
+    // A call that is under way cannot be called back.
+    const isSpoiled = world.kernel.now - spoiledAt < SECOND;
+    return hasSuccessor(owner) || isSpoiled
+      ? undefined
+      : `ended ${keyId} before its successor was in use`;
   }
 
   function unlisted(keyId: string): string | undefined {

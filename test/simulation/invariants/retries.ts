@@ -1,5 +1,6 @@
 /** [L9, L10] How soon, and how often, a refused call is made again. */
 import { HOUR, SECOND } from "../../../src/util/time.ts";
+import { treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -19,17 +20,25 @@ const SHARED: ReadonlySet<string> = new Set([
   "searchActions",
 ]);
 
-/** [L9] The same call does not come back before `Retry-After` is over. */
-export const retryAfter: CreateWatcher = () => {
+/** [L9] The same call does not come back before `Retry-After` is over, unless somebody changes the object meanwhile. */
+export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
+  /** When somebody else last changed an object, by namespace and name. */
+  const changedAt = new Map<string, number>();
   return {
+    onChange: ({ change, byOperator }) => {
+      const { namespace = "", name = "" } = treeAt(change.object, "metadata");
+      if (!byOperator) changedAt.set(`${namespace}/${name}`, world.kernel.elapsed);
+      return undefined;
+    },
     onCall: (call) => {
       if (SHARED.has(call.operation)) return undefined;
       const id = idOf(call);
       const refused = asked.get(id);
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
-      return refused && tooSoon(refused, call);
+      const isAsked = refused && (changedAt.get(call.target) ?? 0) >= refused.sentAt;
+      return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };
 };

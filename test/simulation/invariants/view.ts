@@ -77,3 +77,11 @@ export function placeOf({ metadata }: { metadata: { namespace?: string; name: st
 function text(base64: string): string {
   return Buffer.from(base64, "base64").toString("utf8");
 }
+
+/** A list of keys does not say whose a lost key is: any ApiKey of the account may list it. */
+export function isPeer(one: StoredApiKey, other: StoredApiKey): boolean {
+  return (
+    one.metadata.namespace === other.metadata.namespace &&
+    one.spec.serviceAccountRef.name === other.spec.serviceAccountRef.name
+  );
+}

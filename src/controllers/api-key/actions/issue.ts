@@ -14,7 +14,7 @@ import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot
 import type { IssueAttempt } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import type { IssuedPair } from "../secret/pair.ts";
-import { rehearsalSecret } from "../secret/render.ts";
+import { rehearsalSecret, targetSecret } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import {
   type ApiKeyRun,
@@ -71,7 +71,7 @@ async function rehearseStaging(
   snapshot: ApiKeySnapshot,
   run: ApiKeyRun,
 ): Promise<SecretView | undefined> {
-  const { self, spec } = snapshot;
+  const { self, spec, status, target } = snapshot;
   const now = run.clock.now();
   const pair: IssuedPair = {
     keyId: "sak_rehearsal",
@@ -83,6 +83,11 @@ async function rehearseStaging(
   const { values } = readyAccount(snapshot);
   const rehearsal = rehearsalSecret(self, spec, values, pair);
   const { signal } = run;
+  // A gateway's 404 may have made a Secret look as if it were gone.
+  if (status.current !== undefined && target.kind === "Absent") {
+    const wanted = targetSecret(self, spec, values, { pair, previous: undefined });
+    await run.kube.create(secretType, wanted, { dryRun: true, signal });
+  }
   try {
     await run.kube.create(secretType, rehearsal, { dryRun: true, signal });
     return undefined;

@@ -3,7 +3,7 @@ import { lookUpAccount } from "../../look-up-account.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { peerKeysOf } from "../peers.ts";
 import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
-import type { OrphanedKey } from "../rules/status.ts";
+import type { CurrentKey, OrphanedKey } from "../rules/status.ts";
 import { withFoundKey, withoutAttempt, withUnlistedKey } from "../rules/transitions.ts";
 import {
   type ApiKeyRun,
@@ -61,6 +61,7 @@ export async function closeAttempt(
   if (attempt !== undefined) {
     const keyIds = orphans.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
     attempts.explain(attempt, accountKeyOf(object), keyIds);
+    if (orphans.length === 0 && !refund) attempts.takeSurplus(accountKeyOf(object));
   }
   const { namespace, name } = self;
   const note = `Attempt ${attempt} is closed: ${because}.`;
@@ -94,7 +95,7 @@ export async function listKeysBeforeRestore(
   return remember(listed, { keysBeforeRestore: [] }, run);
 }
 
-/** Takes the status back from the Secret; the key is tried before it counts as verified. */
+/** Takes the status back from the Secret; a key that this run has not tried yet is tried before it counts as verified. */
 export function rebuildStatus(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"RebuildStatus">,
@@ -103,8 +104,11 @@ export function rebuildStatus(
   const { status, self } = progress.snapshot;
   const note = `Read key ${pair.keyId} back from its Secret.`;
   recordKeyEvent(progress, run, "StatusRebuilt", "Recover", note);
+  const now = run.clock.now();
+  const found = withFoundKey(status, pair, self.rotateToken, now);
+  const verified = { ...found.current, verificationTime: now } as CurrentKey;
   return withSnapshot(progress, {
-    status: withFoundKey(status, pair, self.rotateToken, run.clock.now()),
+    status: progress.done.provenKeyId === pair.keyId ? { ...found, current: verified } : found,
   });
 }
 

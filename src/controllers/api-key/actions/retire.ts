@@ -47,12 +47,13 @@ function noteFailure(progress: ApiKeyProgress, keyId: string, error: IamError): 
   return withDone(progress, { failedRevocations: failed });
 }
 
-/** So long a console may take to list a key that it has issued. */
-const LISTING_LAG_MS = 10 * MINUTE;
+/** So long a console may take to list a key that it has issued: the shortest overlap. */
+const LISTING_LAG_MS = 5 * MINUTE;
 
 /**
  * Only a key that the account's list has is ended, or one that was ended in part before, which a console may leave out of
- * its list: any other id may have come from a Secret that somebody else has written. A 404 to a key on the list means that
+ * its list: any other id may have come from a Secret that somebody else has written. Where the list lacks even the key in
+ * use, the account in the call's path has to do. A 404 to a key on the list means that
  * the path is wrong, and not that the key is gone.
  */
 async function stateAfter(
@@ -67,9 +68,14 @@ async function stateAfter(
   const isDisabled = status.superseded.some(
     (key) => key.keyId === keyId && key.state === "Disabled",
   );
-  if (isListed || isDisabled) return endOwnKey(action, isListed, client.extra, saId);
+  if (isListed || isDisabled || isBlind(detail.keyIds, status))
+    return endOwnKey(action, isListed, client.extra, saId);
   if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
   return "Deleted";
+}
+
+function isBlind(listed: readonly string[] | undefined, { current }: KeyStatus): boolean {
+  return current?.verificationTime !== undefined && listed?.includes(current.keyId) !== true;
 }
 
 /** Whether it says something that a list lacks a key: it has another one of the object, and had time to get this one. */

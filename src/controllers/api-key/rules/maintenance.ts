@@ -19,15 +19,17 @@ import type { SupersededKey } from "./status.ts";
 
 /** A Secret that has not changed is read only where something is to be done with it. */
 export function readTarget(
-  { snapshot }: ApiKeyProgress,
+  progress: ApiKeyProgress,
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
+  const { snapshot } = progress;
   if (snapshot.target.kind !== "Unread") return undefined;
   const isAtRest =
     firstFinding(needs, snapshot, at, timing) === undefined &&
     snapshot.keysBeforeRestore.length === 0 &&
     !mayNeedVerification(snapshot) &&
+    retire(progress, at) === undefined &&
     isStillDeclared(snapshot, at.now);
   return isAtRest ? undefined : { kind: "ReadTarget" };
 }

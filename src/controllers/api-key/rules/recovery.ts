@@ -94,6 +94,8 @@ function closeAttempt(
   const unlisted = [...keyInUse(snapshot, at.now), ...peers.inUse].find(
     (keyId) => !listed.has(keyId),
   );
+  if (unlisted === undefined && peers.surplus > 0)
+    return { ...close([], "another ApiKey of the account lists its key"), refund: false };
   if (unlisted === undefined) return close([], "no key was issued");
   return close(
     [lost(undefined)],

@@ -99,6 +99,8 @@ export interface PeerKeys {
   /** Whether no attempt of another ApiKey could have a key that is not among these. */
   readonly isConclusive: boolean;
   readonly known: readonly string[];
+  /** How many of these are lost keys of attempts that they are not listed for. */
+  readonly surplus: number;
   /** Keys that the console has accepted, and that have not expired. */
   readonly inUse: readonly string[];
 }

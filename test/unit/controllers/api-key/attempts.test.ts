@@ -61,4 +61,13 @@ describe("the registry of attempts", () => {
     attempts.forget("ns/b");
     expect(told).toEqual(["ns/sa", "ns/other"]);
   });
+
+  test("keys beyond one for an attempt are remembered until their own attempts are closed", () => {
+    const { attempts } = registry();
+    attempts.explain("a1", "ns/sa", ["sak_1", "sak_2", "sak_3"]);
+    attempts.takeSurplus("ns/sa");
+    expect([attempts.surplusOf("ns/sa"), attempts.surplusOf("ns/other")]).toEqual([1, 0]);
+    attempts.takeSurplus("ns/sa");
+    expect(attempts.surplusOf("ns/sa")).toBe(0);
+  });
 });

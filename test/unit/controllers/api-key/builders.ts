@@ -200,5 +200,5 @@ export function read(
   keyIds: readonly string[] | undefined,
   peers: Partial<SecondRead["peers"]> = {},
 ): SecondRead {
-  return { keyIds, peers: { isConclusive: true, known: [], inUse: [], ...peers } };
+  return { keyIds, peers: { isConclusive: true, known: [], surplus: 0, inUse: [], ...peers } };
 }

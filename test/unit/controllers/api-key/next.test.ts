@@ -291,6 +291,16 @@ describe("given this world, the next step is", () => {
     });
   });
 
+  test("an attempt whose key another ApiKey lists counts against the budget all the same", () => {
+    const world = snapshot({ recovery, status: { attempt: openAttempt(1) } });
+    const listed = read(["sak_lost"], { known: ["sak_lost"], surplus: 1 });
+    expect(step(having({ secondRead: listed }, world))).toMatchObject({
+      kind: "CloseAttempt",
+      refund: false,
+      orphans: [],
+    });
+  });
+
   test("a console that lists no keys costs one orphan of unknown id", () => {
     const attempt = { ...openAttempt(1), knownKeyIds: undefined };
     const world = snapshot({ recovery, status: { attempt } });
