@@ -235,7 +235,11 @@ function excuses(event: WorldEvent): readonly string[] {
   switch (event.kind) {
     case "DeleteObject":
       // An account that is in use waits until it is not.
-      return [...WISH, "L5 repair", "L6 deletion", "staging removed"];
+      return [
+        ...[...WISH, "L5 repair", "L6 deletion", "staging removed"],
+        // Where it is made anew, it logs in for itself.
+        ...(event.plural === "clusterconnections" ? ["S19 logins"] : []),
+      ];
     case "WipeStatus":
       return excusesOfWiped(event.plural);
     case "DemandSecondFactor":
