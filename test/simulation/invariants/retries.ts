@@ -1,6 +1,6 @@
 /** [L9, L10] How soon, and how often, a refused call is made again. */
 import { HOUR, SECOND } from "../../../src/util/time.ts";
-import { treeAt } from "../../support/api-server/tree.ts";
+import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -20,15 +20,15 @@ const SHARED: ReadonlySet<string> = new Set([
   "searchActions",
 ]);
 
-/** [L9] The same call does not come back before `Retry-After` is over, unless somebody changes the object meanwhile. */
+/** [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace meanwhile. */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
-  /** When somebody else last changed an object, by namespace and name. */
+  /** When somebody else last changed an object, by namespace. */
   const changedAt = new Map<string, number>();
   return {
     onChange: ({ change, byOperator }) => {
-      const { namespace = "", name = "" } = treeAt(change.object, "metadata");
-      if (!byOperator) changedAt.set(`${namespace}/${name}`, world.kernel.elapsed);
+      const namespace = textAt(treeAt(change.object, "metadata"), "namespace") ?? "";
+      if (!byOperator) changedAt.set(namespace, world.kernel.elapsed);
       return undefined;
     },
     onCall: (call) => {
@@ -37,7 +37,8 @@ export const retryAfter: CreateWatcher = (world) => {
       const refused = asked.get(id);
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
-      const isAsked = refused && (changedAt.get(call.target) ?? 0) >= refused.sentAt;
+      const isAsked =
+        refused && (changedAt.get(call.target.split("/")[0] ?? "") ?? 0) >= refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };
