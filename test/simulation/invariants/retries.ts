@@ -38,7 +38,7 @@ export const retryAfter: CreateWatcher = (world) => {
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
       const isAsked =
-        refused && (changedAt.get(call.target.split("/")[0] ?? "") ?? 0) >= refused.sentAt;
+        refused && (changedAt.get(call.target.split("/")[0] ?? "") ?? 0) > refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };
