@@ -74,8 +74,14 @@ async function stateAfter(
   return "Deleted";
 }
 
-function isBlind(listed: readonly string[] | undefined, { current }: KeyStatus): boolean {
-  return current?.verificationTime !== undefined && listed?.includes(current.keyId) !== true;
+/** Whether the list lacks a key that works, and so says nothing about others. */
+function isBlind(
+  listed: readonly string[] | undefined,
+  { current, superseded }: KeyStatus,
+): boolean {
+  if (current?.verificationTime === undefined) return false;
+  const isEnded = superseded.some(({ keyId }) => keyId === current.keyId);
+  return !isEnded && listed?.includes(current.keyId) !== true;
 }
 
 /** Whether it says something that a list lacks a key: it has another one of the object, and had time to get this one. */
