@@ -10,9 +10,6 @@ import type { Context } from "./context.ts";
 import type { Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
 import type { Report, ReportedObject, StatusCache } from "./rules/report.ts";
 
-/** More steps than any way through a kind's rules has: rules that go in circles must not spin. */
-export const MAX_STEPS = 40;
-
 /** The types of one kind, under one name. */
 export interface KindTypes {
   readonly Object: ReportedObject;

@@ -3,21 +3,15 @@ import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
-import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import {
-  type KindController,
-  type KindTypes,
-  MAX_STEPS,
-  type Progress,
-  type ReconcileContext,
-} from "./kind-controller.ts";
+import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
 import { rehearse } from "./plan/rehearse.ts";
 import { ProcessState } from "./process-state.ts";
 import { rejectSpec, reportFailure, reportOutcome } from "./report-run.ts";
-import { isOutcome, isReleased, nextStep, type Step } from "./rules/next-step.ts";
+import { isReleased } from "./rules/next-step.ts";
 import { isPlanOnly } from "./rules/plan-only.ts";
+import { walk } from "./walk.ts";
 import { recordEvent } from "./write-report.ts";
 
 /** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
@@ -111,13 +105,13 @@ async function runKind<K extends KindTypes>(
   let progress: Progress<K> | undefined;
   try {
     progress = { snapshot: await kind.observe(object, spec, run), done: kind.start };
-    for (let step = 0; step < MAX_STEPS; step += 1) {
-      const next: Step<K> = nextStep(kind, progress, spec, readClock(run));
-      if (isReleased(next)) return await release(kind, progress.snapshot.object, next.events, run);
-      if (isOutcome(next)) return await reportOutcome(kind, progress, next, run);
-      progress = await perform(kind, next, progress, run);
-    }
-    throw new Error(`the rules for a ${kind.type.kind} go in circles`);
+    const end = await walk(kind, progress, spec, run, async (action, from) => {
+      progress = await perform(kind, action, from, run);
+      return progress;
+    });
+    return isReleased(end)
+      ? await release(kind, progress.snapshot.object, end.events, run)
+      : await reportOutcome(kind, progress, end, run);
   } catch (error) {
     return await reportFailure(kind, progress, error, run);
   }

@@ -1,18 +1,12 @@
 /** One run of which only the plan is made: the same observe, next and perform, with nothing behind them to write to. */
 import { FINALIZER } from "../../../api/meta.ts";
 import type { PlannedCall } from "../../../api/plan.ts";
-import { readClock } from "../clock-reading.ts";
 import { hasFinalizer } from "../finalizers.ts";
-import {
-  type KindController,
-  type KindTypes,
-  MAX_STEPS,
-  type Progress,
-  type ReconcileContext,
-} from "../kind-controller.ts";
-import { isOutcome, isReleased, nextStep } from "../rules/next-step.ts";
-import { type Failed, type Outcome, PartialFailure, type Released } from "../rules/outcome.ts";
+import type { KindController, KindTypes, Progress, ReconcileContext } from "../kind-controller.ts";
+import { isReleased } from "../rules/next-step.ts";
+import { type Outcome, PartialFailure } from "../rules/outcome.ts";
 import { plannedOutcome } from "../rules/plan-only.ts";
+import { walk } from "../walk.ts";
 import { PlanLog } from "./plan-log.ts";
 import { planningContext } from "./planning-context.ts";
 
@@ -34,40 +28,22 @@ export async function rehearse<K extends KindTypes>(
   const planning = planningRun(run, log);
   const acting = kind.rehearsal?.() ?? kind;
   const snapshot = await acting.observe(object, spec, planning);
-  const way: Way<K> = { progress: { snapshot, done: acting.start }, log };
+  let progress: Progress<K> = { snapshot, done: acting.start };
   try {
-    const end = await walk(acting, way, spec, planning);
+    const end = await walk(acting, progress, spec, planning, async (action, from) => {
+      planning.signal.throwIfAborted();
+      const to = await acting.perform(action, withFinalizer(acting, action, from), planning);
+      if (!log.hasEffects) progress = to;
+      return to;
+    });
     const natural = log.hasEffects || isReleased(end) ? undefined : end;
     const outcome = plannedOutcome(natural, log.calls.length, kind.isReader);
-    return { progress: way.progress, outcome, calls: log.calls };
+    return { progress, outcome, calls: log.calls };
   } catch (error) {
     const isPartial = error instanceof PartialFailure;
-    const reached = isPartial && !log.hasEffects ? error.progress : way.progress;
+    const reached = isPartial && !log.hasEffects ? error.progress : progress;
     throw new PartialFailure(reached, isPartial ? error.cause : error);
   }
-}
-
-interface Way<K extends KindTypes> {
-  /** Where the run has got to by reading alone. */
-  progress: Progress<K>;
-  readonly log: PlanLog;
-}
-
-async function walk<K extends KindTypes>(
-  kind: KindController<K>,
-  way: Way<K>,
-  spec: K["Spec"],
-  run: ReconcileContext<K["State"]>,
-): Promise<Exclude<Outcome, Failed> | Released> {
-  let { progress } = way;
-  for (let step = 0; step < MAX_STEPS; step += 1) {
-    const next = nextStep(kind, progress, spec, readClock(run));
-    if (isReleased(next) || isOutcome(next)) return next;
-    run.signal.throwIfAborted();
-    progress = await kind.perform(next, withFinalizer(kind, next, progress), run);
-    if (!way.log.hasEffects) way.progress = progress;
-  }
-  throw new Error(`the rules for a ${kind.type.kind} go in circles`);
 }
 
 function planningRun<State>(run: ReconcileContext<State>, log: PlanLog): ReconcileContext<State> {

@@ -12,10 +12,10 @@ const SUSPENDED_DELETION: Waiting = {
   message: "spec.suspend is true: the deletion continues when it is false.",
 };
 
-export type Step<K extends KindTypes> =
-  | K["Action"]
-  | Exclude<Outcome, { kind: "Failed" }>
-  | Released;
+/** Why nothing is next. */
+export type End = Exclude<Outcome, { kind: "Failed" }> | Released;
+
+export type Step<K extends KindTypes> = K["Action"] | End;
 
 export function nextStep<K extends KindTypes>(
   kind: KindController<K>,
