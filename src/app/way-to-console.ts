@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { parseConnectionKey } from "../controllers/connection-key.ts";
 import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
+import { bareHost } from "../http/networks.ts";
 import { proxyFor } from "../http/proxy.ts";
 import type { Config } from "./config.ts";
 
@@ -11,7 +12,7 @@ export function connectionAddresses(
   baseURL: string,
 ): AddressPolicy | undefined {
   if (connectionNetworks === undefined) return undefined;
-  const host = new URL(baseURL).hostname.replace(/^\[|\]$/g, "");
+  const host = bareHost(new URL(baseURL).hostname);
   return createAddressPolicy({
     allowed: connectionNetworks,
     refused: isIP(host) === 0 ? [] : [host],

@@ -1,7 +1,8 @@
 import { lookup } from "node:dns";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import { type BlockList, isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 import { HttpError } from "./http.ts";
+import { bareHost, familyOf, type Network, networkList, parseNetwork } from "./networks.ts";
 
 /** Which addresses a peer may have that somebody else names. */
 export interface AddressPolicy {
@@ -28,30 +29,20 @@ export function createAddressPolicy(
   const refused = blockList([...NEVER, ...(lists.refused ?? [])]);
   return {
     refuses: (address) => {
-      const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+      const family = familyOf(address);
       return refused.check(address, family) && !allowed.check(address, family);
     },
   };
 }
 
 function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const { address, prefix, family } = parseNetwork(network);
-    list.addSubnet(address, prefix, family);
-  }
-  return list;
+  return networkList(networks.map(networkOf));
 }
 
-function parseNetwork(network: string) {
-  const [address = "", bits] = network.split("/");
-  const isSix = isIP(address) === 6;
-  const longest = isSix ? 128 : 32;
-  const prefix = bits === undefined ? longest : Number(bits || Number.NaN);
-  if (isIP(address) === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > longest) {
-    throw new RangeError(`${network} is neither an IP address nor a network in CIDR notation`);
-  }
-  return { address, prefix, family: isSix ? ("ipv6" as const) : ("ipv4" as const) };
+function networkOf(text: string): Network {
+  const network = parseNetwork(text);
+  if (network !== undefined) return network;
+  throw new RangeError(`${text} is neither an IP address nor a network in CIDR notation`);
 }
 
 /**
@@ -64,7 +55,7 @@ export function guardedConnector(
 ): buildConnector.connector {
   const connect = buildConnector({ ...options, lookup: guardedLookup(policy) } as typeof options);
   return (target, callback) => {
-    const host = target.hostname.replace(/^\[|\]$/g, "");
+    const host = bareHost(target.hostname);
     // Addresses are not looked up.
     if (isIP(host) !== 0 && policy.refuses(host)) callback(refusal(), null);
     else connect(target, callback);

@@ -1,5 +1,6 @@
 /** Which proxy leads to a host, by the variables that programs have agreed on. Pure. */
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { bareHost, familyOf, networkList, parseNetwork } from "./networks.ts";
 
 export interface ProxyEnvironment {
   /** For https:// and http:// addresses; empty for none. */
@@ -21,7 +22,7 @@ export function readProxyEnvironment(
 export function proxyFor(url: string, { https, http, none }: ProxyEnvironment): string | undefined {
   const { protocol, hostname, port } = new URL(url);
   const proxy = protocol === "https:" ? https : http;
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const host = bareHost(hostname).toLowerCase();
   const target = { host, port: port || (protocol === "https:" ? "443" : "80") };
   if (proxy === "" || isLoopback(host)) return undefined;
   const exceptions = none.split(/[\s,]+/).filter((entry) => entry !== "");
@@ -39,20 +40,15 @@ function covers(entry: string, { host, port }: Target): boolean {
   if (entry.includes("/")) return isIP(host) !== 0 && contains(entry, host);
   const [, name = entry, only] = /^(.*[^:]):([0-9]+)$/.exec(isIP(entry) === 0 ? entry : "") ?? [];
   if (only !== undefined && only !== port) return false;
-  const domain = name.replace(/^\*/, "").replace(/^\[|\]$/g, "");
+  const domain = bareHost(name.replace(/^\*/, ""));
   return domain.startsWith(".")
     ? host.endsWith(domain)
     : host === domain || host.endsWith(`.${domain}`);
 }
 
-function contains(network: string, address: string): boolean {
-  const [base = "", bits = ""] = network.split("/");
-  const family = isIP(base) === 6 ? "ipv6" : "ipv4";
-  const prefix = Number(bits || Number.NaN);
-  if (isIP(base) === 0 || !(prefix >= 0 && prefix <= (family === "ipv6" ? 128 : 32))) return false;
-  const list = new BlockList();
-  list.addSubnet(base, prefix, family);
-  return list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+function contains(text: string, address: string): boolean {
+  const network = parseNetwork(text);
+  return network !== undefined && networkList([network]).check(address, familyOf(address));
 }
 
 function isLoopback(host: string): boolean {

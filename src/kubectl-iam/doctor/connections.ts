@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
+import { bareHost } from "../../http/networks.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { DAY, MINUTE, parseInstant, SECOND } from "../../util/time.ts";
@@ -137,7 +138,7 @@ function checkTls(
       skipped(check, `${host} is reached by the proxy ${new URL(proxy).host}`),
     );
   return new Promise((resolve) => {
-    const name = hostname.replace(/^\[|\]$/g, "");
+    const name = bareHost(hostname);
     const options = {
       host: name,
       port: Number(port || 443),

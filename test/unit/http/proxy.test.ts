@@ -49,6 +49,7 @@ describe("NO_PROXY", () => {
     ["10.0.0.0/8", "https://11.1.2.3"],
     ["10.0.0.0/8", "https://10.example.com"],
     ["10.0.0.0/99", "https://10.1.2.3"],
+    ["10.0.0.0/8.5", "https://10.1.2.3"],
     ["0.0.0.0/0", "https://[fd00::1]"],
     ["example.com/24", "https://example.com"],
   ])("%j does not except %s", (none, url) => {
