@@ -3,8 +3,13 @@ import { lookUpAccount } from "../../look-up-account.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { peerKeysOf } from "../peers.ts";
 import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
-import type { CurrentKey, OrphanedKey } from "../rules/status.ts";
-import { withFoundKey, withoutAttempt, withUnlistedKey } from "../rules/transitions.ts";
+import type { OrphanedKey } from "../rules/status.ts";
+import {
+  withAcceptedKey,
+  withFoundKey,
+  withoutAttempt,
+  withUnlistedKey,
+} from "../rules/transitions.ts";
 import {
   type ApiKeyRun,
   readyAccount,
@@ -106,9 +111,9 @@ export function rebuildStatus(
   recordKeyEvent(progress, run, "StatusRebuilt", "Recover", note);
   const now = run.clock.now();
   const found = withFoundKey(status, pair, self.rotateToken, now);
-  const verified = { ...found.current, verificationTime: now } as CurrentKey;
+  const isProven = progress.done.provenKeyId === pair.keyId;
   return withSnapshot(progress, {
-    status: progress.done.provenKeyId === pair.keyId ? { ...found, current: verified } : found,
+    status: isProven ? withAcceptedKey(found, pair.keyId, now) : found,
   });
 }
 

@@ -1,6 +1,7 @@
 /** Trying a key pair against the console. */
 import { isIamError } from "../../../iam/errors.ts";
 import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
+import { withAcceptedKey } from "../rules/transitions.ts";
 import { type ApiKeyRun, readyAccount, remember, withDone, withSnapshot } from "./run.ts";
 
 /** Answers that a console gives only to an authentic pair. A 404 may come from a proxy that knows no pairs. */
@@ -36,8 +37,5 @@ function noteAccepted(progress: ApiKeyProgress, keyId: string, run: ApiKeyRun): 
     provenKeyId: keyId,
   });
   const { status } = accepted.snapshot;
-  const { current } = status;
-  if (current?.keyId !== keyId || current.verificationTime !== undefined) return accepted;
-  const verified = { ...current, verificationTime: run.clock.now() };
-  return withSnapshot(accepted, { status: { ...status, current: verified } });
+  return withSnapshot(accepted, { status: withAcceptedKey(status, keyId, run.clock.now()) });
 }

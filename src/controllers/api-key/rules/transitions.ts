@@ -77,6 +77,13 @@ export function withFoundKey(
   };
 }
 
+/** The console has accepted the key; the first time counts. */
+export function withAcceptedKey(status: KeyStatus, keyId: string, now: Instant): KeyStatus {
+  const { current } = status;
+  if (current?.keyId !== keyId || current.verificationTime !== undefined) return status;
+  return { ...status, current: { ...current, verificationTime: now } };
+}
+
 /** A pair that no consumer gets is listed, so that it is ended or waited for like the others. */
 export function withUnlistedKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
   return listedKeyIds(status).includes(pair.keyId)
