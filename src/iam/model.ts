@@ -70,6 +70,9 @@ export interface KeyPair {
   readonly secret: Redacted;
 }
 
+/** Characters of an issued secret, by the console's documentation. */
+export const SECRET_LENGTH = 43;
+
 export interface NewKey {
   readonly description: string;
   readonly expiresInDays: number;

@@ -1,5 +1,6 @@
 /** The irreversible part: from the last checks to the console's answer. */
 import { commitOutcome, isIamError } from "../../../iam/errors.ts";
+import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
@@ -25,8 +26,6 @@ import {
   writeStatusNow,
 } from "./run.ts";
 
-/** As long as the longest secret the spec shows. */
-const SECRET_LENGTH = 43;
 const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
 export function queueForAccount(

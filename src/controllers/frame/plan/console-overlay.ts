@@ -3,19 +3,19 @@ import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
 import { isIamError } from "../../../iam/errors.ts";
-import type {
-  BindingSet,
-  ExtraOperation,
-  IamServiceAccountDetail,
-  LiveBindings,
-  NewKey,
-  NewServiceAccount,
+import {
+  type BindingSet,
+  type ExtraOperation,
+  type IamServiceAccountDetail,
+  type LiveBindings,
+  type NewKey,
+  type NewServiceAccount,
+  SECRET_LENGTH,
 } from "../../../iam/model.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import type { PlanLog } from "./plan-log.ts";
 
-/** As long as an issued one. */
-const MADE_UP_SECRET = new Redacted("x".repeat(43));
+const MADE_UP_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
 
 export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
   const accounts = new Map<string, IamServiceAccountDetail>();
