@@ -23,15 +23,18 @@ export async function observe(
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   const account = fromStatus(status, spec.saId);
   const saId = account?.saId ?? spec.saId;
+  const connection = await connections.resolve(refOf(object), key.namespace);
+  const isLimited = connection.ok && connection.access.grant.maxServiceAccounts !== undefined;
   return {
     object,
     spec,
-    connection: await connections.resolve(refOf(object), key.namespace),
+    connection,
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
     attempt: accountStatusCodec.decode(status).attempt,
     users: usersOf(key, caches),
-    accountsBefore: accountsBefore(object, caches),
+    // A namespace may have thousands of them.
+    accountsBefore: isLimited ? accountsBefore(object, caches) : 0,
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim: await readClaim(object, { caches, connections }),

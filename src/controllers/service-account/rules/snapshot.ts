@@ -34,7 +34,7 @@ export interface AccountSnapshot {
   readonly attempt: CreationAttempt | undefined;
   /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
   readonly users: readonly string[];
-  /** Other objects of the namespace and the connection that have an account, or are older and want one. */
+  /** Other objects of the namespace and the connection that have an account, or are older and want one; 0 without a limit. */
   readonly accountsBefore: number;
   /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
   readonly unlistedKeyTime: Instant | undefined;
