@@ -8,6 +8,7 @@ import {
   type Context,
   indexes,
 } from "../frame/context.ts";
+import type { Waiting } from "../frame/rules/outcome.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
@@ -117,14 +118,15 @@ async function accessTo(
 ): Promise<{ readonly availability: AccountAvailability; readonly access?: ConnectionAccess }> {
   if (availability.kind !== "Usable") return { availability };
   const lookup = await connections.resolve(availability.connectionRef, namespace);
-  if (!lookup.ok) {
-    const { state, reason, message } = lookup.waiting;
-    return { availability: { kind: "Unavailable", state, reason, message } };
-  }
+  if (!lookup.ok) return { availability: unavailable(lookup.waiting) };
   const elsewhere = account && provenElsewhere(account, lookup.access.spec);
-  if (elsewhere === undefined) return { availability, access: lookup.access };
-  const { state, reason, message } = reconciling("WaitingForServiceAccount", elsewhere);
-  return { availability: { kind: "Unavailable", state, reason, message } };
+  return elsewhere === undefined
+    ? { availability, access: lookup.access }
+    : { availability: unavailable(reconciling("WaitingForServiceAccount", elsewhere)) };
+}
+
+function unavailable({ state, reason, message }: Waiting): AccountAvailability {
+  return { kind: "Unavailable", state, reason, message };
 }
 
 function names(binding: PolicyBinding, key: ObjectKey): boolean {
