@@ -18,6 +18,8 @@ export interface Recorded {
   readonly issue: CallsOf;
   readonly rotation: CallsOf;
   readonly idlePass: CallsOf;
+  /** Of an operator that is started again. */
+  readonly restart: CallsOf;
   /** The requests of the first issue to the API server, to be sent again by the floor. */
   readonly requests: readonly GateRequest[];
   readonly sample: { readonly name: string; readonly namespace: string; readonly uid: string };
@@ -26,7 +28,8 @@ export interface Recorded {
 /** Longer than anything that follows an issue at once. */
 const QUIET_MS = 2_500;
 
-export async function recordCalls(rig: Rig): Promise<Recorded> {
+/** `args` are further flags of the operator. */
+export async function recordCalls(rig: Rig, args: readonly string[] = []): Promise<Recorded> {
   const place = await rig.openPlace();
   const gate = await place.openGate();
   const toConsole: { at: number; text: string }[] = [];
@@ -37,8 +40,12 @@ export async function recordCalls(rig: Rig): Promise<Recorded> {
     where: ({ operation, method }) =>
       toConsole.push({ at: performance.now(), text: `console ${method} ${operation}` }) > 0,
   });
-  const operator = await place.start({ via: gate, args: ["--leader-elect=false"] });
-  await operator.untilReady();
+  const start = async () => {
+    const operator = await place.start({ via: gate, args: ["--leader-elect=false", ...args] });
+    await operator.untilReady();
+    return operator;
+  };
+  let operator = await start();
   await place.createAccounts(["bench"]);
   await place.saIdOf("bench");
   await sleep(QUIET_MS);
@@ -63,11 +70,16 @@ export async function recordCalls(rig: Rig): Promise<Recorded> {
   const rotation = await record(() => annotate("iam-operator.io/rotate-requested-at=now"));
   const idlePass = await record(() => annotate("example.com/nothing=now"));
   await operator.stop();
+  const restart = await record(async () => {
+    operator = await start();
+  });
+  await operator.stop();
   const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";
   return {
     issue: issue.calls,
     rotation: rotation.calls,
     idlePass: idlePass.calls,
+    restart: restart.calls,
     requests: issue.requests,
     sample: { name: "sample-key", namespace: place.namespace, uid },
   };

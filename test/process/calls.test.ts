@@ -1,0 +1,31 @@
+/** How many calls the operator makes for what, exactly: docs/performance.md gives the same numbers. */
+import { expect, test, vi } from "vitest";
+import { recordCalls } from "../bench/calls.ts";
+import { useRig } from "./support/use-rig.ts";
+
+const MINUTE = 60_000;
+vi.setConfig({ testTimeout: MINUTE });
+
+const rig = useRig();
+
+test("where Secrets may not be watched, every run reads both of them first", async () => {
+  expect(await recordCalls(rig(), ["--watch-secrets=false"])).toMatchObject({
+    issue: { kube: 10, writes: 6, events: 1, console: 3 },
+    rotation: { kube: 9, writes: 5, events: 1, console: 3 },
+    idlePass: { kube: 2, writes: 0, events: 0, console: 0 },
+  });
+});
+
+test("where they may be, a Secret that has not changed is not read", async () => {
+  const { kubectl } = rig();
+  const role = ["secret-watcher", "--verb=list,watch", "--resource=secrets"];
+  await kubectl(["create", "clusterrole", ...role]);
+  const binding = ["secret-watcher", "--clusterrole=secret-watcher", "--user=operator"];
+  await kubectl(["create", "clusterrolebinding", ...binding]);
+  expect(await recordCalls(rig())).toMatchObject({
+    issue: { kube: 9, writes: 6, events: 1, console: 3 },
+    rotation: { kube: 8, writes: 5, events: 1, console: 3 },
+    idlePass: { kube: 0, writes: 0, events: 0, console: 0 },
+    restart: { kube: 0, writes: 0, events: 0, console: 0 },
+  });
+});
