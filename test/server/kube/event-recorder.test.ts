@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { EventNote, EventTarget } from "../../../src/kube/events/event-recorder.ts";
@@ -7,10 +7,8 @@ import type { KubeObject } from "../../../src/kube/resource.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { MINUTE, systemClock } from "../../../src/util/time.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { createNamespace } from "../../cluster/namespace.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { connect, type RealClient } from "./real-cluster.ts";
+import { useNamespace } from "./real-cluster.ts";
 
 const target: EventTarget = {
   apiVersion: "iam-operator.io/v1alpha1",
@@ -203,23 +201,11 @@ describe("an event recorder", () => {
 });
 
 describe("on a real API server", () => {
-  let cluster: ControlPlane;
-  let real: RealClient;
-  let namespace: string;
-
-  beforeAll(async () => {
-    cluster = await startControlPlane({ controllerManager: false });
-    real = await connect(cluster.kubeconfig);
-    namespace = await createNamespace(cluster, "events");
-  }, 900_000);
-  afterAll(async () => {
-    await real?.transport.close();
-    await cluster?.stop();
-  });
+  const own = useNamespace("events");
 
   const writerOn = (dropped: string[]) =>
     createEventWriter({
-      client: real.client,
+      client: own().client,
       instance: "iam-operator-0",
       clock: systemClock,
       random: systemRandom,
@@ -233,7 +219,7 @@ describe("on a real API server", () => {
     const writer = writerOn(dropped);
     const about = (name: string) => ({
       ...target,
-      metadata: { ...target.metadata, namespace, name },
+      metadata: { ...target.metadata, namespace: own().namespace, name },
     });
     writer.record(about("ci"), event("once"));
     await writer.flush(10_000);
@@ -246,7 +232,7 @@ describe("on a real API server", () => {
     writer.record(about(`${"a.".repeat(126)}a`), event("é".repeat(5_000)));
     await writer.flush(10_000);
     expect(dropped).toEqual([]);
-    const events = summary(await real.client.list(eventType, { namespace }));
+    const events = summary(await own().client.list(eventType, { namespace: own().namespace }));
     expect(events).toHaveLength(4);
     expect(events).toContainEqual({ note: "once", count: undefined });
     expect(events).toContainEqual({ note: "again", count: 3 });
@@ -262,7 +248,7 @@ describe("on a real API server", () => {
     );
     await writer.flush(10_000);
     expect(dropped).toEqual([]);
-    const events = summary(await real.client.list(eventType, { namespace: "default" }));
+    const events = summary(await own().client.list(eventType, { namespace: "default" }));
     expect(events).toContainEqual({ note: "reachable", count: undefined });
   });
 });

@@ -1,38 +1,24 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/kube/client/finalizer.ts";
 import { isKubeError } from "../../../src/kube/errors.ts";
 import { keyOf } from "../../../src/kube/resource.ts";
 import { type ConfigMap, configMapType } from "../../../src/kube/resource-types.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { createNamespace } from "../../cluster/namespace.ts";
-import { connect, type RealClient } from "./real-cluster.ts";
+import { useNamespace } from "./real-cluster.ts";
 
 const OURS = "iam-operator.io/cleanup";
 const THEIRS = "example.com/theirs";
 
-let cluster: ControlPlane;
-let real: RealClient;
-let namespace: string;
-
-beforeAll(async () => {
-  cluster = await startControlPlane({ controllerManager: false });
-  real = await connect(cluster.kubeconfig);
-  namespace = await createNamespace(cluster, "finalizer");
-}, 900_000);
-afterAll(async () => {
-  await real?.transport.close();
-  await cluster?.stop();
-});
+const own = useNamespace("finalizer");
 
 function create(name: string, finalizers: readonly string[] = []): Promise<ConfigMap> {
-  return real.client.create<ConfigMap>(configMapType, {
-    metadata: { namespace, name, finalizers },
+  return own().client.create<ConfigMap>(configMapType, {
+    metadata: { namespace: own().namespace, name, finalizers },
   });
 }
-const read = (object: ConfigMap) => real.client.get(configMapType, keyOf(object));
-const remove = (object: ConfigMap) => real.client.delete(configMapType, keyOf(object), {});
-const add = (object: ConfigMap) => addFinalizer(real.client, configMapType, object, OURS);
-const drop = (object: ConfigMap) => removeFinalizer(real.client, configMapType, object, OURS);
+const read = (object: ConfigMap) => own().client.get(configMapType, keyOf(object));
+const remove = (object: ConfigMap) => own().client.delete(configMapType, keyOf(object), {});
+const add = (object: ConfigMap) => addFinalizer(own().client, configMapType, object, OURS);
+const drop = (object: ConfigMap) => removeFinalizer(own().client, configMapType, object, OURS);
 
 async function codeOf(work: Promise<unknown>): Promise<string> {
   return work.then(
@@ -51,11 +37,11 @@ test("a finalizer is added beside others, and removed without them", async () =>
 
 test("nothing is written where there is nothing to do", async () => {
   const object = await create("idle");
-  const before = real.requests.length;
+  const before = own().requests.length;
   expect(await drop(object)).toBe(object);
   const added = await add(object);
   expect(await add(added)).toBe(added);
-  expect(real.requests.slice(before)).toEqual(["PATCH 200"]);
+  expect(own().requests.slice(before)).toEqual(["PATCH 200"]);
 });
 
 test("an object vanishes when its last finalizer goes", async () => {
@@ -76,7 +62,7 @@ test("no finalizer is added to an object that is being deleted", async () => {
 
 test("an object that has changed since it was read is left alone", async () => {
   const object = await create("changed");
-  await real.client.mergePatch(configMapType, keyOf(object), {
+  await own().client.mergePatch(configMapType, keyOf(object), {
     metadata: { finalizers: [THEIRS] },
   });
   expect(await codeOf(add(object))).toBe("Conflict");

@@ -1,5 +1,6 @@
 /** What tests on a real API server need besides the server. */
 
+import { afterAll, beforeAll } from "vitest";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import {
   createKubeClient,
@@ -9,6 +10,8 @@ import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
 import { createKubeTransport, type KubeTransport } from "../../../src/kube/transport/transport.ts";
 import type { WatchApi } from "../../../src/kube/watch/watch-stream.ts";
 import { systemClock } from "../../../src/util/time.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { createNamespace } from "../../cluster/namespace.ts";
 
 export interface RealClient {
   readonly client: KubeClient;
@@ -38,4 +41,27 @@ export async function connect(
   };
   const client = createKubeClient({ ...common, fieldManager: "iam-operator", ...options });
   return { client, api: { ...common, openStream }, transport, requests };
+}
+
+export interface OwnNamespace extends RealClient {
+  readonly namespace: string;
+}
+
+/** A control plane with a namespace, for all tests around it. The first start on a machine builds it, hence the patience. */
+export function useNamespace(name: string): () => OwnNamespace {
+  let cluster: ControlPlane | undefined;
+  let own: OwnNamespace | undefined;
+  beforeAll(async () => {
+    cluster = await startControlPlane({ controllerManager: false });
+    const real = await connect(cluster.kubeconfig);
+    own = { ...real, namespace: await createNamespace(cluster, name) };
+  }, 900_000);
+  afterAll(async () => {
+    await own?.transport.close();
+    await cluster?.stop();
+  });
+  return () => {
+    if (own === undefined) throw new Error("there is a namespace only while tests run");
+    return own;
+  };
 }

@@ -4,7 +4,7 @@ import type { ApiKey } from "../../../../src/api/api-key.ts";
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
 import { peerKeysOf, unsettledPeerOf } from "../../../../src/controllers/api-key/peers.ts";
 import { HOUR, toIso8601 } from "../../../../src/util/time.ts";
-import { at, keySpec, NOW, object } from "./builders.ts";
+import { keySpec, NOW, object } from "./builders.ts";
 
 const ACCOUNT = "team-a/bot";
 const self = object();
@@ -21,12 +21,11 @@ function peer(status: object, spec: object = {}): ApiKey {
 const attempt = { id: "b1", startTime: toIso8601(NOW) };
 
 function look(peers: readonly ApiKey[], attempts: AttemptRegistry) {
-  const context = { caches: { apiKeys: { byIndex: () => [self, ...peers] } }, clock: at() };
-  const clock = { now: () => NOW };
-  const given = { ...context, clock } as never;
+  const caches = { apiKeys: { byIndex: () => [self, ...peers] } };
+  const context = { caches, clock: { now: () => NOW } } as never;
   return {
-    keys: peerKeysOf(self, keySpec(), given, attempts),
-    unsettled: unsettledPeerOf(self, keySpec(), given, attempts),
+    keys: peerKeysOf(self, keySpec(), context, attempts),
+    unsettled: unsettledPeerOf(self, keySpec(), context, attempts),
   };
 }
 
