@@ -21,12 +21,8 @@ import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { IndexFunction } from "../kube/store/store-index.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
-import type { WatchApi } from "../kube/watch/watch-stream.ts";
-import type { Metrics } from "../observability/metrics.ts";
-import type { Log } from "../util/log.ts";
-import type { Random } from "../util/random.ts";
 import { shrink, shrinkApiKey } from "./shrink.ts";
-import { logListenerError, WatchedSecrets } from "./watched-secrets.ts";
+import { logListenerError, WatchedSecrets, type WatchedSecretsOptions } from "./watched-secrets.ts";
 
 export interface ClusterCache {
   readonly caches: Caches;
@@ -37,19 +33,11 @@ export interface ClusterCache {
   follow(signal: AbortSignal): Promise<void>;
 }
 
-export interface ClusterCacheOptions {
-  readonly api: WatchApi;
-  /** Empty: all namespaces. */
-  readonly namespaces: readonly string[];
-  /** Whether the operator's own Secrets are watched; auto: where it may. */
-  readonly watchSecrets: "auto" | "true" | "false";
+export interface ClusterCacheOptions extends WatchedSecretsOptions {
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
   /** The labels that the operator's objects carry; empty: any. */
   readonly selector: string;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 export interface CachedKind {

@@ -8,14 +8,27 @@ import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resourc
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { StoreChange } from "../kube/store/store.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
+import type { WatchApi } from "../kube/watch/watch-stream.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
+import type { Random } from "../util/random.ts";
 import { MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
-import type { ClusterCacheOptions } from "./caches.ts";
 
 /** Bookmarks come about once a minute: after this long without a sign of life, nothing is believed. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 const REVIEW_RETRY_MS = 2 * SECOND;
+
+export interface WatchedSecretsOptions {
+  readonly api: WatchApi;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** Whether the operator's own Secrets are watched; auto: where it may. */
+  readonly watchSecrets: "auto" | "true" | "false";
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
 
 /** A failing listener of a store is a bug, and harms no other. */
 export function logListenerError(log: Log, kind: string): (error: unknown) => void {
@@ -24,7 +37,7 @@ export function logListenerError(log: Log, kind: string): (error: unknown) => vo
 
 /** Which Secrets the operator has written, and what has become of them. */
 export class WatchedSecrets implements SecretCache {
-  readonly #options: ClusterCacheOptions;
+  readonly #options: WatchedSecretsOptions;
   readonly #store: WritableStore<KubeObject>;
   readonly #scopes: readonly string[];
   /** By scope, when something last came of its watch; monotonic. */
@@ -33,7 +46,7 @@ export class WatchedSecrets implements SecretCache {
   readonly #ownWrites = new Map<string, string>();
   #isAllowed: boolean | undefined;
 
-  constructor(options: ClusterCacheOptions) {
+  constructor(options: WatchedSecretsOptions) {
     const { log, namespaces, watchSecrets } = options;
     this.#options = options;
     this.#scopes = namespaces.length > 0 ? namespaces : [""];
@@ -110,7 +123,7 @@ export class WatchedSecrets implements SecretCache {
 
 /** Asks until the API server answers; one that knows no such review allows nothing. */
 async function mayWatch(
-  { api, log }: ClusterCacheOptions,
+  { api, log }: WatchedSecretsOptions,
   scopes: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> {
