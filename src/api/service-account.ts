@@ -22,7 +22,7 @@ const spec = z.object({
   connectionRef,
   name: text(128).min(1).optional().meta({
     description:
-      "The account's name at the console, at most 128 characters; defaults to metadata.name. Immutable.",
+      "The account's name at the console, at most 128 characters; defaults to the namespace and metadata.name, joined by a hyphen. Immutable.",
   }),
   orgId: consoleId
     .optional()

@@ -1,4 +1,5 @@
 /** Which account an object stands for. Pure. */
+import { createHash } from "node:crypto";
 import { keyOf, type ObjectKey } from "../../../kube/resource.ts";
 import { originOf } from "../../connection-origin.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
@@ -20,7 +21,7 @@ export function desiredAccount({ object, spec, connection }: AccountSnapshot): D
     uid: object.metadata.uid,
     orgId: spec.orgId ?? defaults?.orgId ?? "",
     projectId: spec.projectId ?? defaults?.projectId ?? "",
-    name: spec.name ?? key.name,
+    name: spec.name ?? defaultName(key),
   };
 }
 
@@ -43,4 +44,15 @@ export function expectedAccount(
 /** Origin of the console that the connection leads to. */
 export function consoleURLOf({ connection }: AccountSnapshot): string | undefined {
   return connection.ok ? originOf(connection.access.spec.baseURL) : undefined;
+}
+
+/** The longest name that spec.name may give. */
+const MAX_NAME_LENGTH = 128;
+
+/** Names of accounts are shared by all namespaces of a project. Long ones are cut and told apart by a hash. */
+function defaultName({ namespace, name }: ObjectKey): string {
+  const whole = `${namespace}-${name}`;
+  if (whole.length <= MAX_NAME_LENGTH) return whole;
+  const hash = createHash("sha256").update(`${namespace}/${name}`).digest("hex").slice(0, 16);
+  return `${whole.slice(0, MAX_NAME_LENGTH - hash.length - 1)}-${hash}`;
 }
