@@ -77,7 +77,11 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
     }),
     apiKeys: cached<ApiKey>(
       apiKeyType,
-      { [indexes.serviceAccount]: serviceAccountOf },
+      {
+        [indexes.serviceAccount]: serviceAccountOf,
+        [indexes.openAttempt]: (apiKey) =>
+          apiKey.status?.attempt === undefined ? [] : serviceAccountOf(apiKey),
+      },
       shrinkApiKey,
     ),
     policyBindings: cached<PolicyBinding>(policyBindingType, {

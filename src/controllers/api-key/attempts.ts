@@ -1,7 +1,7 @@
 /** What the process knows across ApiKeys: which attempts are under way, and pairs that are nowhere else. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
-import type { IssueLedger } from "./namespace-issues.ts";
+import type { NamespaceIssues } from "./namespace-issues.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
@@ -9,7 +9,7 @@ export interface IssueCoordination {
   /** ApiKeys that are issued for when no attempt of their account is unexplained. */
   readonly line: WaitingLine;
   readonly attempts: AttemptRegistry;
-  readonly ledger: IssueLedger;
+  readonly namespaceIssues: NamespaceIssues;
   /** By uid. Until it is written, a new pair exists here and nowhere else, also where its object seems gone. */
   readonly heldPairs: Map<string, HeldPair>;
 }

@@ -13,7 +13,7 @@ import { apiKeyType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
 import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
-import { IssueLedger } from "./namespace-issues.ts";
+import { NamespaceIssues } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
@@ -49,7 +49,7 @@ export interface ApiKeyOptions {
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const { apiKeys } = context.caches;
   const states = new ProcessState<ApiKeyMemory>();
-  const coordination = createCoordination(options.enqueue);
+  const coordination = createCoordination(context, options.enqueue);
   const { attempts, heldPairs } = coordination;
   notifyWhenForgotten(context, coordination);
   rememberKeysBeforeRestore(context, states);
@@ -80,12 +80,15 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   };
 }
 
-function createCoordination(enqueue: ApiKeyOptions["enqueue"]): IssueCoordination {
+function createCoordination(
+  { caches }: Context,
+  enqueue: ApiKeyOptions["enqueue"],
+): IssueCoordination {
   const line = new WaitingLine(enqueue);
   return {
     line,
     attempts: new AttemptRegistry((account) => line.notify(account)),
-    ledger: new IssueLedger(),
+    namespaceIssues: new NamespaceIssues(caches),
     heldPairs: new Map(),
   };
 }
@@ -114,7 +117,7 @@ function createKind(
       createKind(
         context,
         options,
-        createCoordination(() => undefined),
+        createCoordination(context, () => undefined),
       ),
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {

@@ -14,7 +14,7 @@ import { settleAll } from "../frame/settle-all.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
-import { type IssueLedger, issuesInStatuses } from "./namespace-issues.ts";
+import type { NamespaceIssues } from "./namespace-issues.ts";
 import { unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
@@ -41,7 +41,7 @@ export async function observe(
       held,
       resourceVersion: object.status?.content?.resourceVersion,
     }),
-    readAccount(run, self, spec.serviceAccountRef.name, coordination.ledger),
+    readAccount(run, self, spec.serviceAccountRef.name, coordination.namespaceIssues),
   ]);
   return {
     ...(run.state ?? nothingRemembered),
@@ -95,7 +95,7 @@ async function readAccount(
   { caches, connections, clock }: Context,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
-  ledger: IssueLedger,
+  issues: NamespaceIssues,
 ): Promise<ReadyAccount | Waiting> {
   const object = caches.serviceAccounts.get({ namespace, name });
   if (object === undefined)
@@ -116,20 +116,16 @@ async function readAccount(
   if (!found.ok) return found.waiting;
   const elsewhere = provenElsewhere(object, found.access.spec);
   if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
-  const now = clock.now();
-  const issued = () =>
-    Math.max(
-      ledger.count(namespace, now),
-      issuesInStatuses(caches, connectionKey(connectionRef, namespace), namespace, now),
-    );
-  return readyAccount(object, found.access, issued);
+  const connection = connectionKey(connectionRef, namespace);
+  const issued = () => issues.count(connection, namespace, clock.now());
+  return { ...readyAccount(object, found.access, issued), connection };
 }
 
 function readyAccount(
   { status }: ServiceAccount,
   { client, spec: connection, grant }: ConnectionAccess,
   issued: () => number,
-): ReadyAccount {
+): Omit<ReadyAccount, "connection"> {
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
     kind: "Ready",

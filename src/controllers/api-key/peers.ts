@@ -20,7 +20,7 @@ export function unsettledPeerOf(
   attempts: AttemptRegistry,
 ): string | undefined {
   const now = context.clock.now();
-  return peersOf(object, spec, context).find(
+  return peersOf(object, spec, context, indexes.openAttempt).find(
     (peer) => peer.spec.suspend !== true && openAttemptOf(peer, now, attempts) !== undefined,
   )?.metadata.name;
 }
@@ -55,9 +55,10 @@ function peersOf(
   { metadata: { namespace = "", uid } }: ApiKey,
   { serviceAccountRef }: ApiKeySpec,
   { caches }: Pick<Context, "caches">,
+  index: "serviceAccount" | "openAttempt" = indexes.serviceAccount,
 ): readonly ApiKey[] {
   return caches.apiKeys
-    .byIndex(indexes.serviceAccount, keyText({ namespace, name: serviceAccountRef.name }))
+    .byIndex(index, keyText({ namespace, name: serviceAccountRef.name }))
     .filter((peer) => peer.metadata.uid !== uid);
 }
 

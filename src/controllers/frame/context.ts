@@ -24,6 +24,8 @@ import type { Waiting } from "./rules/outcome.ts";
 export const indexes = {
   /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
   serviceAccount: "serviceAccount",
+  /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
+  openAttempt: "openAttempt",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
   connection: "connection",
   /** ServiceAccount → `orgId/saId` known from spec or status. */

@@ -104,23 +104,25 @@ export async function recordIntent(
   progress: ApiKeyProgress,
   { because, knownKeyIds, revision }: ActionOf<"RecordIntent">,
   run: ApiKeyRun,
-  { attempts, ledger }: IssueCoordination,
+  { attempts, namespaceIssues }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
   const { object, self, spec, status } = progress.snapshot;
   const account = readyAccount(progress.snapshot);
-  const count = ledger.count(self.namespace, run.clock.now());
-  // Others of the namespace have been issued keys since this run looked.
-  if (account.namespaceIssues !== undefined && count >= account.namespaceIssues.most)
-    return withSnapshot(progress, {
-      account: { ...account, namespaceIssues: { ...account.namespaceIssues, count } },
-    });
-  ledger.note(self.namespace, run.clock.now());
+  const startTime = run.clock.now();
+  if (account.namespaceIssues !== undefined) {
+    const { most } = account.namespaceIssues;
+    const count = namespaceIssues.count(account.connection, self.namespace, startTime);
+    // Others of the namespace have been issued keys since this run looked.
+    if (count >= most)
+      return withSnapshot(progress, { account: { ...account, namespaceIssues: { most, count } } });
+  }
+  namespaceIssues.note(account.connection, self.namespace, startTime);
   const id = run.random.id();
   const attempt: IssueAttempt = {
     id,
     revision,
     reason: because.reason,
-    startTime: run.clock.now(),
+    startTime,
     expiresInDays: spec.expiresInDays,
     knownKeyIds,
   };
@@ -139,6 +141,7 @@ export async function recordIntent(
   } catch (error) {
     // Only the run that recorded an attempt carries it out: nothing will come of this one.
     attempts.withdraw(id);
+    namespaceIssues.takeBack(account.connection, self.namespace, startTime);
     throw error;
   }
 }
@@ -151,10 +154,10 @@ export async function issueKey(
   progress: ApiKeyProgress,
   _: object,
   run: ApiKeyRun,
-  { attempts, heldPairs }: IssueCoordination,
+  { attempts, heldPairs, namespaceIssues }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
   const { object, self, spec, status } = progress.snapshot;
-  const { saId, client } = readyAccount(progress.snapshot);
+  const { saId, client, connection } = readyAccount(progress.snapshot);
   const { attempt } = status;
   if (attempt === undefined) return progress;
   const issueTime = run.clock.now();
@@ -166,6 +169,7 @@ export async function issueKey(
       noteFailure(self, attempt, error, run);
       if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
       attempts.explain(attempt.id, accountKeyOf(object), []);
+      namespaceIssues.takeBack(connection, self.namespace, attempt.startTime);
       const refused = { status: withoutAttempt(status, true) };
       throw new PartialFailure(withSnapshot(carriedOut, refused), error);
     });

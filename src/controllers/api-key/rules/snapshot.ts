@@ -61,6 +61,8 @@ export interface ApiKeyIdentity extends SecretOwner {
 export interface ReadyAccount {
   readonly kind: "Ready";
   readonly client: IamClient;
+  /** Names the connection, as `connectionKey` does. */
+  readonly connection: string;
   readonly saId: string;
   readonly values: AccountValues;
   /** As last listed by the console; `undefined` where it does not list keys. */

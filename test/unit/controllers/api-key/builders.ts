@@ -60,6 +60,7 @@ export function keySpec(changes: object = {}): ApiKeySpec {
 
 export const account: ReadyAccount = {
   kind: "Ready",
+  connection: "ClusterConnection/default",
   client: {} as never,
   saId: "sa-1",
   values,
