@@ -284,6 +284,43 @@ describe("the admission policy", () => {
     await asOperator(["patch", "iamcconn", "default", "--type=merge", `-p=${note}`]);
   });
 
+  describe("of statuses", () => {
+    const resource = "serviceaccounts.iam-operator.io";
+    const role = ["--verb=get,patch,update", `--resource=${resource},${resource}/status`];
+    const point = (user: string) =>
+      kubectl([
+        ...["patch", "iamsa", "bot", "-n=team-a", "--subresource=status", "--type=merge"],
+        `-p=${JSON.stringify({ status: { saId: `sa-of-${user}` } })}`,
+        `--as=${user}`,
+      ]);
+
+    beforeAll(async () => {
+      await kubectl(["create", "role", "statuses", "-n=team-a", ...role]);
+      await kubectl(["create", "clusterrole", "statuses", ...role]);
+      const binding = ["statuses", "-n=team-a", "--role=statuses", "--user=tenant"];
+      await kubectl(["create", "rolebinding", ...binding]);
+      const everywhere = ["statuses", "--clusterrole=statuses", "--user=restorer"];
+      await kubectl(["create", "clusterrolebinding", ...everywhere]);
+    });
+
+    test("refuses them to whoever may write them in one namespace", async () => {
+      await expect(point("tenant")).rejects.toThrow(
+        "writing one needs the permission to patch serviceaccounts/status in all namespaces",
+      );
+    });
+
+    test("lets those write them who may do so everywhere", async () => {
+      await point("restorer");
+      expect((await get("iamsa", "bot", "-n=team-a")).status.saId).toBe("sa-of-restorer");
+    });
+
+    test("lets the operator write them, and tenants their own objects", async () => {
+      await point(`system:serviceaccount:${NAMESPACE}:iam-operator`);
+      const label = ["label", "iamsa", "bot", "-n=team-a", "a=b", "--as=tenant"];
+      await kubectl(label);
+    });
+  });
+
   test("holds back nobody else", async () => {
     await kubectl(["create", "--dry-run=server", "-f", "-"], secret("new", {}));
     await kubectl(["label", "secret", "theirs", "-n=team-a", "a=b"]);

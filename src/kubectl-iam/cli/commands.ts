@@ -153,7 +153,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Take a lost key that has been dealt with off an ApiKey's list.",
     details: [
-      "The key itself is not ended by this: do that at the console first. Asks, unless --yes is given.",
+      "The key itself is not ended by this: do that at the console first. Asks, unless --yes is given. Needs the permission to patch apikeys/status, with the chart's admission policy in all namespaces.",
     ],
     options: [...act, "yes"],
     completes: "apikey",
