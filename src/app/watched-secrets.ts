@@ -4,7 +4,7 @@ import type { SecretCache } from "../controllers/frame/context.ts";
 import { secretType } from "../controllers/resource-types.ts";
 import { mayI } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
+import { type KubeObject, keyText, type ObjectKey } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { StoreChange } from "../kube/store/store.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
@@ -44,6 +44,10 @@ export class WatchedSecrets implements SecretCache {
   readonly #heardAt = new Map<string, number>();
   /** The resource versions that our own last writes have made. */
   readonly #ownWrites = new Map<string, string>();
+  /** Changes that may come of a write of ours that is under way: the watch can be faster than the answer. */
+  readonly #held = new Map<string, StoreChange<KubeObject>[]>();
+  readonly #listeners = new Set<(change: StoreChange<KubeObject>) => void>();
+  readonly #onListenerError: (error: unknown) => void;
   #isAllowed: boolean | undefined;
 
   constructor(options: WatchedSecretsOptions) {
@@ -51,7 +55,13 @@ export class WatchedSecrets implements SecretCache {
     this.#options = options;
     this.#scopes = namespaces.length > 0 ? namespaces : [""];
     if (watchSecrets !== "auto") this.#isAllowed = watchSecrets === "true";
-    this.#store = createStore({ onListenerError: logListenerError(log, "Secret") });
+    this.#onListenerError = logListenerError(log, "Secret");
+    this.#store = createStore({ onListenerError: this.#onListenerError });
+    this.#store.subscribe((change) => {
+      const held = this.#held.get(keyText(change.key));
+      if (held === undefined) this.#tell(change);
+      else held.push(change);
+    });
   }
 
   /** Resolves once the signal is aborted and no watch is left, or Secrets are not watched. */
@@ -80,20 +90,44 @@ export class WatchedSecrets implements SecretCache {
     return this.#store.isCurrent(key);
   }
 
-  noteWrite(secret: KubeObject): void {
-    if (this.#isAllowed !== true) return;
-    this.#ownWrites.set(keyText(keyOf(secret)), secret.metadata.resourceVersion ?? "");
-    this.#store.noteWrite(secret);
+  async write<T extends KubeObject | undefined>(
+    key: ObjectKey,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    if (this.#isAllowed !== true) return call();
+    const text = keyText(key);
+    const held: StoreChange<KubeObject>[] = [];
+    this.#held.set(text, held);
+    try {
+      const written = await call();
+      if (written !== undefined) {
+        this.#ownWrites.set(text, written.metadata.resourceVersion ?? "");
+        this.#store.noteWrite(written);
+      }
+      return written;
+    } finally {
+      this.#held.delete(text);
+      for (const change of held) this.#tell(change);
+    }
   }
 
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void {
-    return this.#store.subscribe((change) => {
-      const key = keyText(change.key);
-      const version = change.new?.metadata.resourceVersion;
-      const isOwn = version !== undefined && this.#ownWrites.get(key) === version;
-      if (isOwn || version === undefined) this.#ownWrites.delete(key);
-      if (!isOwn) listener(change);
-    });
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(change: StoreChange<KubeObject>): void {
+    const key = keyText(change.key);
+    const version = change.new?.metadata.resourceVersion;
+    const isOwn = version !== undefined && this.#ownWrites.get(key) === version;
+    if (isOwn || version === undefined) this.#ownWrites.delete(key);
+    if (isOwn) return;
+    for (const listener of this.#listeners)
+      try {
+        listener(change);
+      } catch (error) {
+        this.#onListenerError(error);
+      }
   }
 
   #followScope(scope: string, signal: AbortSignal): Promise<void> {

@@ -41,15 +41,16 @@ export async function stagePair(
   const { pair, attemptId } = action;
   const { self, spec } = progress.snapshot;
   const wanted = stagingSecret(self, spec, pair, attemptId);
-  const written = await run.kube.create(secretType, wanted).catch(async (error: unknown) => {
-    // A create whose answer was lost has still kept the pair.
-    const stored = isKubeError(error, "AlreadyExists")
-      ? await run.kube.get(secretType, keyOf(wanted))
-      : undefined;
-    if (pairIn(viewSecret(stored, self, "staging"))?.keyId !== pair.keyId) throw error;
-    return stored;
-  });
-  if (written !== undefined) run.caches.secrets.noteWrite(written);
+  const create = () =>
+    run.kube.create(secretType, wanted).catch(async (error: unknown) => {
+      // A create whose answer was lost has still kept the pair.
+      const stored = isKubeError(error, "AlreadyExists")
+        ? await run.kube.get(secretType, keyOf(wanted))
+        : undefined;
+      if (pairIn(viewSecret(stored, self, "staging"))?.keyId !== pair.keyId) throw error;
+      return stored;
+    });
+  const written = await run.caches.secrets.write(keyOf(wanted), create);
   const staging = viewSecret(written, self, "staging");
   return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
@@ -82,7 +83,6 @@ export async function switchSecret(
   const { namespace, name } = self;
   const { keyId, revision } = contents.pair;
   const written = await writeTarget(progress.snapshot, contents, run);
-  run.caches.secrets.noteWrite(written);
   run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
   const switched = withSnapshot(progress, { target: viewSecret(written, self, "target") });
   return withDone(switched, { hasAdopted: target.kind === "Foreign" });
@@ -95,7 +95,6 @@ export async function renderSecret(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const written = await writeTarget(progress.snapshot, contents, run);
-  run.caches.secrets.noteWrite(written);
   const note = `Secret ${written.metadata.name} was brought to what is declared.`;
   recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
   return withSnapshot(progress, {
@@ -106,13 +105,16 @@ export async function renderSecret(
 function writeTarget(
   snapshot: ApiKeySnapshot,
   contents: SecretContents,
-  { kube }: ApiKeyRun,
+  { kube, caches }: ApiKeyRun,
 ): Promise<Secret> {
   const { self, spec, target } = snapshot;
   const wanted = targetSecret(self, spec, readyAccount(snapshot).values, contents);
-  return "secret" in target
-    ? kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self))
-    : kube.create(secretType, wanted);
+  const key = keyOf(wanted);
+  return caches.secrets.write(key, () =>
+    "secret" in target
+      ? kube.mergePatch(secretType, key, targetPatch(target, wanted, self))
+      : kube.create(secretType, wanted),
+  );
 }
 
 /** Names the delivered key in the status, and the one before it among the superseded. */

@@ -44,7 +44,6 @@ export function overlayConnections(connections: Connections, plan: PlanLog): Con
 
 /** The caches hold what is stored: what is only planned does not get in. */
 function unwritten({ secrets, ...caches }: Caches): Caches {
-  const noteWrite = () => undefined;
   return {
     clusterConnections: view(caches.clusterConnections),
     connections: view(caches.connections),
@@ -59,7 +58,7 @@ function unwritten({ secrets, ...caches }: Caches): Caches {
       get: (key) => secrets.get(key),
       isCurrent: (key) => secrets.isCurrent(key),
       subscribe: (listener) => secrets.subscribe(listener),
-      noteWrite,
+      write: (_, call) => call(),
     },
   };
 }
