@@ -1,10 +1,11 @@
 /**
- * Adds up what reports/ says about a run, for `.ci/run`. A suite that ended with an error, or without a report, though
+ * Adds up what reports/ says about a run, for `.ci/run`, and names what has failed. A suite that ended with an error, or without a report, though
  * no single test of it failed, counts as one failure.
  *
  *   node scripts/check-totals.mjs <exit codes of npm test, npm run check, npm run chart:test, npm run e2e>
  */
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 
 const suites = [
   ["tests", vitestTotals],
@@ -17,6 +18,7 @@ const totals = suites.map(([name, count], index) => {
   const report = read(`reports/${name}.json`);
   const counted = report === undefined ? { ...nothing(), failed: 1 } : count(report);
   const total = withExitCode(codes[index], counted);
+  for (const failure of report === undefined ? [] : failures(report)) console.log(failure);
   console.log(`${name.padEnd(7)} ${line(total)}`);
   return total;
 });
@@ -43,6 +45,29 @@ function vitestTotals(report) {
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
   };
+}
+
+/** Where something failed, a line for each test or step, and the first line of its message. */
+function failures({ testResults = [], steps = [] }) {
+  const tests = testResults.flatMap(({ name, assertionResults, message }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    const file = relative(process.cwd(), name);
+    return failed.length === 0 && message
+      ? [`FAILED  ${file}: ${firstLine(message)}`]
+      : failed.map(
+          ({ fullName, failureMessages }) =>
+            `FAILED  ${file}: ${fullName}: ${firstLine(failureMessages[0])}`,
+        );
+  });
+  const failedSteps = steps.filter((step) => !step.passed);
+  return [
+    ...tests,
+    ...failedSteps.map(({ title, detail }) => `FAILED  ${title}: ${firstLine(detail)}`),
+  ];
+}
+
+function firstLine(text = "") {
+  return text.split("\n", 1)[0].slice(0, 300);
 }
 
 /** The end-to-end run is one of steps; where the machine cannot do it, the whole counts as one skipped test. */
