@@ -27,6 +27,18 @@ test("an ApiKey that is planned for says what would be done, and gets it when th
   expect(await world.holdsLivePair("key")).toBe(true);
 });
 
+test("a PolicyBinding that is planned for answers a request to be reconciled", async () => {
+  world = await World.open();
+  await world.serviceAccount("ci");
+  await world.ready("ServiceAccount", "ci");
+  const spec = { serviceAccountRef: { name: "ci" }, policyIds: ["pol-read"] };
+  await world.apply("PolicyBinding", "read", spec, PLANNED);
+  await world.condition("PolicyBinding", "read", "Stalled", "True", "PlanOnly");
+  await world.lookAgain("PolicyBinding", "read", "now");
+  expect((await world.get("PolicyBinding", "read")).status?.plan?.calls).toHaveLength(1);
+  expect(written()).toEqual([1, 0, 0]);
+});
+
 test("a read-only operator changes nothing, and what it planned is done by one that may", async () => {
   world = await World.open({ config: { readOnly: true } });
   await world.serviceAccount("ci");

@@ -60,7 +60,7 @@ function toReport(
   conclusion: Conclusion,
 ): ObjectReport {
   const status = statusOf(snapshot, binding, object, conclusion);
-  const isDecided = "decision" in conclusion;
+  const isHandled = "decision" in conclusion || conclusion.reason === PLAN_ONLY;
   return {
     type: policyBindingType,
     cache,
@@ -68,8 +68,8 @@ function toReport(
     status,
     readiness: readinessOf(binding, status.appliedPolicyIds ?? [], conclusion),
     suspended: binding.suspended,
-    // The console was asked, or there was no need to.
-    handledRequest: isDecided ? binding.requestedAt : undefined,
+    // The console was asked, or there was no need to, or it is all planned.
+    handledRequest: isHandled ? binding.requestedAt : undefined,
     // A cache may lack an intent that another process wrote just now: it must not be overwritten (S11).
     write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
   };
