@@ -100,7 +100,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ...heldBack,
         AccountExists:
-          "An account of that name exists: import it by spec.saId in a new object, or choose another spec.name.",
+          "An account of that name exists: create the object again, with another spec.name, or with spec.saId to import it.",
         AmbiguousServiceAccount:
           "Several accounts at the console might be this one: create the object again with the saId of the right one.",
         AlreadyClaimed: "Another object has this account: delete one of the two.",

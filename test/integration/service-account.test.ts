@@ -25,6 +25,8 @@ const explained = async (world: World) => {
 };
 const existing = (world: World, name = "old") =>
   world.iam.world.createAccount({ orgId: "org-1", projectId: "prj-1", name, description: "" });
+/** What the account of `ci` is called at the console. */
+const nameOf = (world: World) => `${world.namespace}-ci`;
 const accountsNamed = (world: World, name: string) =>
   [...world.iam.world.accounts.values()].filter((account) => account.name === name);
 const bind = (world: World, name: string, ...policyIds: readonly string[]) =>
@@ -32,11 +34,11 @@ const bind = (world: World, name: string, ...policyIds: readonly string[]) =>
 
 describe.concurrent("a new ServiceAccount", () => {
   test(
-    "creates an account named as itself, once, whose description says where it comes from",
+    "creates an account named after its namespace and itself, once, whose description says where it comes from",
     inWorld({}, async (world) => {
       const { saId } = await opened(world, { description: "for CI" });
       expect(world.iam.world.accounts.get(saId)).toMatchObject({
-        name: "ci",
+        name: nameOf(world),
         orgId: "org-1",
         projectId: "prj-1",
         description: expect.stringMatching(
@@ -81,7 +83,7 @@ describe.concurrent("a new ServiceAccount", () => {
   test(
     "leaves an account of that name to whoever made it",
     inWorld({}, async (world) => {
-      const { saId } = existing(world, "ci");
+      const { saId } = existing(world, nameOf(world));
       await world.serviceAccount("ci");
       await world.condition("ServiceAccount", "ci", "Stalled", "True", "AccountExists");
       expect(await world.message("ServiceAccount", "ci")).toContain(saId);
@@ -130,7 +132,7 @@ describe.concurrent("a creation whose answer is lost", () => {
         await world.serviceAccount("ci");
         await world.condition("ServiceAccount", "ci", "Ready", "False", "CreateOutcomeUnknown");
         await explained(world);
-        expect(accountsNamed(world, "ci")).toHaveLength(1);
+        expect(accountsNamed(world, nameOf(world))).toHaveLength(1);
         expect(world.iam.requests.count("createServiceAccount")).toBe(1);
         expect((await statusOf(world)).attempt).toBeUndefined();
       })(),
@@ -147,7 +149,7 @@ describe.concurrent("a creation whose answer is lost", () => {
       });
       await world.serviceAccount("ci");
       await explained(world);
-      expect(accountsNamed(world, "ci")).toHaveLength(1);
+      expect(accountsNamed(world, nameOf(world))).toHaveLength(1);
       expect(world.iam.requests.count("createServiceAccount")).toBe(2);
     }),
     120_000,
@@ -167,7 +169,7 @@ describe.concurrent("a creation whose answer is lost", () => {
       hold.release();
       await world.start();
       await explained(world);
-      expect(accountsNamed(world, "ci")).toHaveLength(1);
+      expect(accountsNamed(world, nameOf(world))).toHaveLength(1);
       expect(world.iam.requests.count("createServiceAccount")).toBe(1);
       await world.until("the event Recovered", async () =>
         (await world.events("ci")).some(({ reason }) => reason === "Recovered"),
@@ -186,7 +188,7 @@ describe.concurrent("a creation whose answer is lost", () => {
       });
       await world.serviceAccount("ci");
       await world.condition("ServiceAccount", "ci", "Ready", "False", "CreateOutcomeUnknown");
-      const [account] = accountsNamed(world, "ci");
+      const [account] = accountsNamed(world, nameOf(world));
       await world.delete("ServiceAccount", "ci");
       await world.isGone("ServiceAccount", "ci", EXPLAINED_MS);
       await world.until("the last words", async () =>

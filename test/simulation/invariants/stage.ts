@@ -27,7 +27,8 @@ export class Stage {
 
   constructor(plan: Plan = NO_FAULTS, flags: readonly string[] = []) {
     this.world = new SimWorld({ seed: 1, plan, flags });
-    this.account = this.console.createAccount({ ...SEEDED, name: "ci-bot", description: "" });
+    const name = `${NAMESPACE}-ci-bot`;
+    this.account = this.console.createAccount({ ...SEEDED, name, description: "" });
     this.invariants = new Invariants(this.world);
   }
 

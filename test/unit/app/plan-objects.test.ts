@@ -43,11 +43,11 @@ test("what belongs together is planned as a whole, several keys of one new accou
     ]),
   ).toEqual({
     calls: [
-      "createServiceAccount bot",
-      "syncBindings tpn:new:sa/new:bot",
-      "issueKey new:bot",
+      "createServiceAccount team-bot",
+      "syncBindings tpn:new:sa/new:team-bot",
+      "issueKey new:team-bot",
       "writeSecret team/one",
-      "issueKey new:bot",
+      "issueKey new:team-bot",
       "writeSecret team/two",
     ],
     obstacles: [],

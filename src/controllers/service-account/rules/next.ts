@@ -114,7 +114,7 @@ function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): Acc
 function accountExists(name: string, saIds: readonly string[]): Waiting {
   return stalled(
     "AccountExists",
-    `The console already has an account named ${name} (${nameAll(saIds)}). Choose another spec.name, or create this object anew with spec.saId to import it.`,
+    `The console already has an account named ${name} (${nameAll(saIds)}). Create this object anew, with another spec.name, or with spec.saId to import that account.`,
     RECHECK_MS,
   );
 }

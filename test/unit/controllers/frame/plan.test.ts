@@ -40,7 +40,7 @@ describe("a planned run", () => {
     const before = world.writes();
     world.put("ServiceAccount", "bot", {}, true);
     const object = await world.reconcile("ServiceAccount", "bot");
-    expect(plannedCalls(object)).toEqual(["createServiceAccount bot"]);
+    expect(plannedCalls(object)).toEqual(["createServiceAccount team-bot"]);
     expect(standing(object)).toBe("Ready=False PlanOnly Stalled");
     expect(object.status.attempt).toBeUndefined();
     expect(world.calls()).toEqual([]);

@@ -41,7 +41,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const record = console.world.createAccount({
     orgId: "org-1",
     projectId: "prj-1",
-    name: "ci-bot",
+    name: "team-a-ci-bot",
     description: "",
   });
   const client = clientOf(console);

@@ -69,7 +69,7 @@ export async function exportWorld() {
       const account = console.world.createAccount({
         orgId: "org-1",
         projectId: "prj-1",
-        name: "ci-bot",
+        name: `${KEY.namespace}-ci-bot`,
         description: "",
       });
       const { key, secret } = console.world.issueKey(account.saId, {

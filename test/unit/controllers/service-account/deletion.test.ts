@@ -12,7 +12,7 @@ import type {
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
-import { access, account, at, deleted, NOW, snapshotOf } from "./objects.ts";
+import { access, account, accountName, at, deleted, NOW, snapshotOf } from "./objects.ts";
 import { playDeletion } from "./play.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000 };
@@ -21,7 +21,7 @@ const unanswered: AccountDone = { failure };
 const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
 const unclear: AccountSnapshot["listing"] = {
   ok: true,
-  accounts: [{ saId: "sa-7", name: "ci-bot" }],
+  accounts: [{ saId: "sa-7", name: accountName }],
 };
 const imported = { ...account, origin: "Imported" } as const;
 

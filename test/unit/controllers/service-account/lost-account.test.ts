@@ -6,14 +6,14 @@ import {
 } from "../../../../src/controllers/service-account/rules/marker.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
-import { accountSpec, key, serviceAccount } from "./objects.ts";
+import { accountName, accountSpec, key, serviceAccount } from "./objects.ts";
 import { playDeletion } from "./play.ts";
 
 const ours = describeAccount("builds", key, attemptId("u1", "aaaaaaaaaaaa"));
 const tpn = "tpn:r1:org-1:prj-1:sa/sa-1";
 const listed = (saId: string, changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
   saId,
-  name: "ci-bot",
+  name: accountName,
   ...changes,
 });
 const nothing = "Released";

@@ -12,7 +12,7 @@ import type {
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
-import { account, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+import { account, accountName, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000 };
 const look = {
@@ -146,7 +146,7 @@ const listed = (changes: Partial<IamServiceAccount> = {}): IamServiceAccount => 
   tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
   orgId: "org-1",
   projectId: "prj-1",
-  name: "ci-bot",
+  name: accountName,
   status: "active",
   ...changes,
 });

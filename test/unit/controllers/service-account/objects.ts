@@ -17,6 +17,8 @@ import { connectionSpec } from "../connection/specs.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);
 export const key = { namespace: "team-a", name: "ci-bot" };
+/** The name of its account where its spec gives none. */
+export const accountName = "team-a-ci-bot";
 
 export function accountSpec(changes: object = {}): ServiceAccountSpec {
   const parsed = parseSpec(serviceAccountKind, { spec: changes });

@@ -3,6 +3,7 @@ import { annotations } from "../../../../src/api/meta.ts";
 import {
   apiKeyType,
   clusterConnectionType,
+  namespaceType,
   serviceAccountType,
 } from "../../../../src/controllers/resource-types.ts";
 import { SEEDED } from "../../../iam-server/seed.ts";
@@ -171,6 +172,33 @@ describe("a service account", () => {
     await world.putAccount("second", { name: "bot" });
     expect(ready((await world.reconcile("second")).object)).toBe("Ready=False AccountExists");
     expect(accountsAtConsole()).toHaveLength(1);
+  });
+
+  describe("in two namespaces", () => {
+    const grants = [{ name: "all", namespaces: { names: ["a", "a-b"] } }];
+    const accountOf = async (where: string, name: string) => {
+      world.cluster.put(namespaceType, { metadata: { name: where } });
+      await world.putAccount(name, {}, where);
+      return ready((await world.reconcile(name, where)).object);
+    };
+    const names = () => accountsAtConsole().map(({ name }) => name);
+
+    beforeEach(async () => {
+      await world.putConnection({ grants });
+      await world.connect();
+    });
+
+    test("of one name has an account in each", async () => {
+      expect(await accountOf("a", "ci-bot")).toBe("Ready=True Created");
+      expect(await accountOf("a-b", "ci-bot")).toBe("Ready=True Created");
+      expect(names()).toEqual(["a-ci-bot", "a-b-ci-bot"]);
+    });
+
+    test("whose account would be called as that of the other waits for a person", async () => {
+      expect(await accountOf("a", "b-c")).toBe("Ready=True Created");
+      expect(await accountOf("a-b", "c")).toBe("Ready=False AccountExists");
+      expect(names()).toEqual(["a-b-c"]);
+    });
   });
 
   test("an account is imported by its id, by one object only", async () => {

@@ -9,15 +9,15 @@ import {
   findExisting,
 } from "../../../../src/controllers/service-account/rules/recovery.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
+import { accountName, key } from "./objects.ts";
 
-const key = { namespace: "team-a", name: "ci-bot" };
-const desired = { key, uid: "u1", orgId: "org-1", projectId: "prj-1", name: "ci-bot" };
+const desired = { key, uid: "u1", orgId: "org-1", projectId: "prj-1", name: accountName };
 const attempt = attemptId("u1", "aaaaaaaaaaaa");
 const listed = (saId: string, changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
   saId,
   orgId: "org-1",
   projectId: "prj-1",
-  name: "ci-bot",
+  name: accountName,
   ...changes,
 });
 const ours = describeAccount("builds", key, attempt);

@@ -108,12 +108,12 @@ export async function createWorld(options: IamServerOptions = {}) {
       };
       await kube.apply(clusterConnectionType, body, { fieldManager: "test" });
     },
-    async putAccount(name: string, spec: object = {}): Promise<void> {
+    async putAccount(name: string, spec: object = {}, where = namespace): Promise<void> {
       const connectionRef = { kind: "ClusterConnection", name: namespace };
       const body = {
         apiVersion: API_VERSION,
         kind: "ServiceAccount",
-        metadata: { name, namespace },
+        metadata: { name, namespace: where },
         spec: { connectionRef, ...spec },
       };
       await kube.apply(serviceAccountType, body, { fieldManager: "test" });
@@ -143,8 +143,9 @@ export async function createWorld(options: IamServerOptions = {}) {
     /** One pass over an object, and what it is then. */
     async reconcile(
       name: string,
+      where = namespace,
     ): Promise<{ object: ServiceAccount | undefined; result: Result | undefined; error: unknown }> {
-      const key = { namespace, name };
+      const key = { namespace: where, name };
       const stored = caches.serviceAccounts.get(key);
       let result: Result | undefined;
       let error: unknown;
