@@ -71,7 +71,7 @@ async function begin(victim: World, attacker: World, { origin, kind }: Case): Pr
   const account = world.createAccount({ orgId, projectId, name: "old", description: "" });
   const { saId, tpn } = account;
   const impostor = await startImpostor(account);
-  await attacker.connect({ baseURL: impostor.url });
+  await attacker.connect({ baseURL: impostor.url, limits: { timeout: "30s" } });
   await attacker.serviceAccount("ci", origin === "imported" ? { saId } : {});
   await attacker.ready("ServiceAccount", "ci");
   await ownAccount(victim, saId, kind);
