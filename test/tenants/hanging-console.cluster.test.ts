@@ -28,13 +28,15 @@ const bind = (world: World, name: string) =>
 
 /** ServiceAccounts that the console knows already. */
 async function importAccounts(world: World, accounts: readonly string[]): Promise<void> {
-  for (const name of accounts) {
-    const { saId } = world.iam.world.createAccount({ orgId, projectId, name, description: "" });
-    await world.serviceAccount(name, { saId });
-  }
+  const { iam } = world;
+  const create = (name: string) =>
+    iam.world.createAccount({ orgId, projectId, name, description: "" });
+  await Promise.all(
+    accounts.map((name) => world.serviceAccount(name, { saId: create(name).saId })),
+  );
   const ready = async () => {
     const { length } = accounts;
-    if (world.iam.requests.count("getServiceAccount") < length) return false;
+    if (iam.requests.count("getServiceAccount") < length) return false;
     const objects = await world.kube.list(world.type("ServiceAccount"), world);
     return objects.filter(({ status }) => isTrue(status?.conditions, "Ready")).length >= length;
   };
@@ -46,7 +48,7 @@ async function withoutBindings(world: World, accounts: readonly string[]): Promi
   hang(world, { operation: "listBindings" });
   await world.connect({ limits });
   await importAccounts(world, accounts);
-  for (const name of accounts) await bind(world, name);
+  await Promise.all(accounts.map((name) => bind(world, name)));
 }
 
 /** How long after the request the policies were unbound at the console. */
@@ -84,13 +86,14 @@ test(
     const accounts = names("hostile", HANGING);
     await withoutBindings(hostile, accounts);
     hang(hostile, { where: ({ operation }) => operation !== "login" });
-    for (const name of accounts.filter((_, n) => n % 2 === 0))
-      await hostile.patch("ServiceAccount", name, { spec: { suspendAccess: true } });
+    const spec = { suspendAccess: true };
+    const suspended = accounts.filter((_, n) => n % 2 === 0);
+    await Promise.all(suspended.map((name) => hostile.patch("ServiceAccount", name, { spec })));
     // Logins that hang, and namespaces that take what the first one leaves to plain work on policies.
     const baseURL = await startHostileConsole(() => undefined);
-    const { spec } = await hostile.get("Connection", "console");
+    const connection = await hostile.get("Connection", "console");
     for (const name of names("silent", 4))
-      await hostile.apply("Connection", name, { ...spec, baseURL });
+      await hostile.apply("Connection", name, { ...connection.spec, baseURL });
     for (const other of others) await withoutBindings(other, names("other", 2));
     const { requests } = hostile.iam;
     const hanging = () => requests.all.filter(({ faults }) => faults.includes("hang"));
