@@ -3,48 +3,36 @@ import { describe, expect, test } from "vitest";
 import { SEEDED } from "../iam-server/seed.ts";
 import { inWorld } from "../integration/support/in-world.ts";
 import type { World } from "../integration/support/world.ts";
+import {
+  connectCluster as connect,
+  runAlone,
+  servingAll,
+  thenDisconnect,
+} from "./support/cluster-connection.ts";
 
-const KINDS = ["PolicyBinding", "ApiKey", "ResourceQuotaExport", "ServiceAccount"] as const;
+runAlone();
 
 const binding = (...policyIds: readonly string[]) => ({
   serviceAccountRef: { name: "ci" },
   policyIds,
 });
 
-/** ClusterConnections exist once in the cluster: an operator that serves them serves those of every test, so these go one by one. */
 describe("a grant", () => {
-  const options = { bare: true, config: { clusterConnections: "true" as const } };
   const grant = (world: World, changes: object = {}) => ({
     name: "granted",
     namespaces: { names: [world.namespace] },
     policyIds: ["pol-read"],
     ...changes,
   });
-  const connect = async (world: World, grants: readonly object[]) => {
-    await world.connect();
-    const { spec } = await world.get("Connection", "console");
-    await world.delete("Connection", "console");
-    await world.apply("ClusterConnection", world.namespace, { ...spec, grants });
-    if (world.operator === undefined) await world.start();
-    await world.ready("ClusterConnection", world.namespace);
-  };
   const serviceAccount = (world: World, spec: object = {}) =>
     world.serviceAccount("ci", {
       connectionRef: { kind: "ClusterConnection", name: world.namespace },
       ...spec,
     });
   const inCluster = (body: (world: World) => Promise<void>) =>
-    inWorld(options, async (world) => {
-      try {
-        await body(world);
-      } finally {
-        for (const kind of KINDS)
-          for (const name of ["read", "deploy", "key", "long", "ci", "quotas"])
-            await world.delete(kind, name).catch(() => undefined);
-        await world.delete("ClusterConnection", world.namespace);
-        await world.isGone("ClusterConnection", world.namespace);
-      }
-    });
+    inWorld({ bare: true, config: servingAll }, (world) =>
+      thenDisconnect(world, () => body(world)),
+    );
 
   test(
     "serves no namespace without a grant, and one as soon as a label brings it in",

@@ -24,6 +24,8 @@ export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapsho
   return { snapshot: { ...snapshot, live }, done };
 };
 
+const NEVER = 0;
+
 /** Call 8. That the console judges the list and does not take it is a finding where it has new policies. */
 export const syncBindings: PerformBindings<"SyncBindings"> = async (
   action,
@@ -34,6 +36,8 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   const { policyIds, before, reason, isDrift, suspects } = action;
   const { tpn, orgId } = availability.account;
   const { object } = snapshot;
+  // The record is older than the call until it is written: whatever becomes of the run, the next one asks.
+  run.setState({ ...stateOf(run.state, account, now), askedAt: NEVER });
   try {
     const caller = availability.account.suspendAccess ? client.urgent : client;
     await caller.syncBindings({ tpn, orgId, policyIds }, run.signal);

@@ -89,7 +89,9 @@ export function mustAsk(recorded: DecisionInput): boolean {
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
-  return !account.suspendAccess && !sameSet(decision.ours, account.record.ours);
+  // What was intended before the kill switch may be bound although the record does not say so.
+  if (account.suspendAccess) return bindings.some(({ applied }) => applied.length > 0);
+  return !sameSet(decision.ours, account.record.ours);
 }
 
 function expected({ account, bindings }: DecisionInput): PolicySet {

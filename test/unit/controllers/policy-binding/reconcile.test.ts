@@ -592,6 +592,30 @@ describe("suspendAccess", () => {
     expect(world.bound()).toEqual(["pol-read"]);
   });
 
+  test.each([
+    { suspendAccess: true, restarts: false, bound: [] },
+    { suspendAccess: true, restarts: true, bound: [] },
+    { suspendAccess: false, restarts: false, bound: ["pol-read"] },
+  ])(
+    "set to $suspendAccess before the opposite is recorded has its way (after a restart: $restarts)",
+    async ({ suspendAccess, restarts, bound }) => {
+      const world = await withReading({ account: { suspendAccess } });
+      world.putAccount({ suspendAccess: !suspendAccess });
+      const puts = world.puts().length;
+      world.kube.onWrite = (_, carryOut) => {
+        if (world.puts().length > puts) throw new Error("not written");
+        return carryOut();
+      };
+      await expect(world.pass()).rejects.toThrow();
+      expect(world.bound()).not.toEqual(bound);
+      world.kube.onWrite = (_, carryOut) => carryOut();
+      if (restarts) world.restart();
+      world.putAccount({ suspendAccess });
+      await world.settle();
+      expect(world.bound()).toEqual(bound);
+    },
+  );
+
   test("works for an account without any binding", async () => {
     const world = await accountWorld({ account: { suspendAccess: true } });
     world.bindAtConsole(["pol-member"]);

@@ -1,14 +1,14 @@
 /** A thousand objects of one tenant wait for a console that hangs. Others go on, and what is urgent does so at once. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../src/kube/resource.ts";
-import { createStore } from "../../src/kube/store/memory-store.ts";
-import { createMetrics } from "../../src/observability/metrics.ts";
-import { createController } from "../../src/runtime/controller.ts";
-import { silentLog } from "../../src/util/log.ts";
-import { systemRandom } from "../../src/util/random.ts";
-import { MINUTE, SECOND } from "../../src/util/time.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
+import type { KubeObject } from "../../../src/kube/resource.ts";
+import { createStore } from "../../../src/kube/store/memory-store.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import { createController } from "../../../src/runtime/controller.ts";
+import { silentLog } from "../../../src/util/log.ts";
+import { systemRandom } from "../../../src/util/random.ts";
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 interface Account extends KubeObject {
   readonly spec: { readonly connection: string; readonly suspendAccess?: boolean };
