@@ -175,6 +175,9 @@ const connectionFields = {
   })
     .optional()
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
+  trustOnlyCABundle: z.boolean().default(false).meta({
+    description: "Whether only caBundle is trusted, and none of the system's authorities.",
+  }),
   proxyURL: matching(
     z.string().max(512),
     PROXY_URL,
@@ -285,19 +288,25 @@ export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
   readonly quotaExports: readonly number[] | "Any";
 };
 
-function withoutPlainHttp<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
-  return withRule(schema, {
+function withRules<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
+  const encrypted = withRule(schema, {
     field: "baseURL",
     rule: "!self.baseURL.startsWith('http://') || self.insecureHTTP",
     message:
       "must begin with https://, or credentials travel unencrypted; set insecureHTTP: true to accept that",
     holds: ({ baseURL, insecureHTTP }) => !baseURL.startsWith("http://") || insecureHTTP,
   });
+  return withRule(encrypted, {
+    field: "trustOnlyCABundle",
+    rule: "!self.trustOnlyCABundle || has(self.caBundle)",
+    message: "needs a caBundle, or there would be no authority to trust",
+    holds: ({ trustOnlyCABundle, caBundle }) => !trustOnlyCABundle || caBundle !== undefined,
+  });
 }
 
 const anyConnectionSpec = z.object(connectionFields);
-export const connectionSpec = withoutPlainHttp(anyConnectionSpec);
-export const clusterConnectionSpec = withoutPlainHttp(
+export const connectionSpec = withRules(anyConnectionSpec);
+export const clusterConnectionSpec = withRules(
   z.object({
     ...connectionFields,
     grants: mapOf(grant, ["name"], 64).default([]).meta({

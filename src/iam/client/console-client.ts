@@ -1,4 +1,5 @@
 import type { AddressPolicy } from "../../http/address-policy.ts";
+import type { Trust } from "../../http/authorities.ts";
 import type { SendHttp } from "../../http/http.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
@@ -56,14 +57,12 @@ export type ExtraCalls = Readonly<
   Partial<Record<(typeof extraOperations)[number], calls.ExtraCall | undefined>>
 >;
 
-export interface IamClientOptions extends Organization {
+export interface IamClientOptions extends Organization, Trust {
   readonly baseURL: string;
   readonly credentials: IamCredentials;
   readonly limits: Limits;
   /** Deadline of calls that change something, at most that of the others. Default 5 s (S8). */
   readonly mutationTimeoutMs?: number;
-  /** PEM certificates to trust besides the system's. */
-  readonly caBundle?: string;
   /** The proxy that leads to the console; absent: none. */
   readonly proxy?: string;
   /** Which addresses the console (or the proxy) may have, asked after name resolution; absent: any. */
@@ -117,7 +116,8 @@ function createWire(options: IamClientOptions) {
     origin: new URL(options.baseURL).origin,
     connections: options.limits.concurrency,
     clock: options.clock,
-    ...(options.caBundle === undefined ? {} : { caBundle: options.caBundle }),
+    caBundle: options.caBundle,
+    trustOnlyCABundle: options.trustOnlyCABundle,
     ...(options.proxy === undefined ? {} : { proxy: options.proxy }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });

@@ -1,18 +1,16 @@
-import { getCACertificates } from "node:tls";
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { AnswerBudget } from "../../http/answer-budget.ts";
+import { type Trust, tlsAuthorities } from "../../http/authorities.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
 import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 
-export interface ConsoleTransportOptions {
+export interface ConsoleTransportOptions extends Trust {
   /** The only origin that is ever sent anything. */
   readonly origin: string;
-  /** PEM certificates to trust besides the system's. */
-  readonly caBundle?: string;
   /** The proxy that leads to the console, which is asked for a tunnel. */
   readonly proxy?: string;
   /** Which addresses the console may have, or the proxy where there is one; absent: any. */
@@ -69,7 +67,7 @@ function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Dispa
     keepAliveInitialDelay: 30_000,
     autoSelectFamily: true,
   };
-  const tls = tlsOf(options);
+  const tls = tlsAuthorities(options);
   if (proxy === undefined)
     return new Agent({ ...pool, connect: guarded({ ...wire, ...tls }, addresses) });
   return new ProxyAgent({
@@ -87,11 +85,6 @@ function guarded(connect: buildConnector.BuildOptions, addresses: AddressPolicy 
   return addresses === undefined
     ? connect
     : guardedConnector({ ...connect, allowH2: false }, addresses);
-}
-
-/** An explicit `ca` replaces the root store, so it has to hold that too. */
-function tlsOf({ caBundle }: ConsoleTransportOptions): { readonly ca?: string[] } {
-  return caBundle === undefined ? {} : { ca: [...getCACertificates("default"), caBundle] };
 }
 
 async function send(

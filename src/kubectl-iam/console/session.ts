@@ -109,14 +109,15 @@ export function openSession(
   caller: Caller,
   { clock, environment }: Pick<Io, "clock" | "environment">,
 ): ConsoleSession {
-  const { limits, caBundle, partitionId } = target;
+  const { limits, caBundle, trustOnlyCABundle, partitionId } = target;
   const proxy = proxyOf(target, environment);
   const answers: Answer[] = [];
   const transport = createTransport({
     origin: new URL(target.baseURL).origin,
     connections: limits.concurrency,
     clock,
-    ...(caBundle === undefined ? {} : { caBundle }),
+    caBundle,
+    trustOnlyCABundle,
     ...(proxy === undefined ? {} : { proxy }),
   });
   const client = createIamClient({

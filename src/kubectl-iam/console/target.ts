@@ -1,5 +1,6 @@
 /** Which console, seen from which organization, as whom. */
 import type { ConnectionSpec } from "../../api/connection.ts";
+import type { Trust } from "../../http/authorities.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
 import type { IamCredentials, KeyPair } from "../../iam/model.ts";
@@ -7,14 +8,13 @@ import { parseDuration, SECOND } from "../../util/time.ts";
 import type { Io } from "../cli/io.ts";
 
 /** Everything about a console but the credentials. */
-export interface ConsoleTarget {
+export interface ConsoleTarget extends Trust {
   readonly baseURL: string;
   readonly orgId: string;
   readonly projectId: string | undefined;
   readonly domainId: string;
   readonly domainName: string;
   readonly partitionId: string | undefined;
-  readonly caBundle: string | undefined;
   readonly proxyURL: string | undefined;
   readonly limits: Limits;
 }
@@ -50,6 +50,7 @@ export function targetOf(spec: ConnectionSpec): ConsoleTarget {
     domainName: spec.domainName,
     partitionId: spec.partitionId,
     caBundle: spec.caBundle,
+    trustOnlyCABundle: spec.trustOnlyCABundle,
     proxyURL: spec.proxyURL,
     limits: { ...limits, timeoutMs: parseDuration(timeout) ?? defaultLimits.timeoutMs },
   };

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
+import { tlsAuthorities } from "../../http/authorities.ts";
 import { bareHost } from "../../http/networks.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -125,14 +126,14 @@ async function tryLogin(
 /** A connection to the console's port, with nothing sent but the handshake. */
 function checkTls(
   check: string,
-  { baseURL, caBundle, proxyURL }: ConsoleTarget,
+  target: ConsoleTarget,
   { clock, environment }: Invocation["io"],
 ): Promise<Finding> {
   const now = clock.now();
-  const { protocol, hostname, port, host } = new URL(baseURL);
+  const { protocol, hostname, port, host } = new URL(target.baseURL);
   if (protocol !== "https:")
     return Promise.resolve(warning(check, `${host} is plain http: credentials travel unencrypted`));
-  const proxy = proxyOf({ baseURL, proxyURL }, environment);
+  const proxy = proxyOf(target, environment);
   if (proxy !== undefined)
     return Promise.resolve(
       skipped(check, `${host} is reached by the proxy ${new URL(proxy).host}`),
@@ -145,7 +146,7 @@ function checkTls(
       // An address is no name that a server could be told.
       servername: isIP(name) === 0 ? name : "",
       timeout: CONNECT_MS,
-      ...(caBundle === undefined ? {} : { ca: caBundle }),
+      ...tlsAuthorities(target),
     };
     const socket = connect(options, () => {
       const end = parseInstant(socket.getPeerCertificate().valid_to) ?? now;

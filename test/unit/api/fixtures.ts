@@ -46,6 +46,7 @@ export const good: readonly GoodFixture[] = [
       ...connection,
       baseURL: "https://console.example.com:8443/iam/",
       caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+      trustOnlyCABundle: true,
       proxyURL: "http://proxy.example.com:3128",
       projectId: "prj-1",
       domainId: "org-1",
@@ -293,6 +294,12 @@ export const bad: readonly BadFixture[] = [
     kind: connectionKind,
     spec: { ...connection, caBundle: "LS0tLS1CRUdJTi" },
     says: ["spec.caBundle: ", "must be PEM", "not base64"],
+  },
+  {
+    title: "trust in nobody",
+    kind: connectionKind,
+    spec: { ...connection, trustOnlyCABundle: true },
+    says: ["spec.trustOnlyCABundle: ", "needs a caBundle"],
   },
   {
     title: "a deadline without end",

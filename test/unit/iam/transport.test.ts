@@ -5,6 +5,7 @@ import {
   type Server,
   type Socket,
 } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpError, type HttpRequest } from "../../../src/http/http.ts";
 import { createTransport, type Transport } from "../../../src/iam/exchange/transport.ts";
@@ -260,5 +261,28 @@ test.skipIf(tls === undefined)(
       message: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
     });
     expect(server.requests.count("login")).toBe(1);
+  },
+);
+
+const other = opensslCertificate();
+
+test.skipIf(tls === undefined || other === undefined)(
+  "authorities of the system are trusted unless the connection trusts its own alone",
+  async () => {
+    if (tls === undefined || other === undefined) return;
+    const server = await startConsole({ tls });
+    const system = getCACertificates("default");
+    setDefaultCACertificates([...system, tls.cert]);
+    try {
+      await clientOf(server, { caBundle: other.cert }).authenticate();
+      const distrusting = clientOf(server, { caBundle: other.cert, trustOnlyCABundle: true });
+      await expect(distrusting.authenticate()).rejects.toMatchObject({
+        sent: false,
+        message: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
+      });
+      await clientOf(server, { caBundle: tls.cert, trustOnlyCABundle: true }).authenticate();
+    } finally {
+      setDefaultCACertificates(system);
+    }
   },
 );

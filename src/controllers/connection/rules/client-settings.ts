@@ -1,14 +1,14 @@
 import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { Trust } from "../../../http/authorities.ts";
 import type { IamCredentials } from "../../../iam/model.ts";
 import { parseDuration, SECOND } from "../../../util/time.ts";
 
 /** What a console client needs to know of its connection; the rest is the same for all clients. */
-export interface ClientSettings {
+export interface ClientSettings extends Trust {
   readonly baseURL: string;
   readonly domainId: string;
   readonly domainName: string;
   readonly partitionId?: string;
-  readonly caBundle?: string;
   readonly proxyURL?: string;
   readonly credentials: IamCredentials;
   readonly limits: {
@@ -27,7 +27,8 @@ export function clientSettings(spec: ConnectionSpec, credentials: IamCredentials
     domainId: spec.domainId ?? spec.orgId,
     domainName: spec.domainName,
     ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),
-    ...(spec.caBundle === undefined ? {} : { caBundle: spec.caBundle }),
+    caBundle: spec.caBundle,
+    trustOnlyCABundle: spec.trustOnlyCABundle,
     ...(spec.proxyURL === undefined ? {} : { proxyURL: spec.proxyURL }),
     credentials,
     limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
