@@ -52,23 +52,32 @@ export interface EventWriterOptions {
 }
 
 export interface EventWriter extends EventRecorder {
-  /** Resolves when everything recorded so far was tried, or after `timeoutMs`. */
+  /** Resolves when everything recorded so far was tried, or after `timeoutMs`. From then on nothing waits for `Retry-After`. */
   flush(timeoutMs: number): Promise<void>;
 }
 
-/** A recorder that writes in the background, one event after the other, and never tries one twice. */
+/**
+ * A recorder that writes in the background, one event after the other, and never tries one twice. Where the API server
+ * says when to come back, the next one waits for that.
+ */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { clock, log, onDropped = () => undefined } = options;
   const correlator = new EventCorrelator(clock, options.limits);
   const queue = new Map<string, EventSeries>();
+  const stopped = new AbortController();
   let writing: Promise<void> | undefined;
 
+  const waitUntil = async (time: number) => {
+    const { signal } = stopped;
+    if (time > clock.now()) await clock.sleep(time - clock.now(), signal).catch(() => undefined);
+  };
   const drain = async () => {
     for (const [id, series] of queue) {
       queue.delete(id);
       await write(options, correlator, correlator.latest(series)).catch((error: unknown) => {
         onDropped();
         log.debug({ err: toError(error) }, "could not write an event");
+        return waitUntil(isKubeError(error) ? (error.retryAt ?? 0) : 0);
       });
     }
     writing = undefined;
@@ -91,6 +100,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
       const timeout = clock.sleep(timeoutMs, limit.signal).catch(() => undefined);
       await Promise.race([writing, timeout]);
       limit.abort();
+      stopped.abort();
     },
   };
 }

@@ -156,6 +156,33 @@ describe("an event recorder", () => {
     expect([seen(), dropped()]).toEqual([["second"], 1]);
   });
 
+  test("writes none before the server's Retry-After is over, but does not hold up the end", async () => {
+    const refused = { at: 0 };
+    const { clock, writer, record, calls, seen } = setUp(() =>
+      calls.length === 1
+        ? new KubeError("RateLimited", "too many requests", { status: 429, retryAt: refused.at })
+        : undefined,
+    );
+    refused.at = clock.now() + 2_000;
+    await record(event("first"));
+    await record(event("second"));
+    await clock.advance(1_999);
+    expect(seen()).toEqual([]);
+    await clock.advance(1);
+    expect(seen()).toEqual(["second"]);
+
+    calls.length = 0;
+    refused.at = clock.now() + MINUTE;
+    await record(event("third"));
+    await record(event("fourth"));
+    const flushing = writer.flush(1_000);
+    await clock.advance(1_000);
+    await flushing;
+    await clock.settle();
+    expect(seen()).toEqual(["second", "fourth"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   test("keeps its memory and its queue bounded", async () => {
     const { clock, writer, calls, dropped } = setUp();
     for (let n = 0; n < 6_000; n += 1) {
