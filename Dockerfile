@@ -38,4 +38,5 @@ ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin \
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081
-ENTRYPOINT ["node", "/app/iam-operator.mjs"]
+# docs/decisions/0143-flags-of-node-in-the-image.md
+ENTRYPOINT ["node", "--disable-proto=delete", "--no-addons", "/app/iam-operator.mjs"]

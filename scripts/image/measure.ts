@@ -89,7 +89,8 @@ function startIn(folder: string, port: number): ChildProcess {
   const script = 'mount -t proc proc "$1/proc"; shift; exec "$@"';
   const chroot = ["chroot", "--userspec=65532:65532", folder];
   const anyPort = ["--metrics-address=127.0.0.1:0", "--probe-address=127.0.0.1:0"];
-  const program = ["/usr/local/bin/node", "/app/iam-operator.mjs", ...anyPort];
+  const flags = ["--disable-proto=delete", "--no-addons"];
+  const program = ["/usr/local/bin/node", ...flags, "/app/iam-operator.mjs", ...anyPort];
   const command = ["--mount", "sh", "-euc", script, "sh", folder, ...chroot, ...program];
   return spawn("unshare", command, {
     stdio: "ignore",
