@@ -309,6 +309,19 @@ describe("the admission policy", () => {
       );
     });
 
+    test("lets those write them who are named", async () => {
+      const named = "--set=admissionPolicy.statusWriters={tenant}";
+      await cluster.helmDo(...RELEASE, `--values=${values}`, named);
+      const passes = () =>
+        point("tenant").then(
+          () => true,
+          () => false,
+        );
+      for (let tries = 0; !(await passes()) && tries < 50; tries += 1)
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(await passes()).toBe(true);
+    });
+
     test("lets those write them who may do so everywhere", async () => {
       await point("restorer");
       expect((await get("iamsa", "bot", "-n=team-a")).status.saId).toBe("sa-of-restorer");

@@ -98,7 +98,11 @@ describe.each(scopes)("$title", ({ system, settings, shared, isWatched, tenants 
   const account = { namespace: system, name: system };
   const user = `system:serviceaccount:${system}:${system}`;
 
-  afterAll(async () => operator?.stop());
+  afterAll(async () => {
+    await operator?.stop();
+    // Its admission policies would refuse the statuses of the next one.
+    await cluster.helmDo("uninstall", "keys", `--namespace=${system}`);
+  });
 
   test("issues, rotates, repairs, exports and lets go", async () => {
     const kubectl = cluster.asAdmin;
