@@ -48,6 +48,8 @@ export class AttemptRegistry {
   readonly #explained = new Map<string, ExplainedAttempt>();
   /** By account: how many lost keys were listed beyond one for each attempt. */
   readonly #surplus = new Map<string, number>();
+  /** By account: whose run lists its lost keys. */
+  readonly #explaining = new Map<string, string>();
   readonly #onExplained: (account: string) => void;
 
   /** `onExplained` is called with the account of an attempt that others may have waited for. */
@@ -70,8 +72,17 @@ export class AttemptRegistry {
     this.#open.set(id, { account, owner, state: "Unexplained" });
   }
 
+  /** Whether the run over `owner` may list lost keys of the account: one run at a time, or two would list the same. */
+  startExplaining(account: string, owner: string): boolean {
+    const first = this.#explaining.get(account) ?? owner;
+    this.#explaining.set(account, first);
+    return first === owner;
+  }
+
   /** A run over `owner` has ended: what it had under way is unexplained. */
   endRun(owner: string): void {
+    for (const [account, who] of this.#explaining)
+      if (who === owner) this.#explaining.delete(account);
     for (const [id, attempt] of this.#open)
       if (attempt.owner === owner && attempt.state === "UnderWay")
         this.#open.set(id, { ...attempt, state: "Unexplained" });

@@ -46,7 +46,9 @@ export async function readUnexplainedKeys(
   const keyIds = detail === undefined ? [] : detail.keyIds;
   if (recovery.firstRead !== undefined) {
     const peers = peerKeysOf(object, spec, run, attempts);
-    return withDone(progress, { secondRead: { keyIds, peers } });
+    const isAlone = attempts.startExplaining(accountKeyOf(object), ownerKeyOf(object));
+    const isConclusive = peers.isConclusive && isAlone;
+    return withDone(progress, { secondRead: { keyIds, peers: { ...peers, isConclusive } } });
   }
   const firstRead = { at: run.clock.monotonic(), keyIds };
   return remember(progress, { recovery: { ...recovery, firstRead } }, run);

@@ -40,6 +40,18 @@ describe("the registry of attempts", () => {
     }
   });
 
+  test("one run at a time lists the lost keys of an account", () => {
+    const { attempts } = registry();
+    expect(attempts.startExplaining("ns/sa", "ns/ci")).toBe(true);
+    expect(attempts.startExplaining("ns/sa", "ns/ci")).toBe(true);
+    expect(attempts.startExplaining("ns/sa", "ns/b")).toBe(false);
+    expect(attempts.startExplaining("ns/other", "ns/b")).toBe(true);
+    attempts.endRun("ns/b");
+    expect(attempts.startExplaining("ns/sa", "ns/b")).toBe(false);
+    attempts.endRun("ns/ci");
+    expect(attempts.startExplaining("ns/sa", "ns/b")).toBe(true);
+  });
+
   test("the keys of explained attempts are known by account", () => {
     const { attempts } = registry();
     attempts.explain("a1", "ns/sa", ["sak_1"]);

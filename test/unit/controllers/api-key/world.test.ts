@@ -372,6 +372,26 @@ describe("troubles", () => {
     expect(world.status("ci").orphaned).toHaveLength(1);
   });
 
+  test("keys that two interrupted issues have lost are listed once, though both are explained at the same time", async () => {
+    const world = new KeyWorld();
+    const both = ["ci", "other"];
+    for (const name of both) world.apiKey(name);
+    let posts = 0;
+    world.fault = (_, text) =>
+      text.includes("issueKey") && (posts += 1) <= 2 ? "lost after" : undefined;
+    const together = () => Promise.all(both.map((name) => world.pass(name)));
+    await together();
+    for (let turn = 0; turn < 60; turn += 1) {
+      await world.clock.advance(1_000);
+      await together();
+    }
+    const listed = both.flatMap((name) =>
+      (world.status(name).orphaned ?? []).map(({ keyId }) => keyId),
+    );
+    expect(new Set(listed).size).toBe(2);
+    expect(listed).toHaveLength(2);
+  });
+
   test("one that waits for an explanation is woken when there is one", async () => {
     const world = new KeyWorld();
     world.apiKey("ci");
