@@ -4,6 +4,12 @@ import { keyOf, keyText } from "../../kube/resource.ts";
 import { DAY, type Instant, parseInstant } from "../../util/time.ts";
 import { type Caches, indexes } from "../frame/context.ts";
 
+/** Keys that were issued at one time. A status may give any number of them. */
+interface Batch {
+  readonly time: Instant;
+  readonly count: number;
+}
+
 type IssueCaches = Pick<Caches, "serviceAccounts" | "apiKeys">;
 
 /**
@@ -12,8 +18,8 @@ type IssueCaches = Pick<Caches, "serviceAccounts" | "apiKeys">;
  */
 export class NamespaceIssues {
   readonly #caches: IssueCaches;
-  /** Times of issues, oldest first. */
-  readonly #times = new Map<string, Instant[]>();
+  /** Oldest first. */
+  readonly #batches = new Map<string, Batch[]>();
 
   constructor(caches: IssueCaches) {
     this.#caches = caches;
@@ -21,22 +27,22 @@ export class NamespaceIssues {
 
   count(connection: string, namespace: string, now: Instant): number {
     const key = nameOf(connection, namespace);
-    const times = this.#times.get(key) ?? issueTimes(this.#caches, connection, namespace);
-    while (times[0] !== undefined && times[0] <= now - DAY) times.shift();
-    this.#times.set(key, times);
-    return times.length;
+    const batches = this.#batches.get(key) ?? batchesIn(this.#caches, connection, namespace);
+    while (batches[0] !== undefined && batches[0].time <= now - DAY) batches.shift();
+    this.#batches.set(key, batches);
+    return batches.reduce((sum, { count }) => sum + count, 0);
   }
 
   /** A key is issued at `time`. Without effect on a namespace that nobody has asked about. */
   note(connection: string, namespace: string, time: Instant): void {
-    this.#times.get(nameOf(connection, namespace))?.push(time);
+    this.#batches.get(nameOf(connection, namespace))?.push({ time, count: 1 });
   }
 
   /** The issue noted for `time` did not come about. */
   takeBack(connection: string, namespace: string, time: Instant): void {
-    const times = this.#times.get(nameOf(connection, namespace)) ?? [];
-    const index = times.lastIndexOf(time);
-    if (index >= 0) times.splice(index, 1);
+    const batches = this.#batches.get(nameOf(connection, namespace)) ?? [];
+    const index = batches.findLastIndex((batch) => batch.time === time && batch.count === 1);
+    if (index >= 0) batches.splice(index, 1);
   }
 }
 
@@ -45,21 +51,21 @@ function nameOf(connection: string, namespace: string): string {
 }
 
 /** As the statuses of the namespace's ApiKeys tell; a status tells the number and the time of the first. */
-function issueTimes(
+function batchesIn(
   { serviceAccounts, apiKeys }: IssueCaches,
   connection: string,
   namespace: string,
-): Instant[] {
+): Batch[] {
   return serviceAccounts
     .byIndex(indexes.connection, connection)
     .filter(({ metadata }) => metadata.namespace === namespace)
     .flatMap((account) => apiKeys.byIndex(indexes.serviceAccount, keyText(keyOf(account))))
-    .flatMap(timesOf)
-    .toSorted((a, b) => a - b);
+    .flatMap(batchOf)
+    .toSorted((a, b) => a.time - b.time);
 }
 
-function timesOf({ status }: ApiKey): readonly Instant[] {
+function batchOf({ status }: ApiKey): readonly Batch[] {
   const { windowStartTime, count = 0 } = status?.issuances ?? {};
-  const first = parseInstant(windowStartTime);
-  return first === undefined ? [] : new Array<Instant>(count).fill(first);
+  const time = parseInstant(windowStartTime);
+  return time === undefined ? [] : [{ time, count }];
 }

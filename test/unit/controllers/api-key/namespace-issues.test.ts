@@ -44,3 +44,7 @@ test("what was issued before anybody asked is in the statuses, and not counted t
   issues.note(CONNECTION, "team-a", NOW);
   expect(issues.count(CONNECTION, "team-a", NOW)).toBe(1);
 });
+
+test("a status with an absurd number costs no memory", () => {
+  expect(issued([NOW, 2 ** 40]).count(CONNECTION, "team-a", NOW)).toBe(2 ** 40);
+});
