@@ -387,9 +387,9 @@ describe("troubles", () => {
       await world.clock.advance(1_000);
       await together();
     }
-    const listed = both.flatMap((name) =>
-      [world.status(name).orphaned ?? []].flat().map((each: { keyId?: string }) => each.keyId),
-    );
+    const listed = both
+      .flatMap((name) => world.status(name).orphaned ?? [])
+      .map(({ keyId }) => keyId);
     expect(new Set(listed).size).toBe(2);
     expect(listed).toHaveLength(2);
   });
