@@ -1,6 +1,6 @@
 /**
- * Adds up what reports/ says about a run, for `.ci/run`, and names what has failed. A suite that ended with an error, or without a report, though
- * no single test of it failed, counts as one failure.
+ * Adds up what reports/ says about a run, for `.ci/run`, and names what has failed. A suite that ended with an error, or
+ * without a report, though no single test of it failed, counts as one failure.
  *
  *   node scripts/check-totals.mjs <exit codes of npm test, npm run check, npm run chart:test, npm run e2e>
  */

@@ -89,8 +89,7 @@ function startIn(folder: string, port: number): ChildProcess {
   const script = 'mount -t proc proc "$1/proc"; shift; exec "$@"';
   const chroot = ["chroot", "--userspec=65532:65532", folder];
   const anyPort = ["--metrics-address=127.0.0.1:0", "--probe-address=127.0.0.1:0"];
-  const flags = ["--disable-proto=delete", "--no-addons"];
-  const program = ["/usr/local/bin/node", ...flags, "/app/iam-operator.mjs", ...anyPort];
+  const program = [...entryPoint(), ...anyPort];
   const command = ["--mount", "sh", "-euc", script, "sh", folder, ...chroot, ...program];
   return spawn("unshare", command, {
     stdio: "ignore",
@@ -103,6 +102,14 @@ function startIn(folder: string, port: number): ChildProcess {
       KUBERNETES_SERVICE_PORT: `${port}`,
     },
   });
+}
+
+/** As the Dockerfile has it. */
+function entryPoint(): readonly string[] {
+  const dockerfile = readFileSync(join(import.meta.dirname, "../../Dockerfile"), "utf8");
+  const command = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1];
+  if (command === undefined) throw new Error("the Dockerfile has no entry point");
+  return JSON.parse(command);
 }
 
 async function end(child: ChildProcess): Promise<void> {
