@@ -2,10 +2,10 @@ import { defineConfig } from "vitest/config";
 import { ClosingWords } from "./test/setup/closing-words.ts";
 
 /**
- * Tests that start an API server of their own, since they crash it, or need other users; and those of another program
+ * Tests that start an API server of their own, since they crash it, or need other users; and those of other programs
  * in Go.
  */
-const withOwnServer = ["test/server/**/*.test.ts"];
+const withOwnServer = ["test/server/**/*.test.ts", "test/gitops/**/*.test.ts"];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
 /** The program as a process of its own, killed and cut off. */

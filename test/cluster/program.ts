@@ -14,6 +14,8 @@ export interface Command {
   readonly args: readonly string[];
   readonly directory: string;
   readonly log: string;
+  /** Beyond that of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A started program. */
@@ -25,13 +27,13 @@ export interface Program {
 }
 
 /** Starts a program in a session of its own, so that Ctrl-C reaches only its parent. */
-export function startProgram({ file, args, directory, log }: Command): Program {
+export function startProgram({ file, args, directory, log, environment }: Command): Program {
   const output = openSync(log, "a");
   const child = spawn(file, args, {
     cwd: directory,
     detached: true,
     stdio: ["ignore", output, output],
-    env: { ...process.env, TESTBED_PARENT_PID: String(process.pid) },
+    env: { ...process.env, ...environment, TESTBED_PARENT_PID: String(process.pid) },
   });
   closeSync(output);
   living.add(child);
