@@ -1,15 +1,15 @@
 /** Flux's kustomize-controller on a control plane. What it applies comes from a folder, by HTTP: no git takes part. */
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
 import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { startProgram } from "../../cluster/program.ts";
 import { buildGoProgram, type GoProgram } from "../../support/go-program.ts";
+import { applyCrds } from "../crds.ts";
 
 export const FLUX = "flux-system";
 
@@ -22,8 +22,8 @@ const controller: GoProgram = {
   links: [],
   linkerFlags: "-s -w",
 };
-/** Modules whose folders have the CRDs; the one without a version has that of go.mod. */
-const modules = [controller.main, "github.com/fluxcd/source-controller@v1.9.5"];
+/** Modules that have the CRDs. */
+const modules = [`${controller.main}@v1.9.5`, "github.com/fluxcd/source-controller@v1.9.5"];
 
 export interface Flux {
   /** Offers the files of a folder as the GitRepository `name`. */
@@ -34,14 +34,7 @@ export interface Flux {
 
 export async function startFlux(cluster: ControlPlane, kubectl: Kubectl): Promise<Flux> {
   const folder = await buildGoProgram(controller, (line) => console.log(line));
-  for (const module of modules)
-    await kubectl([
-      "apply",
-      "--server-side",
-      "-f",
-      join(await sourceOf(module), "config/crd/bases"),
-    ]);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
+  for (const module of modules) await applyCrds(kubectl, module, "config/crd/bases");
   await kubectl(["create", "namespace", FLUX]);
   const artifacts = await serveArtifacts();
   const [metrics, health] = await freePorts(2);
@@ -71,14 +64,6 @@ export async function startFlux(cluster: ControlPlane, kubectl: Kubectl): Promis
       artifacts.close();
     },
   };
-}
-
-async function sourceOf(module: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", module], {
-    cwd: import.meta.dirname,
-    env: { ...process.env, GOWORK: "off", GOFLAGS: "" },
-  });
-  return JSON.parse(stdout).Dir;
 }
 
 function repository(name: string): object {
