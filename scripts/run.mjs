@@ -31,6 +31,11 @@ const tasks = {
     build: true,
     env: { TEST_SUITE: "all" },
   },
+  "test:oldest": {
+    command: ["scripts/test-oldest.ts"],
+    cluster: true,
+    env: { TEST_KUBERNETES: "oldest" },
+  },
   "test:process": {
     command: [...vitest, "run", "--project", "process"],
     cluster: true,

@@ -35,11 +35,18 @@ test.each(["v1.32.0", "v1.36.3", "v1.40.1"])(
   },
 );
 
-test("a whole set has the controller manager too", async () => {
-  const assets = provide("v1.36.0", ...envtest, "kube-controller-manager");
-  const { controllerManager } = await findBinaries(() => undefined);
-  expect(controllerManager).toBe(join(assets, "kube-controller-manager"));
-});
+test.each([
+  ["", "v1.36.0"],
+  ["oldest", "v1.32.2"],
+])(
+  "a whole set for TEST_KUBERNETES=%s is %s and has the controller manager too",
+  async (wanted, version) => {
+    vi.stubEnv("TEST_KUBERNETES", wanted);
+    const assets = provide(version, ...envtest, "kube-controller-manager");
+    const { controllerManager } = await findBinaries(() => undefined);
+    expect(controllerManager).toBe(join(assets, "kube-controller-manager"));
+  },
+);
 
 test.each([
   ["of a version that is too old", "v1.31.9", envtest, true],

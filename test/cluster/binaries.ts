@@ -4,7 +4,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import type { Progress } from "../support/go-program.ts";
-import { buildPrograms, builtPrograms } from "./build.ts";
+import { buildPrograms, builtPrograms, type ProgramSet } from "./build.ts";
 
 /** The programs a control plane consists of, each as the path of an executable. */
 export interface Binaries {
@@ -20,8 +20,17 @@ export interface Wanted {
   readonly minimal?: boolean;
 }
 
-const testedVersion = 36;
 const oldestVersion = 32;
+const newestVersion = 36;
+
+/** The set that has everything tests need, of the version that they are to run on. */
+function whole(): ProgramSet {
+  return process.env.TEST_KUBERNETES === "oldest" ? "oldest" : "whole";
+}
+
+function testedVersion(): number {
+  return whole() === "oldest" ? oldestVersion : newestVersion;
+}
 
 /** Takes the first complete set: KUBEBUILDER_ASSETS, PATH, the cache, and at last a Go build. */
 export async function findBinaries(
@@ -31,19 +40,20 @@ export async function findBinaries(
   const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const assets = process.env.KUBEBUILDER_ASSETS;
   if (assets) {
-    const found = await suitable([assets], [assets, builtPrograms(), ...path], minimal);
+    const found = await suitable([assets], [assets, builtPrograms(whole()), ...path], minimal);
     if (found) return found;
     onProgress(`KUBEBUILDER_ASSETS (${assets}) is not used: it needs ${needs(minimal)}`);
   }
   return (
-    (await suitable(path, [builtPrograms(), ...path], minimal)) ?? ownBinaries(onProgress, minimal)
+    (await suitable(path, [builtPrograms(whole()), ...path], minimal)) ??
+    ownBinaries(onProgress, minimal)
   );
 }
 
 function needs(minimal: boolean): string {
   return minimal
     ? `etcd, kube-apiserver v1.${oldestVersion} or later, and kubectl there or on PATH`
-    : `etcd, kube-apiserver v1.${testedVersion}, kube-controller-manager, and kubectl there or on PATH`;
+    : `etcd, kube-apiserver v1.${testedVersion()}, kube-controller-manager, and kubectl there or on PATH`;
 }
 
 async function suitable(
@@ -57,14 +67,15 @@ async function suitable(
   const kubectl = findProgram("kubectl", kubectlFolders);
   if (!etcd || !apiServer || !kubectl || !(minimal || controllerManager)) return undefined;
   const version = await minorVersionOf(apiServer);
-  if (minimal ? version < oldestVersion : version !== testedVersion) return undefined;
+  if (minimal ? version < oldestVersion : version !== testedVersion()) return undefined;
   return { etcd, apiServer, kubectl, ...(controllerManager ? { controllerManager } : {}) };
 }
 
 /** A whole set that is built already serves where a minimal one would do. */
 async function ownBinaries(onProgress: Progress, minimal: boolean): Promise<Binaries> {
-  const onlyMinimal = minimal && !isExecutable(join(builtPrograms(), "kube-apiserver"));
-  const folder = await buildPrograms(onProgress, onlyMinimal ? "minimal" : "whole");
+  const onlyMinimal =
+    minimal && whole() === "whole" && !isExecutable(join(builtPrograms(), "kube-apiserver"));
+  const folder = await buildPrograms(onProgress, onlyMinimal ? "minimal" : whole());
   return {
     etcd: join(folder, "etcd"),
     apiServer: join(folder, "kube-apiserver"),
@@ -76,7 +87,7 @@ async function ownBinaries(onProgress: Progress, minimal: boolean): Promise<Bina
 /** kubectl of PATH or of an earlier build. */
 export function findKubectl(): string | undefined {
   const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-  return findProgram("kubectl", [...path, builtPrograms(), builtPrograms("minimal")]);
+  return findProgram("kubectl", [...path, builtPrograms(whole()), builtPrograms("minimal")]);
 }
 
 function findProgram(name: string, folders: readonly string[]): string | undefined {

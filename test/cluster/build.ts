@@ -9,25 +9,39 @@ import {
 export type { Progress } from "../support/go-program.ts";
 
 const minimal = ["etcd", "kube-apiserver", "kubectl"];
-/** What may be built: all that the tests use, or no more than what serves the API. */
-const programs = {
-  whole: [...minimal, "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"],
-  minimal,
+const sources = ["cmd/testbed/main.go", "cmd/testbed/whole.go"];
+const newest = { files: ["go.mod", "go.sum", ...sources], linkerFlags: linkerFlags(36, 3) };
+/** What may be built: all that the tests use; no more than what serves the API; an old Kubernetes, without nodes. */
+const builds = {
+  whole: {
+    ...newest,
+    links: [...minimal, "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"],
+  },
+  minimal: { ...newest, links: minimal, tags: "minimal" },
+  oldest: {
+    files: ["oldest.mod", "oldest.sum", ...sources, "cmd/testbed/controllers.go"],
+    modfile: "oldest.mod",
+    linkerFlags: linkerFlags(32, 2),
+    links: [...minimal, "kube-controller-manager"],
+    tags: "minimal,controllers",
+  },
 };
-export type ProgramSet = keyof typeof programs;
-const version = "k8s.io/component-base/version";
+export type ProgramSet = keyof typeof builds;
 
 function testbed(set: ProgramSet): GoProgram {
+  const build = builds[set];
   return {
-    name: programs[set].join(", "),
+    name: build.links.join(", "),
     source: import.meta.dirname,
-    files: ["go.mod", "go.sum", "cmd/testbed/main.go", "cmd/testbed/whole.go"],
     main: "./cmd/testbed",
     executable: "testbed",
-    links: programs[set],
-    linkerFlags: `-s -w -X ${version}.gitVersion=v1.36.3 -X ${version}.gitMajor=1 -X ${version}.gitMinor=36`,
-    ...(set === "minimal" ? { tags: "minimal" } : {}),
+    ...build,
   };
+}
+
+function linkerFlags(minor: number, patch: number): string {
+  const version = "k8s.io/component-base/version";
+  return `-s -w -X ${version}.gitVersion=v1.${minor}.${patch} -X ${version}.gitMajor=1 -X ${version}.gitMinor=${minor}`;
 }
 
 /** The folder that holds the built programs, or will hold them once they are built. */

@@ -26,6 +26,8 @@ export interface GoProgram {
   readonly linkerFlags: string;
   /** Build tags. */
   readonly tags?: string;
+  /** In place of go.mod. */
+  readonly modfile?: string;
 }
 
 const progressEveryMs = 5_000;
@@ -52,9 +54,14 @@ export async function buildGoProgram(program: GoProgram, onProgress: Progress): 
   return folder;
 }
 
-function argumentsFor({ linkerFlags, tags }: GoProgram): readonly string[] {
-  const flags = ["-trimpath", "-buildvcs=false", `-ldflags=${linkerFlags}`];
-  return tags === undefined ? flags : [...flags, `-tags=${tags}`];
+function argumentsFor({ linkerFlags, tags, modfile }: GoProgram): readonly string[] {
+  return [
+    "-trimpath",
+    "-buildvcs=false",
+    `-ldflags=${linkerFlags}`,
+    ...(tags === undefined ? [] : [`-tags=${tags}`]),
+    ...(modfile === undefined ? [] : [`-modfile=${modfile}`]),
+  ];
 }
 
 function cacheFolder(): string {

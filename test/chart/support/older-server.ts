@@ -1,4 +1,4 @@
-/** An address of the API server at which watches cannot begin with a list, as was so before Kubernetes 1.34. */
+/** An address of the API server at which watches cannot begin with a list, as in Kubernetes 1.33. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { request } from "node:https";
