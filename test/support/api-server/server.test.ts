@@ -92,6 +92,19 @@ describe("writes", () => {
     expect(treeAt(written, "metadata").generation).toBe(1);
   });
 
+  test("the first status that is applied takes its defaults from nobody", () => {
+    const path = "/apis/iam-operator.io/v1alpha1/namespaces/n/policybindings";
+    const spec = { serviceAccountRef: { name: "sa" }, policyIds: ["p"] };
+    call("POST", `${path}?fieldManager=kubectl`, { metadata: { name: "b" }, spec });
+    const first = call(
+      "PATCH",
+      `${path}/b/status?fieldManager=one`,
+      { status: { observedGeneration: 1 } },
+      "application/apply-patch+yaml",
+    );
+    expect(first.body.status).toEqual({ observedGeneration: 1 });
+  });
+
   test("a finalizer holds a deletion until it is taken away", () => {
     createSecret("s", { finalizers: ["example.com/hold"] });
     expect(treeAt(call("DELETE", `${SECRETS}/s`).body, "metadata").deletionTimestamp).toBeDefined();

@@ -195,9 +195,16 @@ function store(context: WriteContext, request: ApiRequest, body: Tree, owner: st
   const nothing: Owned = { object: {}, owners: new Map() };
   const { owners } = owner.startsWith("Apply:")
     ? applied(kind.schema, nothing, meantFor(request, body), owner)
-    : updated(kind.schema, nothing, object, owner);
+    : updated(kind.schema, nothing, ownedByCreation(kind, object), owner);
   const entry: Entry = { kind, object, owners, hasUnstoredStatus: kind.hasStatus };
   return { status: 201, object: request.dryRun ? object : context.storage.put(entry).object };
+}
+
+/** A status is no part of what was created: its defaults belong to nobody. */
+function ownedByCreation(kind: ServedKind, object: Tree): Tree {
+  if (!kind.hasStatus) return object;
+  const { status: _, ...owned } = object;
+  return owned;
 }
 
 function change(
