@@ -39,7 +39,10 @@ afterEach(async () => {
 });
 afterAll(() => scene.close());
 
-test.each(pages)("the commands of %s print what it says", async (page) => {
+// kubectl's own words are those of the newest version.
+const onOldest = process.env.TEST_KUBERNETES === "oldest";
+
+test.skipIf(onOldest).each(pages)("the commands of %s print what it says", async (page) => {
   const file = join(folder, page);
   const text = readFileSync(file, "utf8");
   for (const [, name = "", yaml = ""] of text.matchAll(/```yaml\n# (\S+\.yaml)\n([\s\S]*?)```/g))
