@@ -40,6 +40,21 @@ const inWindow = (window: object) =>
 export const good: readonly GoodFixture[] = [
   { title: "a connection with a login", kind: clusterConnectionKind, spec: connection },
   {
+    title: "a connection with certificates from a ConfigMap and a Secret",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundleFrom: { configMapRef: { name: "console-ca" } },
+      trustOnlyCABundle: true,
+      clientCertificate: { secretRef: { name: "operator-tls" } },
+    },
+  },
+  {
+    title: "a connection with authorities from a Secret",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: { secretRef: { name: "console-ca", key: "root.pem" } } },
+  },
+  {
     title: "a connection with everything",
     kind: clusterConnectionKind,
     spec: {
@@ -299,7 +314,38 @@ export const bad: readonly BadFixture[] = [
     title: "trust in nobody",
     kind: connectionKind,
     spec: { ...connection, trustOnlyCABundle: true },
-    says: ["spec.trustOnlyCABundle: ", "needs a caBundle"],
+    says: ["spec.trustOnlyCABundle: ", "needs a caBundle or caBundleFrom"],
+  },
+  {
+    title: "authorities from two places",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+      caBundleFrom: { configMapRef: { name: "console-ca" } },
+    },
+    says: ["spec.caBundleFrom: ", "set only one of them"],
+  },
+  {
+    title: "authorities from a ConfigMap and a Secret",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundleFrom: { configMapRef: { name: "console-ca" }, secretRef: { name: "console-ca" } },
+    },
+    says: ["spec.caBundleFrom: ", "exactly one of configMapRef and secretRef"],
+  },
+  {
+    title: "authorities from nowhere",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: {} },
+    says: ["spec.caBundleFrom: ", "exactly one of configMapRef and secretRef"],
+  },
+  {
+    title: "authorities in an entry that no ConfigMap can have",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: { configMapRef: { name: "console-ca", key: "ca/crt" } } },
+    says: ["spec.caBundleFrom.configMapRef.key: ", "name of an entry of a ConfigMap"],
   },
   {
     title: "a deadline without end",
