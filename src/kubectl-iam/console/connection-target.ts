@@ -16,11 +16,9 @@ export async function readTarget(
   spec: ConnectionSpec,
   options: Options,
 ): Promise<ConsoleTarget> {
-  const [fromElsewhere, clientCertificate] = await Promise.all([
-    readBundle(cluster, ref, spec, options),
-    readCertificate(cluster, ref, spec, options),
-  ]);
-  return targetOf(spec, { caBundle: fromElsewhere ?? spec.caBundle, clientCertificate });
+  const caBundle = (await readBundle(cluster, ref, spec, options)) ?? spec.caBundle;
+  const clientCertificate = await readCertificate(cluster, ref, spec, options);
+  return targetOf(spec, { caBundle, clientCertificate });
 }
 
 async function readBundle(
