@@ -168,7 +168,7 @@ function checkTls(
         failed(
           check,
           `${host} is not reached from here: ${why}`,
-          "Look at the network, spec.caBundle and spec.baseURL.",
+          "Look at the network, spec.baseURL, and spec.caBundle or caBundleFrom.",
         ),
       );
       socket.destroy();
