@@ -374,7 +374,7 @@ export const apiKeyKind = defineKind({
     {
       at: "spec.secret",
       field: "type",
-      rule: "self.type == oldSelf.type",
+      rule: "!has(self.type) || self.type == oldSelf.type",
       message:
         "is immutable, as a Secret's type is; create another ApiKey with another secret.name",
     },

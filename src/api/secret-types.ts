@@ -28,18 +28,18 @@ const DOCKER_ENTRY = ".dockerconfigjson";
 /** A secret may hold what JSON has to escape. */
 const RAW_SECRET = /(^|[^$])[$][{](secret|previousSecret)[}]/;
 
-/** What the API server asks of the entries, and that a key's secret cannot break it. */
+/** What the API server asks of the entries, and that no secret can break it. A default is judged before it is filled in. */
 export const typedDataRules: readonly Rule<TypedData>[] = [
   {
     field: "data",
-    rule: `self.type != '${BASIC_AUTH}' || ('username' in self.data && 'password' in self.data)`,
+    rule: `!has(self.type) || self.type != '${BASIC_AUTH}' || ('username' in self.data && 'password' in self.data)`,
     message: `must have the entries of type ${BASIC_AUTH}, such as {username: "\${keyId}", password: "\${secret}"}`,
     holds: ({ type, data }) =>
       type !== BASIC_AUTH || (Object.hasOwn(data, "username") && Object.hasOwn(data, "password")),
   },
   {
     field: "data",
-    rule: `self.type != '${DOCKER_CONFIG}' || ('${DOCKER_ENTRY}' in self.data && !self.data['${DOCKER_ENTRY}'].matches(${celPattern(RAW_SECRET)}))`,
+    rule: `!has(self.type) || self.type != '${DOCKER_CONFIG}' || ('${DOCKER_ENTRY}' in self.data && !self.data['${DOCKER_ENTRY}'].matches(${celPattern(RAW_SECRET)}))`,
     message: `must have the entry of type ${DOCKER_CONFIG} with \${secret:json} in place of \${secret}, such as {${DOCKER_ENTRY}: '{"auths": {"registry.example.com": {"username": \${keyId:json}, "password": \${secret:json}}}}'}`,
     holds: ({ type, data }) =>
       type !== DOCKER_CONFIG ||

@@ -60,6 +60,28 @@ describe("a pair is read back from its Secret", () => {
     );
   });
 
+  test("from a docker config, which is one whatever the secret", () => {
+    const data = {
+      ".dockerconfigjson":
+        '{"auths": {"registry.example.com": {"username": ${keyId:json}, "password": ${secret:json}}}}',
+    };
+    const typed = keySpec({ secret: { type: "kubernetes.io/dockerconfigjson", data } });
+    const odd = fc.string({ minLength: 1, unit: "binary" });
+    fc.assert(
+      fc.property(odd, (secret) => {
+        const issued = { ...one, secret: new Redacted(secret) };
+        const kept = stored(targetSecret(owner, typed, values, { pair: issued, previous }));
+        const text = Buffer.from(kept.data?.[".dockerconfigjson"] ?? "", "base64").toString();
+        expect(JSON.parse(text)).toEqual({
+          auths: { "registry.example.com": { username: "sak_1", password: secret } },
+        });
+        const seen = viewSecret(kept, owner, typed, "target");
+        expect(seen.kind === "Ours" && seen.pair?.secret.reveal()).toBe(secret);
+      }),
+      { numRuns: 300 * effort },
+    );
+  });
+
   test("also where both secrets stand side by side", () => {
     const data = { both: "${secret}${previousSecret}", ids: "${keyId}${previousKeyId}" };
     const both = { ...spec, secret: { ...spec.secret, data } };
