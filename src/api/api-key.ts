@@ -183,9 +183,9 @@ const secret = typedDataRules
 const workloadRef = z
   .object({
     kind: z
-      .enum(["Deployment", "StatefulSet", "DaemonSet"])
+      .enum(["Deployment", "StatefulSet", "DaemonSet", "Rollout"])
       .default("Deployment")
-      .meta({ description: "The workload's kind." }),
+      .meta({ description: "The workload's kind; Rollout is the one of Argo Rollouts." }),
     name: objectName.meta({ description: "The workload's name." }),
   })
   .meta({ description: "A workload in the same namespace." });
