@@ -157,7 +157,11 @@ export const good: readonly GoodFixture[] = [
       ...key,
       rotation: { maxOverlapExtension: "72h" },
       rollout: {
-        workloadRefs: [{ name: "api" }, { kind: "StatefulSet", name: "db.main" }],
+        workloadRefs: [
+          { name: "api" },
+          { kind: "StatefulSet", name: "db.main" },
+          { kind: "Rollout", name: "api" },
+        ],
         minInterval: "0s",
       },
     },
