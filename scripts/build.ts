@@ -3,10 +3,10 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
-import { basename, join, sep } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { buildPlugin } from "./build-plugin.ts";
-import { bundleOptions, root, undiciParts } from "./bundle-options.ts";
+import { bundleOptions, root } from "./bundle-options.ts";
 
 const outdir = join(root, "dist");
 
@@ -21,15 +21,6 @@ const { metafile } = await build({
   minifyIdentifiers: false,
   sourcemap: "external",
   metafile: true,
-  plugins: [
-    {
-      name: "undici in parts",
-      setup: ({ onResolve }) =>
-        onResolve({ filter: /^undici$/ }, ({ importer }) =>
-          importer.startsWith(join(root, "src") + sep) ? { path: undiciParts } : undefined,
-        ),
-    },
-  ],
 });
 
 // esbuild also writes what is imported on demand by code that it has left out.

@@ -75,6 +75,13 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
+/** Whether the operator has reported on an object; the schema's defaults are no report. */
+export function isReportedOn(object: {
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
+}): boolean {
+  return findCondition(object.status?.conditions, "Ready") !== undefined;
+}
+
 export function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === "True";
 }

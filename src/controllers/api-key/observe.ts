@@ -1,9 +1,9 @@
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
-import { isTrue } from "../../api/conditions.ts";
+import { isReportedOn, isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
-import { parseDuration, parseInstant } from "../../util/time.ts";
+import { type Instant, parseDuration, parseInstant, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess, Context } from "../frame/context.ts";
@@ -19,6 +19,8 @@ import { unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
+
+const NEW_ACCOUNT_MS = 30 * SECOND;
 
 /**
  * Reads everything a decision needs: the Secrets live unless the watch says enough about them, the rest from what the
@@ -104,10 +106,13 @@ async function readAccount(
   // Keys of a deleted ApiKey are ended also while the account is on its way out.
   const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
   if (!spec.ok || !usable)
-    return reconciling(
-      "ServiceAccountNotReady",
-      `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
-    );
+    return {
+      ...reconciling(
+        "ServiceAccountNotReady",
+        `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
+      ),
+      ...(isReportedOn(object) ? {} : briefly(object, clock.now())),
+    };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
   if (!found.ok) return found.waiting;
@@ -149,6 +154,12 @@ function readyAccount(
     canDisableKeys: client.extra.disableKey !== undefined,
     canDeleteKeys: client.extra.deleteKey !== undefined,
   };
+}
+
+/** People apply an account together with its keys: it has its turn within moments. */
+function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
+  const age = now - (parseInstant(metadata.creationTimestamp) ?? 0);
+  return Math.abs(age) < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS } : {};
 }
 
 /** Keys may be issued only for an account that is known, active and not on its way out. */

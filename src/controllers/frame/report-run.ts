@@ -1,4 +1,5 @@
 /** How a run ends: what it came to is reported, and the queue is told when to reconcile again. */
+import { isReportedOn } from "../../api/conditions.ts";
 import { type Plan, type PlannedCall, toPlan } from "../../api/plan.ts";
 import type { Result } from "../../runtime/result.ts";
 import { toError } from "../../util/to-error.ts";
@@ -19,6 +20,14 @@ export async function reportOutcome<K extends KindTypes>(
   run: ReconcileContext<K["State"]>,
   calls?: readonly PlannedCall[],
 ): Promise<Result> {
+  const { object } = progress.snapshot;
+  if (
+    outcome.kind === "Waiting" &&
+    outcome.isBrief === true &&
+    calls === undefined &&
+    !isReportedOn(object)
+  )
+    return outcome.afterMs === undefined ? {} : { requeueAfterMs: outcome.afterMs };
   const { requeueAfterMs } = await report(kind, progress, outcome, run, calls && toPlan(calls));
   return requeueAfterMs === undefined ? {} : { requeueAfterMs: Math.max(requeueAfterMs, 0) };
 }

@@ -34,7 +34,6 @@ export type Command =
       readonly status: boolean;
       readonly body: Tree;
       readonly manager: string;
-      readonly force: boolean;
     } & On &
       Guarded)
   | ({ readonly kind: "Delete" } & On & Guarded)
@@ -125,7 +124,6 @@ function apply(random: SeededRandom, target: Target): Command {
     status,
     body,
     manager,
-    force: random.chance(0.8),
     ...guarded(random),
   };
 }

@@ -120,7 +120,7 @@ export class Side {
     const isApply = command.kind === "Apply";
     const query = queryText({
       fieldManager: isApply ? command.manager : "iam-operator",
-      ...(isApply ? { force: command.force } : {}),
+      ...(isApply ? { force: true } : {}),
       ...dryRun(command),
     });
     const withGuards = mergePatched(command.body, { metadata: guards }) as Tree;

@@ -20,20 +20,6 @@ export interface Owned {
   readonly owners: Owners;
 }
 
-/** Fields that another owner has with another value; not empty means 409 unless forced. */
-export function conflictsOf(
-  schema: Schema,
-  live: Owned,
-  applied: Tree,
-  owner: string,
-): FieldPath[] {
-  const now = fieldsOf(schema, live.object);
-  const others = [...live.owners].filter(([name]) => name !== owner).map(([, set]) => set);
-  return [...fieldsOf(schema, applied)]
-    .filter(([path, value]) => now.get(path) !== value && others.some((set) => set.has(path)))
-    .map(([path]) => path);
-}
-
 /** What nobody owns when the first apply comes is taken for somebody's. */
 export function withUnknownOwner(schema: Schema, { object, owners }: Owned): Owned {
   if (owners.size > 0) return { object, owners };

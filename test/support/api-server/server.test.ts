@@ -27,7 +27,7 @@ function createSecret(name: string, metadata: Tree = {}, data: Tree = { a: "MQ==
   return call("POST", `${SECRETS}?fieldManager=me`, { metadata: { name, ...metadata }, data });
 }
 
-const applySecret = (manager: string, body: Tree, force = false) =>
+const applySecret = (manager: string, body: Tree, force = true) =>
   call(
     "PATCH",
     `${SECRETS}/s?fieldManager=${manager}&force=${force}`,
@@ -73,10 +73,10 @@ describe("writes", () => {
     expect(body.data).toEqual({ b: "Mg==" });
   });
 
-  test("two appliers disagree unless one forces it", () => {
+  test("the last of two appliers has its way, and only forced applies are served", () => {
     applySecret("one", { data: { a: "MQ==" } });
-    expect(applySecret("two", { data: { a: "Mg==" } }).status).toBe(409);
-    expect(applySecret("two", { data: { a: "Mg==" } }, true).body.data).toEqual({ a: "Mg==" });
+    expect(applySecret("two", { data: { a: "Mg==" } }).body.data).toEqual({ a: "Mg==" });
+    expect(applySecret("one", { data: { a: "MQ==" } }, false).status).toBe(400);
   });
 
   test("a status is written on its own path only", () => {

@@ -10,14 +10,7 @@ import {
   notFound,
 } from "./failure.ts";
 import type { ServedKind } from "./kinds.ts";
-import {
-  applied,
-  conflictsOf,
-  isSameOwners,
-  type Owned,
-  updated,
-  withUnknownOwner,
-} from "./ownership.ts";
+import { applied, isSameOwners, type Owned, updated, withUnknownOwner } from "./ownership.ts";
 import { checkTransition, checkType, prepared } from "./prepare.ts";
 import { nameOf, versionOf } from "./reads.ts";
 import type { ApiRequest } from "./request.ts";
@@ -92,6 +85,8 @@ export function apply(context: WriteContext, request: ApiRequest): Written {
   checkPlace(request, metadata);
   if (request.query.get("fieldManager") === null)
     throw badRequest("fieldManager is required for apply patch");
+  // Who conflicts with whom is not modelled.
+  if (request.query.get("force") !== "true") throw badRequest("only a forced apply is served here");
   checkTyped(request, body);
   const owner = `Apply:${request.fieldManager}${request.status ? ":status" : ""}`;
   const live = find(context, request);
@@ -109,10 +104,6 @@ export function apply(context: WriteContext, request: ApiRequest): Written {
   checkVersion(request, live, textAt(metadata, "resourceVersion"));
   const wanted = meantFor(request, body);
   const known = withUnknownOwner(request.kind.schema, live);
-  const conflicts = conflictsOf(request.kind.schema, known, wanted, owner);
-  if (conflicts.length > 0 && request.query.get("force") !== "true") {
-    throw conflict(nameOf(request), `${conflicts.length} conflicts with other managers`);
-  }
   if (!request.status) checkUidUnchanged(request, live, metadata);
   const { object, owners } = applied(request.kind.schema, known, wanted, owner);
   return changeTo(context, request, live, {

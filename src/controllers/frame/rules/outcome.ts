@@ -15,6 +15,11 @@ export interface Waiting {
   readonly condition?: string;
   /** Reconcile again after this many milliseconds at the latest. */
   readonly afterMs?: number;
+  /**
+   * What is waited for is as new as the object and has not had its turn: an object that was never reported on stays so
+   * until that changes, or `afterMs` is over.
+   */
+  readonly isBrief?: boolean;
 }
 
 /** The object is as declared, as far as can be told now. */

@@ -57,6 +57,29 @@ describe("a quiet life", () => {
     expectSound(world);
   });
 
+  test("a key that is applied together with its account is not reported on before the account had its turn", async () => {
+    const world = new KeyWorld();
+    world.apiKey("ci");
+    world.account({ conditions: [] });
+    expect(await world.pass()).toBe(30_000);
+    expect(world.calls).toEqual([]);
+    await world.clock.advance(30_000);
+    await world.pass();
+    expect(world.condition("Ready")).toMatchObject({ reason: "ServiceAccountNotReady" });
+    world.account();
+    await world.settle();
+    expect(world.holdsLivePair()).toBe(true);
+    expectSound(world);
+  });
+
+  test("that a key's new account has failed is reported at once", async () => {
+    const world = new KeyWorld();
+    world.apiKey("ci");
+    world.account({ state: "inactive" });
+    await world.pass();
+    expect(world.condition("Ready")).toMatchObject({ reason: "ServiceAccountNotReady" });
+  });
+
   test("a year passes with one key a period, and no gap", async () => {
     const world = await withKey({ expiresInDays: 30 });
     for (let day = 0; day < 365; day += 1) {

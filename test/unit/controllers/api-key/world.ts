@@ -81,6 +81,12 @@ export class KeyWorld {
     this.kube.put(apiKeyType, { metadata: keyNamed(name), spec: object });
   }
 
+  /** Gives the account `bot` another status. */
+  account(status: object = {}): void {
+    const account = readyAccount("bot");
+    this.kube.put(serviceAccountType, { ...account, status: { ...account.status, ...status } });
+  }
+
   status(name = "ci"): Raw {
     return this.kube.peek(apiKeyType, keyNamed(name))?.status;
   }
