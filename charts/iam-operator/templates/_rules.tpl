@@ -64,6 +64,12 @@
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [get, list, patch]
+{{- if .Values.consumers.argoRollouts }}
+# And Rollouts: the time of their restart.
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [get, patch]
+{{- end }}
 {{- end }}
 {{- end }}
 
