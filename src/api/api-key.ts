@@ -21,6 +21,7 @@ import { isMetadataKey, labelSelector, labelValue } from "./labels.ts";
 import { atomic, mapOf } from "./lists.ts";
 import { GROUP, type IamObject } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
+import { OPAQUE, secretTypeSchema, typedDataRules } from "./secret-types.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
 
 const keyId = z.string().max(256).meta({ description: "The key's identifier at the console." });
@@ -144,41 +145,47 @@ function metadataEntries(value: z.ZodString) {
   });
 }
 
-const secret = z
-  .object({
-    name: objectName
-      .max(248)
-      .optional()
-      .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
-    data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
-      description:
-        "The Secret's entries, 1 to 32, with at most 65536 characters in all. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
-    }),
-    labels: metadataEntries(labelValue).optional().meta({
-      description:
-        "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
-    }),
-    annotations: metadataEntries(text(4_096)).optional().meta({
-      description:
-        "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
-    }),
-    onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
-      description:
-        "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",
-    }),
-    deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
-      description: "Whether the Secret is deleted with this ApiKey or stays.",
-    }),
-  })
+const anySecret = z.object({
+  name: objectName
+    .max(248)
+    .optional()
+    .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
+  type: secretTypeSchema.default(OPAQUE).meta({
+    description:
+      "The Secret's type: Opaque, kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
+  }),
+  data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
+    description:
+      "The Secret's entries, 1 to 32, with at most 65536 characters in all. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+  }),
+  labels: metadataEntries(labelValue).optional().meta({
+    description:
+      "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
+  }),
+  annotations: metadataEntries(text(4_096)).optional().meta({
+    description:
+      "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
+  }),
+  onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
+    description:
+      "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",
+  }),
+  deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
+    description: "Whether the Secret is deleted with this ApiKey or stays.",
+  }),
+});
+
+const secret = typedDataRules
+  .reduce((schema, rule) => withRule(schema, rule), anySecret)
   .prefault({})
   .meta({ description: "The Secret that the key is written to." });
 
 const workloadRef = z
   .object({
     kind: z
-      .enum(["Deployment", "StatefulSet", "DaemonSet"])
+      .enum(["Deployment", "StatefulSet", "DaemonSet", "Rollout"])
       .default("Deployment")
-      .meta({ description: "The workload's kind." }),
+      .meta({ description: "The workload's kind; Rollout is the one of Argo Rollouts." }),
     name: objectName.meta({ description: "The workload's name." }),
   })
   .meta({ description: "A workload in the same namespace." });
@@ -363,6 +370,13 @@ export const apiKeyKind = defineKind({
       field: "name",
       rule: "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
       message: "is immutable; delete this ApiKey and create another one",
+    },
+    {
+      at: "spec.secret",
+      field: "type",
+      rule: "!has(self.type) || self.type == oldSelf.type",
+      message:
+        "is immutable, as a Secret's type is; create another ApiKey with another secret.name",
     },
   ],
   columns: [

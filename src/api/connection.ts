@@ -21,6 +21,11 @@ const secretKey = matching(
   SECRET_KEY,
   "must be the name of an entry of a Secret: letters, digits, '-', '_' and '.'",
 );
+const configMapKey = matching(
+  z.string().max(253),
+  SECRET_KEY,
+  "must be the name of an entry of a ConfigMap: letters, digits, '-', '_' and '.'",
+);
 
 /** Segments are never empty, so that no path can name another host. */
 const CALL_PATH = /^([/]([-._~!$&()*+,;=:@%A-Za-z0-9]|[{]saId[}]|[{]keyId[}])+)+[/]?$/;
@@ -154,6 +159,36 @@ const credentials = withRule(
   },
 ).meta({ description: "How to log in: exactly one of login and token." });
 
+const caBundleFrom = withRule(
+  z.object({
+    configMapRef: z
+      .object({
+        name: objectName.meta({ description: "The ConfigMap's name." }),
+        key: configMapKey.default("ca.crt").meta({ description: "The ConfigMap's entry." }),
+      })
+      .optional()
+      .meta({ description: where }),
+    secretRef: z
+      .object({
+        name: secretName,
+        key: secretKey.default("ca.crt").meta({ description: "The Secret's entry." }),
+      })
+      .optional()
+      .meta({ description: where }),
+  }),
+  {
+    rule: "has(self.configMapRef) != has(self.secretRef)",
+    message: "must have exactly one of configMapRef and secretRef",
+    holds: ({ configMapRef, secretRef }) =>
+      (configMapRef === undefined) !== (secretRef === undefined),
+  },
+);
+
+/** Whether a text has certificates in PEM. */
+export function holdsCertificates(text: string): boolean {
+  return text.includes("-----BEGIN CERTIFICATE-----");
+}
+
 const connectionFields = {
   baseURL: matching(
     z.string().max(512),
@@ -171,13 +206,25 @@ const connectionFields = {
     rule: "self.contains('-----BEGIN CERTIFICATE-----')",
     message:
       "must be PEM: one or more blocks that begin with -----BEGIN CERTIFICATE-----, not base64 of them",
-    holds: (pem) => pem.includes("-----BEGIN CERTIFICATE-----"),
+    holds: holdsCertificates,
   })
     .optional()
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
-  trustOnlyCABundle: z.boolean().default(false).meta({
-    description: "Whether only caBundle is trusted, and none of the system's authorities.",
+  caBundleFrom: caBundleFrom.optional().meta({
+    description:
+      "Takes the place of caBundle: a ConfigMap or Secret with the PEM certificates, exactly one of the two. A change is noticed within a minute.",
   }),
+  trustOnlyCABundle: z.boolean().default(false).meta({
+    description:
+      "Whether only caBundle or caBundleFrom is trusted, and none of the system's authorities.",
+  }),
+  clientCertificate: z
+    .object({ secretRef: z.object({ name: secretName }).meta({ description: where }) })
+    .optional()
+    .meta({
+      description:
+        "A Secret of the type kubernetes.io/tls, whose certificate (tls.crt, tls.key) is presented to the console. A renewed one is noticed within a minute.",
+    }),
   proxyURL: matching(
     z.string().max(512),
     PROXY_URL,
@@ -296,11 +343,18 @@ function withRules<Schema extends typeof anyConnectionSpec>(schema: Schema): Sch
       "must begin with https://, or credentials travel unencrypted; set insecureHTTP: true to accept that",
     holds: ({ baseURL, insecureHTTP }) => !baseURL.startsWith("http://") || insecureHTTP,
   });
-  return withRule(encrypted, {
+  const fromOnePlace = withRule(encrypted, {
+    field: "caBundleFrom",
+    rule: "!has(self.caBundle) || !has(self.caBundleFrom)",
+    message: "takes the place of caBundle: set only one of them",
+    holds: ({ caBundle, caBundleFrom }) => caBundle === undefined || caBundleFrom === undefined,
+  });
+  return withRule(fromOnePlace, {
     field: "trustOnlyCABundle",
-    rule: "!self.trustOnlyCABundle || has(self.caBundle)",
-    message: "needs a caBundle, or there would be no authority to trust",
-    holds: ({ trustOnlyCABundle, caBundle }) => !trustOnlyCABundle || caBundle !== undefined,
+    rule: "!self.trustOnlyCABundle || has(self.caBundle) || has(self.caBundleFrom)",
+    message: "needs a caBundle or caBundleFrom, or there would be no authority to trust",
+    holds: ({ trustOnlyCABundle, caBundle, caBundleFrom }) =>
+      !trustOnlyCABundle || caBundle !== undefined || caBundleFrom !== undefined,
   });
 }
 

@@ -12,7 +12,8 @@ const spec = z.object({
     message: "must name at least one policy; to unbind them all, delete this PolicyBinding",
     holds: (policyIds) => policyIds.length >= 1,
   }).meta({
-    description: "Policies to bind: 1 to 100 identifiers, in any order.",
+    description:
+      "Policies to bind: 1 to 100 identifiers, in any order. kubectl iam console policies --search TEXT finds them.",
   }),
   deletionPolicy: z.enum(["Revoke", "Retain"]).default("Revoke").meta({
     description:

@@ -66,6 +66,9 @@ const connection = conditions(
     reasons: {
       SecretNotFound: "Create the Secret that the message names.",
       SecretIncomplete: "Add the keys that the message names to the Secret.",
+      ConfigMapNotFound: "Create the ConfigMap that the message names.",
+      ConfigMapIncomplete: "Add the key that the message names to the ConfigMap.",
+      CertificateInvalid: "Correct the entry that the message names: it needs certificates in PEM.",
       LoginFailed:
         "Correct the credentials in the Secret; three failures in a row pause the login.",
       LoginPaused: "Correct the credentials in the Secret: that ends the pause at once.",

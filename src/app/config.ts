@@ -78,7 +78,7 @@ const flags = {
   "operator-namespace": {
     schema: z.string().min(1, "must name a namespace"),
     fallback: "iam-operator-system",
-    help: "Namespace of the Lease and of the credentials Secrets of ClusterConnections.",
+    help: "Namespace of the Lease and of the Secrets and ConfigMaps of ClusterConnections.",
   },
   concurrency: {
     schema: wholeNumber(1, 256),

@@ -62,9 +62,17 @@ async function outcomesOf(
   { namespace, rollout, content, pods }: RolloutOrder,
   signal: AbortSignal,
 ): Promise<readonly WorkloadOutcome[]> {
-  const { workloads, missing } = await findWorkloads(context.kube, namespace, rollout, signal);
+  const { workloads, missing, unread } = await findWorkloads(
+    context.kube,
+    namespace,
+    rollout,
+    signal,
+  );
   const minIntervalMs = parseDuration(rollout.minInterval) ?? 0;
-  const outcomes: WorkloadOutcome[] = missing.map((what) => ({ kind: "Missing", what }));
+  const outcomes: WorkloadOutcome[] = [
+    ...missing.map((what) => ({ kind: "Missing", what }) as const),
+    ...unread.map((each) => ({ kind: "Failed", ...each }) as const),
+  ];
   for (const workload of workloads) {
     const now = context.clock.now();
     const what = `${workload.type.kind} ${workload.key.name}`;

@@ -1,11 +1,20 @@
 /** Finds and restarts the workloads that spec.rollout names. */
 import type { ApiKeySpec } from "../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../api/meta.ts";
+import { SpecError } from "../controllers/frame/spec-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { isKubeError } from "../kube/errors.ts";
 import { labelSelectorText } from "../kube/match-labels.ts";
-import { type LabelSelector, workloadTypes } from "../kube/resource-types.ts";
-import { type Instant, toIso8601 } from "../util/time.ts";
-import { digestWorkload, type WorkloadDigest } from "./rules/workload-digest.ts";
+import type { ObjectKey } from "../kube/resource.ts";
+import {
+  type LabelSelector,
+  rolloutType,
+  type Workload,
+  workloadTypes,
+} from "../kube/resource-types.ts";
+import { type Instant, SECOND, toIso8601 } from "../util/time.ts";
+import type { Content } from "./rules/decide.ts";
+import { digestRollout, digestWorkload, type WorkloadDigest } from "./rules/workload-digest.ts";
 
 export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
 
@@ -13,6 +22,12 @@ export interface FoundWorkload {
   readonly workloads: readonly WorkloadDigest[];
   /** What was named and is not there, such as "Deployment api". */
   readonly missing: readonly string[];
+  readonly unread: readonly UnreadWorkload[];
+}
+
+export interface UnreadWorkload {
+  readonly what: string;
+  readonly error: unknown;
 }
 
 export async function findWorkloads(
@@ -22,18 +37,66 @@ export async function findWorkloads(
   signal: AbortSignal,
 ): Promise<FoundWorkload> {
   if (workloadRefs === undefined)
-    return { workloads: await listWorkloads(kube, namespace, selector, signal), missing: [] };
+    return {
+      workloads: await listWorkloads(kube, namespace, selector, signal),
+      missing: [],
+      unread: [],
+    };
   const looked = await Promise.all(
-    workloadRefs.map(async ({ kind, name }) => {
-      const type = workloadTypes[kind];
-      const found = await kube.get(type, { namespace, name }, { signal });
-      return found === undefined ? `${kind} ${name}` : digestWorkload(type, found);
+    workloadRefs.map(async ({ kind, name }): Promise<WorkloadDigest | string | UnreadWorkload> => {
+      const what = `${kind} ${name}`;
+      const reading = readWorkload(kube, kind, { namespace, name }, signal);
+      const found = await reading.catch((error: unknown) => ({ what, error }));
+      return found ?? what;
     }),
   );
+  const others = looked.filter((each) => typeof each !== "string");
   return {
-    workloads: looked.filter((each) => typeof each !== "string"),
+    workloads: others.filter((each) => "uid" in each),
     missing: looked.filter((each) => typeof each === "string"),
+    unread: others.filter((each) => "error" in each),
   };
+}
+
+type WorkloadKind = NonNullable<Rollout["workloadRefs"]>[number]["kind"];
+
+async function readWorkload(
+  kube: KubeClient,
+  kind: WorkloadKind,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<WorkloadDigest | undefined> {
+  if (kind !== "Rollout") {
+    const type = workloadTypes[kind];
+    const workload = await kube.get(type, key, { signal });
+    return workload && digestWorkload(type, workload);
+  }
+  const rollout = await kube.get(rolloutType, key, { signal }).catch(absentWithoutItsKind);
+  return rollout && digestRollout(rollout, await templateOf(kube, rollout, key, signal));
+}
+
+/** Where Argo Rollouts is not installed, there is no Rollout of any name. */
+function absentWithoutItsKind(error: unknown): undefined {
+  if (!isKubeError(error, "NotFound")) throw error;
+}
+
+/** What has the Pod template of a Rollout: itself, or the Deployment that it names. */
+async function templateOf(
+  kube: KubeClient,
+  rollout: Workload,
+  { namespace }: ObjectKey,
+  signal: AbortSignal,
+): Promise<Workload> {
+  const { workloadRef } = rollout.spec ?? {};
+  if (workloadRef === undefined) return rollout;
+  const { kind, name = "" } = workloadRef;
+  const found =
+    kind === "Deployment"
+      ? await kube.get(workloadTypes.Deployment, { namespace, name }, { signal })
+      : undefined;
+  if (found !== undefined) return found;
+  const message = `its workloadRef names ${kind} ${name}, which is no Deployment of this namespace.`;
+  throw new SpecError("TemplateNotFound", message);
 }
 
 async function listWorkloads(
@@ -56,16 +119,23 @@ async function listWorkloads(
   return lists.flat();
 }
 
-/** One write to the Pod template, as `kubectl rollout restart` does it; the workload's own strategy does the rest. */
+/** One write, as `kubectl rollout restart` or `kubectl argo rollouts restart` does it; the rest is the workload's. */
 export async function restartWorkload(
   kube: KubeClient,
   { type, key, uid, resourceVersion }: WorkloadDigest,
-  { apiKey, hash }: { readonly apiKey: string; readonly hash: string },
+  content: Content,
   now: Instant,
 ): Promise<void> {
+  const spec = type === rolloutType ? restartAt(content, now) : annotated(content, now);
+  await kube.mergePatch(type, key, { metadata: { uid, resourceVersion }, spec });
+}
+
+/** In the second after the change, so that every Pod from before it is older. */
+function restartAt({ replacementTime = 0 }: Content, now: Instant): object {
+  return { restartAt: toIso8601(Math.max(now, replacementTime) + SECOND) };
+}
+
+function annotated({ apiKey, hash }: Content, now: Instant): object {
   const annotations = { [contentAnnotation(apiKey)]: hash, [names.restartedAt]: toIso8601(now) };
-  await kube.mergePatch(type, key, {
-    metadata: { uid, resourceVersion },
-    spec: { template: { metadata: { annotations } } },
-  });
+  return { template: { metadata: { annotations } } };
 }

@@ -13,7 +13,9 @@ import { type ResourceQuotaExport, resourceQuotaExportKind } from "../api/resour
 import { type ServiceAccount, serviceAccountKind } from "../api/service-account.ts";
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
 import {
+  type ConfigMap as CoreConfigMap,
   type Secret as CoreSecret,
+  configMapType as coreConfigMapType,
   namespaceType as coreNamespaceType,
   secretType as coreSecretType,
 } from "../kube/resource-types.ts";
@@ -31,4 +33,6 @@ function typeOf<T extends KubeObject>({ plural, kind, scope }: Kind): ResourceTy
 
 export type Secret = CoreSecret;
 export const secretType = coreSecretType;
+export type ConfigMap = CoreConfigMap;
+export const configMapType = coreConfigMapType;
 export const namespaceType = coreNamespaceType;

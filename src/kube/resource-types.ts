@@ -72,9 +72,13 @@ export interface LabelSelector {
     | undefined;
 }
 
-/** A Deployment, StatefulSet or DaemonSet. */
+/** A Deployment, StatefulSet, DaemonSet or Rollout. */
 export interface Workload extends KubeObject {
   readonly spec?: {
+    /** Of a Rollout: Pods from before are replaced. */
+    readonly restartAt?: string | null;
+    /** Of a Rollout that has no template of its own. */
+    readonly workloadRef?: { readonly kind?: string; readonly name?: string };
     readonly selector?: LabelSelector;
     readonly template?: {
       readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
@@ -118,6 +122,15 @@ export const workloadTypes = {
   StatefulSet: workloadType("statefulsets", "StatefulSet"),
   DaemonSet: workloadType("daemonsets", "DaemonSet"),
 } as const;
+
+/** Of Argo Rollouts. */
+export const rolloutType: ResourceType<Workload> = {
+  group: "argoproj.io",
+  version: "v1alpha1",
+  plural: "rollouts",
+  kind: "Rollout",
+  namespaced: true,
+};
 
 function workloadType(plural: string, kind: string): ResourceType<Workload> {
   return { group: "apps", version: "v1", plural, kind, namespaced: true };

@@ -188,7 +188,7 @@ describe("the admission policy", () => {
       ["theirs", {}, "Opaque"],
       ["handed-over", { labels: { "iam-operator.io/api-key": "key" } }, "Opaque"],
       ["unlabelled", { ownerReferences: [apiKey()] }, "Opaque"],
-      ["typed", { labels: own }, "example.com/other"],
+      ["typed", { labels: own }, "helm.sh/release.v1"],
       [
         "owned",
         { ownerReferences: [{ ...ownerOf("ConfigMap", "v1"), controller: false }], labels: own },
@@ -201,8 +201,13 @@ describe("the admission policy", () => {
   test.each([
     ["with labels and owner", () => ({ labels: own, ownerReferences: [apiKey()] })],
     ["with labels alone, for Retain", () => ({ labels: own })],
-  ])("lets it create a Secret %s", async (_, metadata) => {
-    await create(secret("new", metadata()));
+    ["that is a login", () => ({ labels: own }), "kubernetes.io/basic-auth"],
+    ["that is a docker config", () => ({ labels: own }), "kubernetes.io/dockerconfigjson"],
+    ["of a type of somebody's own", () => ({ labels: own }), "example.com/type"],
+  ])("lets it create a Secret %s", async (_, metadata, type = "Opaque") => {
+    const text = JSON.parse(secret("new", metadata(), type));
+    const stringData = { username: "u", password: "p", ".dockerconfigjson": "{}" };
+    await create(JSON.stringify({ ...text, stringData }));
   });
 
   test.each([
@@ -213,12 +218,14 @@ describe("the admission policy", () => {
       "Opaque",
       "has the labels",
     ],
-    ["of another type", { labels: own }, "kubernetes.io/tls", "Opaque Secrets only"],
+    ["of a release", { labels: own }, "helm.sh/release.v1", "touches no Secret of a type"],
+    ["of a type without a domain", { labels: own }, "opaque", "touches no Secret of a type"],
+    ["with a certificate", { labels: own }, "kubernetes.io/tls", "touches no Secret of a type"],
     [
       "with a token",
       { labels: own, annotations: { "kubernetes.io/service-account.name": "default" } },
       "kubernetes.io/service-account-token",
-      "Opaque Secrets only",
+      "touches no Secret of a type",
     ],
     [
       "owned by something else",
@@ -258,7 +265,9 @@ describe("the admission policy", () => {
   });
 
   test("refuses to change or delete what is not its own", async () => {
-    await expect(patch("typed", { data: { a: "YQ==" } })).rejects.toThrow("Opaque Secrets only");
+    await expect(patch("typed", { data: { a: "YQ==" } })).rejects.toThrow(
+      "touches no Secret of a type",
+    );
     for (const name of ["theirs", "typed"])
       await expect(asOperator(["delete", "secret", name, "-n=team-a"])).rejects.toThrow("denied");
   });

@@ -51,7 +51,12 @@ const scopes: readonly Scope[] = [
   {
     title: "strict, with restarts of workloads",
     system: "sys-strict",
-    settings: ["secrets.strict=true", "secrets.namespaces={strict-a}", "consumers.mode=restart"],
+    settings: [
+      "secrets.strict=true",
+      "secrets.namespaces={strict-a}",
+      "rbac.configMaps={console-ca}",
+      "consumers.mode=restart",
+    ],
     shared: true,
     isWatched: false,
     tenants: ["strict-a"],
@@ -67,7 +72,11 @@ const scopes: readonly Scope[] = [
   {
     title: "listed namespaces with ClusterConnections",
     system: "sys-mixed",
-    settings: ["scope.namespaces={mixed-a}", "scope.clusterConnections=true"],
+    settings: [
+      "scope.namespaces={mixed-a}",
+      "scope.clusterConnections=true",
+      "rbac.configMaps={console-ca}",
+    ],
     shared: true,
     isWatched: true,
     tenants: ["mixed-a"],
@@ -191,6 +200,17 @@ describe.each(scopes)("$title", ({ system, settings, shared, isWatched, tenants 
       .map(text)
       .filter((right) => !right.startsWith(WITHOUT_REQUEST));
     expect(unused).toEqual([]);
+  });
+
+  test("has of ConfigMaps the right to read them by name, where it may read Secrets", () => {
+    const onConfigMaps = rights.filter(({ resource }) => resource === "configmaps");
+    expect(onConfigMaps.map(({ verb }) => verb)).toEqual(onConfigMaps.map(() => "get"));
+    const readable = rights.filter(
+      ({ resource, verb }) => resource === "secrets" && verb === "get",
+    );
+    const places = (from: readonly Right[]) =>
+      [...new Set(from.map(({ namespace, name }) => `${namespace} ${name !== undefined}`))].sort();
+    expect(places(onConfigMaps)).toEqual(places(readable));
   });
 
   test("has no right on Secrets beyond its scope", () => {

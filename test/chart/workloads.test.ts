@@ -1,6 +1,7 @@
 /** What the admission policy lets the operator do with workloads, on a real API server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NAMESPACE } from "../../scripts/chart/helm.ts";
+import { rolloutCrd } from "../support/rollout-crd.ts";
 import { type Cluster, install, startCluster } from "./support/cluster.ts";
 import { workloadKinds, workloadManifest } from "./support/workloads.ts";
 
@@ -29,7 +30,13 @@ const annotated = (annotations: object) => ({ spec: { template: { metadata: { an
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.createNamespaces("team-a", "team-b");
-  const settings = ["consumers.mode=restart", "secrets.strict=true", "secrets.namespaces={team-a}"];
+  await kubectl(["create", "-f", "-"], JSON.stringify(rolloutCrd));
+  const settings = [
+    "consumers.mode=restart",
+    "consumers.argoRollouts=true",
+    "secrets.strict=true",
+    "secrets.namespaces={team-a}",
+  ];
   const sets = settings.map((each) => `--set=${each}`);
   await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", ...sets));
   // More than the chart gives it, so that the policy alone decides.
@@ -41,6 +48,8 @@ beforeAll(async () => {
       spec.template.metadata.annotations = { "example.com/note": "theirs" };
       await kubectl(["create", "-f", "-"], JSON.stringify({ ...rest, spec }));
     }
+  for (const namespace of ["team-a", "team-b"])
+    await kubectl(["create", "-f", "-"], JSON.stringify(rolloutManifest("api", namespace)));
   const isHeld = () =>
     change("deployment", { metadata: { labels: { probe: "x" } } }, "--dry-run=server").then(
       () => false,
@@ -50,6 +59,12 @@ beforeAll(async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
 });
 afterAll(async () => cluster?.stop());
+
+function rolloutManifest(name: string, namespace: string): object {
+  const { spec } = workloadManifest("Deployment", name, namespace) as { spec: object };
+  const metadata = { name, namespace, labels: { app: name } };
+  return { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", metadata, spec };
+}
 
 interface Template {
   readonly template: { readonly metadata: { annotations?: object } };
@@ -107,11 +122,55 @@ describe.each(workloadKinds.map((kind) => kind.toLowerCase()))("a %s", (kind) =>
   });
 });
 
-test("the API server finds nothing wrong with the policy's types", async () => {
-  const path = "-o=jsonpath={.status.observedGeneration} {.status.typeChecking}";
-  const policy = ["get", "validatingadmissionpolicy", "iam-operator-workloads", path];
-  const judged = async () => (await kubectl(policy)).startsWith("1 ");
-  for (let tries = 0; !(await judged()) && tries < 100; tries += 1)
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(await kubectl(policy)).toBe("1 {}");
+describe("a Rollout", () => {
+  const restart = { spec: { restartAt: "2026-01-01T00:00:00Z" } };
+
+  test("may be restarted, and again", async () => {
+    await change("rollout", restart);
+    await change("rollout", { spec: { restartAt: "2026-01-02T00:00:00Z" } });
+    const path = "-o=jsonpath={.spec.restartAt}";
+    expect(await kubectl(["get", "rollout", "api", "-n=team-a", path])).toBe(
+      "2026-01-02T00:00:00Z",
+    );
+  });
+
+  test.each<[string, object]>([
+    ["annotations of the Pods", annotated(RESTART)],
+    ["annotations", { metadata: { annotations: RESTART } }],
+    ["a label", { metadata: { labels: { x: "y" } } }],
+    ["a finalizer", { metadata: { finalizers: ["example.com/hold"] } }],
+    ["another number of Pods", { spec: { replicas: 3 } }],
+    ["its strategy skipped", { spec: { paused: false } }],
+    ["no selector", { spec: { selector: null } }],
+  ])("may not get %s", async (_, what) => {
+    await expect(change("rollout", what)).rejects.toThrow(
+      "changes nothing of a Rollout but restartAt",
+    );
+  });
+
+  test("may not be deleted, nor another one made", async () => {
+    await expect(asOperator("delete", "rollout", "api", "-n=team-a")).rejects.toThrow("denied");
+    const create = ["create", "-f", "-", `--as=system:serviceaccount:${NAMESPACE}:iam-operator`];
+    const other = JSON.stringify(rolloutManifest("other", "team-a"));
+    await expect(kubectl(create, other)).rejects.toThrow("denied");
+  });
+
+  test("may not be restarted where the operator writes no Secrets", async () => {
+    const patch = `-p=${JSON.stringify(restart)}`;
+    await expect(
+      asOperator("patch", "rollout", "api", "-n=team-b", "--type=merge", patch),
+    ).rejects.toThrow("was not given this namespace");
+  });
 });
+
+test.each(["workloads", "rollouts"])(
+  "the API server finds nothing wrong with the types of the policy for %s",
+  async (name) => {
+    const path = "-o=jsonpath={.status.observedGeneration} {.status.typeChecking}";
+    const policy = ["get", "validatingadmissionpolicy", `iam-operator-${name}`, path];
+    const judged = async () => (await kubectl(policy)).startsWith("1 ");
+    for (let tries = 0; !(await judged()) && tries < 100; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await kubectl(policy)).toBe("1 {}");
+  },
+);

@@ -28,6 +28,7 @@ export interface Window {
 /** Rights of which no request tells on this node, with the reason to have them all the same. */
 const excuses: readonly (readonly [RegExp, string])[] = [
   [/^list /, "for API servers that do not stream lists"],
+  [/^get configmaps/, "for a connection with authorities from one"],
   [/^get apikeys/, "for an ApiKey that is too large to be kept in memory"],
   [/^patch events/, "for an event that repeats"],
   [/^update apikeys\/finalizers/, "checked at writes of owner references, without a request"],

@@ -102,6 +102,63 @@ describe("a new ApiKey", () => {
   });
 });
 
+describe("a Secret with a type", () => {
+  beforeEach(() => opened());
+
+  const dockerConfig =
+    '{"auths": {"registry.example.com": {"username": ${keyId:json}, "password": ${secret:json}}}}';
+
+  test.each([
+    ["kubernetes.io/basic-auth", { username: "${keyId}", password: "${secret}" }],
+    ["kubernetes.io/dockerconfigjson", { ".dockerconfigjson": dockerConfig }],
+    ["example.com/type", {}],
+  ])("%s is made with it, rotated, and made again", async (type, entries) => {
+    const data = { keyId: "${keyId}", secret: "${secret}", ...entries };
+    await world.apiKey("key", { secret: { type, data } });
+    await world.ready("ApiKey", "key");
+    const first = await world.secret("key");
+    expect(first?.type).toBe(type);
+    expect(await world.holdsLivePair("key")).toBe(true);
+    await rotate("key", "now");
+    await world.until(
+      "the rotation",
+      async () => (await world.secret("key"))?.data?.keyId !== first?.data?.keyId,
+    );
+    expect(await world.holdsLivePair("key")).toBe(true);
+    await world.kube.delete(world.secretType, { namespace: world.namespace, name: "key" }, {});
+    await world.until("a new pair", () => world.holdsLivePair("key"));
+    expect((await world.secret("key"))?.type).toBe(type);
+    expect(world.iam.requests.count("issueKey")).toBe(3);
+  });
+
+  test("that the API server would refuse costs no key", async () => {
+    const type = "kubernetes.io/dockerconfigjson";
+    await world.apiKey("key", {
+      secret: { type, data: { ".dockerconfigjson": '{"auths": ${secret:json}' } },
+    });
+    const { status } = await world.condition("ApiKey", "key", "Ready", "False", "Invalid");
+    expect(JSON.stringify(status)).toContain(".dockerconfigjson");
+    expect(world.iam.requests.count("issueKey")).toBe(0);
+    await world.apiKey("key", { secret: { type, data: { ".dockerconfigjson": dockerConfig } } });
+    await world.ready("ApiKey", "key");
+    expect((await world.secret("key"))?.type).toBe(type);
+  });
+
+  test("is not adopted where it has another type, which costs no key", async () => {
+    await world.writeSecret("key", { keyId: "theirs" });
+    await world.apiKey("key", {
+      secret: {
+        type: "kubernetes.io/basic-auth",
+        data: { username: "${keyId}", password: "${secret}" },
+        onExisting: "Adopt",
+      },
+    });
+    await world.condition("ApiKey", "key", "Ready", "False", "SecretConflict");
+    expect(await world.entries("key")).toEqual({ keyId: "theirs" });
+    expect(world.iam.requests.count("issueKey")).toBe(0);
+  });
+});
+
 describe("rotation", () => {
   beforeEach(() => opened());
 

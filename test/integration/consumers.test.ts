@@ -4,11 +4,14 @@ import { findCondition } from "../../src/api/conditions.ts";
 import type { Config } from "../../src/app/config.ts";
 import { type Clock, HOUR, systemClock } from "../../src/util/time.ts";
 import {
+  createRollout,
   createWorkload,
   endPod,
   grantConsumers,
   restartedFor,
+  rollout,
   runPod,
+  withRollouts,
   workload,
 } from "./support/consumers.ts";
 import { World } from "./support/world.ts";
@@ -17,10 +20,13 @@ let world: World;
 /** Milliseconds by which the operator's time and the console's are ahead of the API server's. */
 let moved = 0;
 const clock: Clock = { ...systemClock, now: () => systemClock.now() + moved };
-const opened = async (mode: Config["consumers"], { granted = true, extraCalls = false } = {}) => {
+const opened = async (
+  mode: Config["consumers"],
+  { granted = true, extraCalls = false, argoRollouts = false } = {},
+) => {
   moved = 0;
   world = await World.open({ clock, extraCalls, config: { consumers: mode } });
-  if (granted) await grantConsumers(world);
+  if (granted) await grantConsumers(world, { argoRollouts });
   await world.serviceAccount("ci");
   await world.ready("ServiceAccount", "ci");
 };
@@ -236,6 +242,89 @@ describe("a rollout", () => {
     expect(await generationOf("Deployment", "api")).toBe(1);
     await world.apiKey("key", { rollout: { selector: {} } });
     await world.until("the restart", async () => (await generationOf("Deployment", "api")) === 2);
+  });
+});
+
+describe("a Rollout", () => {
+  const workloadRefs = [{ kind: "Rollout", name: "web" }, { name: "api" }];
+  const specOf = async (name: string) => (await rollout(world, name))?.spec;
+
+  test("is restarted by its time alone, once for another content", async () => {
+    await opened("restart", { argoRollouts: true });
+    await withRollouts(world, async () => {
+      await createRollout(world, "web");
+      await createWorkload(world, "Deployment", "api");
+      await createRollout(world, "canary", "api");
+      const before = [await specOf("web"), await specOf("canary")];
+      await runPod(world, "web-1");
+      await runPod(world, "api-1");
+      const refs = ["web", "canary"].map((name) => ({ kind: "Rollout", name }));
+      await world.apiKey("key", { rollout: { workloadRefs: refs, minInterval: "0s" } });
+      await counted(2, 0);
+      await world.condition("ApiKey", "key", "RolledOut", "True", "NothingToRestart");
+      expect([await specOf("web"), await specOf("canary")]).toEqual(before);
+      await rotate();
+      await world.until("both restarts", async () =>
+        [await specOf("web"), await specOf("canary")].every(
+          (spec) => spec?.restartAt !== undefined,
+        ),
+      );
+      const { replacementTime = "" } = (await contentOf()) ?? {};
+      const after = [await specOf("web"), await specOf("canary")];
+      for (const [index, spec] of after.entries()) {
+        const { restartAt = "", ...rest } = spec ?? {};
+        expect(rest).toEqual(before[index]);
+        expect(Date.parse(restartAt ?? "")).toBeGreaterThan(Date.parse(replacementTime));
+      }
+      await world.condition("ApiKey", "key", "RolledOut", "False", "RestartUnderWay");
+      // Another process finds what this one has done.
+      await world.operator?.kill();
+      await world.start();
+      await world.lookAgain("ApiKey", "key", "one");
+      await runPod(world, "web-2");
+      for (const name of ["web-1", "api-1"]) await endPod(world, name);
+      await look("two");
+      await counted(1, 0);
+      await world.condition("ApiKey", "key", "RolledOut", "True");
+      expect([await specOf("web"), await specOf("canary")]).toEqual(after);
+      expect(await generationOf("Deployment", "api")).toBe(1);
+    });
+  });
+
+  test("that may not be read keeps no other workload from its restart", async () => {
+    await opened("restart");
+    await createWorkload(world, "Deployment", "api");
+    await runPod(world, "api-1");
+    await world.apiKey("key", { rollout: { workloadRefs } });
+    await world.condition("ApiKey", "key", "RolledOut", "False", "RestartFailed");
+    const message = await world.message("ApiKey", "key", "RolledOut");
+    expect(message).toMatch(/Rollout web: .*Forbidden.*rollouts.argoproj.io/);
+    await rotate();
+    await world.until("the restart", async () => (await generationOf("Deployment", "api")) === 2);
+    await world.ready("ApiKey", "key");
+  });
+
+  test("is missing where Argo Rollouts is not installed", async () => {
+    await opened("restart", { argoRollouts: true });
+    await createWorkload(world, "Deployment", "api");
+    await runPod(world, "api-1");
+    await world.apiKey("key", { rollout: { workloadRefs } });
+    await world.condition("ApiKey", "key", "RolledOut", "False", "WorkloadNotFound");
+    expect(await world.message("ApiKey", "key", "RolledOut")).toContain("no Rollout web in");
+    await rotate();
+    await world.until("the restart", async () => (await generationOf("Deployment", "api")) === 2);
+  });
+
+  test("with the template of no Deployment says so", async () => {
+    await opened("restart", { argoRollouts: true });
+    await withRollouts(world, async () => {
+      await createRollout(world, "web", "nowhere");
+      await world.apiKey("key", { rollout: { workloadRefs: [{ kind: "Rollout", name: "web" }] } });
+      await world.condition("ApiKey", "key", "RolledOut", "False", "RestartFailed");
+      expect(await world.message("ApiKey", "key", "RolledOut")).toContain(
+        "Rollout web: its workloadRef names Deployment nowhere",
+      );
+    });
   });
 });
 

@@ -62,6 +62,14 @@ const bySecret: readonly Planting[] = [
   ],
   ["S9 ownership", "a Secret without our label", (stage) => stage.secret({}, { labels: {} })],
   [
+    "S9 ownership",
+    "a Secret of another type than is asked for",
+    (stage) => {
+      stage.apiKey();
+      stage.secret({}, {}, { type: "example.com/type" });
+    },
+  ],
+  [
     "S9 deletion",
     "somebody else's Secret deleted",
     (stage) => {

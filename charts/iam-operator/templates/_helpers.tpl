@@ -83,13 +83,26 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or (eq $wish "true") (and (eq $wish "auto") .Values.scope.namespaces (not .Values.secrets.strict)) }}true{{ end }}
 {{- end }}
 
-{{/* Names of the credentials Secrets, as a JSON list. */}}
+{{/* Names of the Secrets that ClusterConnections refer to, as a JSON list. */}}
 {{- define "iam-operator.credentials" -}}
 {{- $names := .Values.secrets.credentials }}
 {{- if .Values.clusterConnection.create }}
-{{- with .Values.clusterConnection.spec.credentials }}
-{{- with .login }}{{ $names = append $names .secretRef.name }}{{ end }}
-{{- with .token }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- with .Values.clusterConnection.spec }}
+{{- with .credentials.login }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- with .credentials.token }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- with .clientCertificate }}{{ $names = append $names .secretRef.name }}{{ end }}
+{{- with .caBundleFrom }}{{ with .secretRef }}{{ $names = append $names .name }}{{ end }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $names | uniq | sortAlpha | toJson }}
+{{- end }}
+
+{{/* Names of the ConfigMaps that ClusterConnections refer to, as a JSON list. */}}
+{{- define "iam-operator.configMaps" -}}
+{{- $names := .Values.rbac.configMaps }}
+{{- if .Values.clusterConnection.create }}
+{{- with .Values.clusterConnection.spec.caBundleFrom }}
+{{- with .configMapRef }}{{ $names = append $names .name }}{{ end }}
 {{- end }}
 {{- end }}
 {{- $names | uniq | sortAlpha | toJson }}

@@ -44,13 +44,17 @@
   verbs: [list, watch]
 {{- end }}
 
-{{/* Secrets of ApiKeys and Connections: by name, and where they are watched also as a list. */}}
+{{/* Secrets of ApiKeys and Connections: by name, and where they are watched also as a list. ConfigMaps of Connections. */}}
 {{- define "iam-operator.rules.secrets" -}}
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get{{ if not .Values.readOnly }}, create, patch, delete{{ end }}{{ if include "iam-operator.watchesSecrets" . }}, list, watch{{ end }}]
+# Authorities of consoles.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get]
 {{- if ne .Values.consumers.mode "none" }}
-# Pods that use them.
+# Pods that use the Secrets.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
@@ -60,6 +64,12 @@
 - apiGroups: [apps]
   resources: [deployments, statefulsets, daemonsets]
   verbs: [get, list, patch]
+{{- if .Values.consumers.argoRollouts }}
+# And Rollouts: the time of their restart.
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [get, patch]
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -75,13 +85,21 @@
   verbs: [get, update]
 {{- end }}
 {{- $everySecret := and (include "iam-operator.clusterWide" .) (not .Values.secrets.strict) }}
-{{- $credentials := include "iam-operator.credentials" . | fromJsonArray }}
-{{- if and (include "iam-operator.clusterConnections" .) (not $everySecret) $credentials }}
+{{- if and (include "iam-operator.clusterConnections" .) (not $everySecret) }}
+{{- with include "iam-operator.credentials" . | fromJsonArray }}
 - apiGroups: [""]
   resources: [secrets]
   resourceNames:
-    {{- toYaml $credentials | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
   verbs: [get]
+{{- end }}
+{{- with include "iam-operator.configMaps" . | fromJsonArray }}
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames:
+    {{- toYaml . | nindent 4 }}
+  verbs: [get]
+{{- end }}
 {{- end }}
 {{- end }}
 

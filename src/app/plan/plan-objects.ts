@@ -27,7 +27,7 @@ export interface PlanRequest {
   /** All that is had of the cluster. */
   readonly kube: KubeReader;
   readonly objects: readonly GivenObject[];
-  /** Where the credentials Secrets of ClusterConnections are. */
+  /** Where the Secrets and ConfigMaps of ClusterConnections are. */
   readonly operatorNamespace: string;
   readonly userAgent: string;
   /** The proxy that leads to a console. */

@@ -7,6 +7,7 @@ import { noMetrics } from "../../controllers/frame/plan/planning-context.ts";
 import {
   apiKeyType,
   clusterConnectionType,
+  configMapType,
   connectionType,
   namespaceType,
   policyBindingType,
@@ -39,6 +40,7 @@ export interface SupposedCluster {
 const types: readonly ResourceType[] = [
   namespaceType,
   secretType,
+  configMapType,
   clusterConnectionType,
   connectionType,
   serviceAccountType,

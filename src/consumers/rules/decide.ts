@@ -2,6 +2,7 @@
 
 import { contentAnnotation } from "../../api/meta.ts";
 import { matchesLabels } from "../../kube/match-labels.ts";
+import { rolloutType } from "../../kube/resource-types.ts";
 import { type Instant, MINUTE } from "../../util/time.ts";
 import type { DatedUse, PodDigest } from "./pod-digest.ts";
 import type { WorkloadDigest } from "./workload-digest.ts";
@@ -85,16 +86,26 @@ export function judgeWorkload(
   workload: WorkloadDigest,
   { content, pods, minIntervalMs, now }: RestartInputs,
 ): Judgement {
-  const { readsAtStart, selector, annotations, restartedAt } = workload;
+  const { readsAtStart, selector, restartedAt } = workload;
   if (!readsAtStart.includes(content.secret)) return { kind: "Nothing" };
   const needed = pods.some(
     (pod) => matchesLabels(selector, pod.labels) && needsRestart(pod, content, now),
   );
   if (!needed) return { kind: "Nothing" };
-  if (annotations[contentAnnotation(content.apiKey)] === content.hash)
+  if (isRestartedFor(workload, content))
     return { kind: now > (restartedAt ?? now) + PATIENCE_MS ? "Stuck" : "UnderWay" };
   if (restartedAt === undefined) return { kind: "Restart" };
   // Never longer than the interval, also where the clock was set back.
   const waitMs = Math.min(restartedAt + minIntervalMs - now, minIntervalMs);
   return waitMs > 0 ? { kind: "Wait", until: now + waitMs } : { kind: "Restart" };
+}
+
+/** A Rollout says since when its Pods have to be there, and not for which content. */
+function isRestartedFor(
+  { type, annotations, restartedAt = 0 }: WorkloadDigest,
+  { apiKey, hash, replacementTime = 0 }: Content,
+): boolean {
+  return type === rolloutType
+    ? restartedAt > replacementTime
+    : annotations[contentAnnotation(apiKey)] === hash;
 }

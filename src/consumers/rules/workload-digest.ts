@@ -1,7 +1,7 @@
 /** What is kept of a workload: what its Pods read at their start, and what it was restarted for. */
 import { annotations as names } from "../../api/meta.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
-import type { LabelSelector, Workload } from "../../kube/resource-types.ts";
+import { type LabelSelector, rolloutType, type Workload } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { secretUses } from "./secret-uses.ts";
 
@@ -11,7 +11,7 @@ export interface WorkloadDigest {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly selector: LabelSelector;
-  /** Of the Pod template. */
+  /** Of the Pod template; a Rollout is restarted without any. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly restartedAt: Instant | undefined;
   /** Secrets that its Pods read only at their start. */
@@ -36,5 +36,14 @@ export function digestWorkload(
     annotations,
     restartedAt: parseInstant(annotations[names.restartedAt]),
     readsAtStart: uses.filter(({ atStart }) => atStart).map(({ secret }) => secret),
+  };
+}
+
+/** `template` is the Rollout itself, or the Deployment that it has its Pod template from. */
+export function digestRollout({ metadata, spec }: Workload, template: Workload): WorkloadDigest {
+  return {
+    ...digestWorkload(rolloutType, { ...template, metadata }),
+    annotations: {},
+    restartedAt: parseInstant(spec?.restartAt ?? undefined),
   };
 }

@@ -16,10 +16,9 @@ import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import { unsettledPeerOf } from "./peers.ts";
-import { type KnownOfKey, listedSecrets, readSecret } from "./read-secret.ts";
+import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
-import { secretNameOf, stagingName } from "./secret/owner.ts";
 
 const NEW_ACCOUNT_MS = 30 * SECOND;
 
@@ -78,17 +77,15 @@ async function observeSecrets(
   spec: ApiKeySpec,
   known: KnownOfKey,
 ): Promise<Pick<ApiKeySnapshot, "target" | "staging">> {
-  const name = secretNameOf(self.name, spec);
-  const { namespace } = self;
   const keys = {
-    target: { namespace, name },
-    staging: { namespace, name: stagingName(name) },
+    target: secretKeyOf(self, spec, "target"),
+    staging: secretKeyOf(self, spec, "staging"),
   };
   const listed = self.deletingSince === undefined ? listedSecrets(run, keys, known) : undefined;
   if (listed !== undefined) return listed;
   const [target, staging] = await settleAll([
-    readSecret(run, self, keys.target.name, "target", run.signal),
-    readSecret(run, self, keys.staging.name, "staging", run.signal),
+    readSecret(run, self, spec, "target", run.signal),
+    readSecret(run, self, spec, "staging", run.signal),
   ]);
   return { target, staging };
 }

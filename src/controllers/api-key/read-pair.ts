@@ -3,7 +3,6 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import type { KeyPair } from "../../iam/model.ts";
 import type { Context } from "../frame/context.ts";
 import { readSecret } from "./read-secret.ts";
-import { secretNameOf } from "./secret/owner.ts";
 import { pairIn } from "./secret/view.ts";
 
 /** The pair that the ApiKey's Secret holds right now; `undefined` where it holds none of ours. */
@@ -16,7 +15,5 @@ export async function readPair(
   const parsed = parseSpec(apiKeyKind, { metadata, spec });
   if (!parsed.ok) return undefined;
   const owner = { name, namespace, uid };
-  return pairIn(
-    await readSecret(context, owner, secretNameOf(name, parsed.spec), "target", signal),
-  );
+  return pairIn(await readSecret(context, owner, parsed.spec, "target", signal));
 }

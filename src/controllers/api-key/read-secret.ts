@@ -1,22 +1,32 @@
 /** Looking at the Secrets of an ApiKey: live, or by what the operator watches of them. */
+import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../frame/context.ts";
 import { secretType } from "../resource-types.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
-import type { SecretOwner } from "./secret/owner.ts";
+import { type SecretOwner, type SecretRole, secretNameOf, stagingName } from "./secret/owner.ts";
 import { type SecretView, viewSecret } from "./secret/view.ts";
 
 export async function readSecret(
   { kube }: Pick<Context, "kube">,
   owner: SecretOwner,
-  name: string,
-  role: "target" | "staging",
+  spec: ApiKeySpec,
+  role: SecretRole,
   signal: AbortSignal,
 ): Promise<SecretView> {
-  const secret = await kube.get(secretType, { namespace: owner.namespace, name }, { signal });
-  return viewSecret(secret, owner, role);
+  const key = secretKeyOf(owner, spec, role);
+  return viewSecret(await kube.get(secretType, key, { signal }), owner, spec, role);
+}
+
+export function secretKeyOf(
+  { namespace, name: apiKeyName }: SecretOwner,
+  spec: ApiKeySpec,
+  role: SecretRole,
+): ObjectKey {
+  const name = secretNameOf(apiKeyName, spec);
+  return { namespace, name: role === "target" ? name : stagingName(name) };
 }
 
 export interface KnownOfKey {

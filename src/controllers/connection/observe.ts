@@ -9,21 +9,22 @@ import { connectionKey } from "../connection-key.ts";
 import { type Context, indexes } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
-import { secretType } from "../resource-types.ts";
+import { configMapType, secretType } from "../resource-types.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
-import { credentialsSource, parseCredentials } from "./rules/credentials.ts";
 import { effectiveGrant } from "./rules/effective-grant.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
+import { parseMaterial, sourcesOf } from "./rules/material.ts";
 import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
+import type { Held } from "./rules/source.ts";
 
 export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
-  /** Where the credentials Secrets of ClusterConnections are. */
+  /** Where the Secrets and ConfigMaps of ClusterConnections are. */
   readonly operatorNamespace: string;
 }
 
-/** The caches, the session in use, and the credentials Secret, live. A Secret that cannot be read is a PartialFailure. */
+/** The caches, the session in use, and the Secrets and ConfigMaps, live. One that cannot be read is a PartialFailure. */
 export async function observe(
   kind: ConnectionKindName,
   object: AnyConnection,
@@ -42,7 +43,7 @@ export async function observe(
     object,
     key,
     spec,
-    credentials: undefined,
+    material: undefined,
     identity: undefined,
     session,
     clockSkewSeconds: session?.client.clockSkew()?.seconds,
@@ -53,7 +54,7 @@ export async function observe(
   if (!spec.ok || spec.suspend) return snapshot;
   try {
     const at = kind === "Connection" ? namespace : operatorNamespace;
-    return { ...snapshot, ...(await readCredentials(object, spec.spec, context, at, signal)) };
+    return { ...snapshot, ...(await readMaterial(object, spec.spec, context, at, signal)) };
   } catch (error) {
     throw new PartialFailure({ snapshot, done: {} }, error);
   }
@@ -67,34 +68,35 @@ export function readSpec(kind: ConnectionKindName, object: AnyConnection): Reada
       : parseSpec(clusterConnectionKind, object);
   if (!parsed.ok) return { ok: false, suspend: false, message: parsed.message };
   const { spec } = parsed;
-  const problem =
-    credentialsSource(spec) === undefined
-      ? "spec.credentials: set exactly one of login and token"
-      : !spec.baseURL.startsWith("https://") && !spec.insecureHTTP
-        ? "spec.baseURL: must start with https:// unless insecureHTTP"
-        : undefined;
-  return problem === undefined
-    ? { ok: true, suspend: spec.suspend, spec }
-    : { ok: false, suspend: false, message: problem };
+  return { ok: true, suspend: spec.suspend, spec };
 }
 
-async function readCredentials(
+async function readMaterial(
   { metadata }: AnyConnection,
   spec: ConnectionSpec,
   { kube }: Pick<Context, "kube">,
   namespace: string,
   signal: AbortSignal,
-): Promise<Pick<ConnectionSnapshot, "credentials" | "identity">> {
-  const at = { namespace, name: credentialsSource(spec)?.name ?? "" };
-  const secret = await kube.get(secretType, at, { signal });
-  const { uid: secretUid = "", resourceVersion: secretVersion = "" } = secret?.metadata ?? {};
-  return {
-    credentials: parseCredentials(spec, at, secret),
-    identity:
-      secret === undefined
-        ? undefined
-        : { uid: metadata.uid, spec: clientIdentity(spec), secretUid, secretVersion },
+): Promise<Pick<ConnectionSnapshot, "material" | "identity">> {
+  const sources = sourcesOf(spec, namespace);
+  const objects = await Promise.all(
+    sources.map(async (source) => {
+      if (source === undefined) return undefined;
+      const type = source.kind === "Secret" ? secretType : configMapType;
+      return kube.get<Held>(type, source.at, { signal });
+    }),
+  );
+  const versions = objects.map((object) => {
+    const { uid = "", resourceVersion = "" } = object?.metadata ?? {};
+    return `${uid}/${resourceVersion}`;
+  });
+  const material = parseMaterial(spec, sources, objects);
+  const identity = {
+    uid: metadata.uid,
+    spec: clientIdentity(spec),
+    material: versions.join(" "),
   };
+  return { material, identity: material.ok ? identity : undefined };
 }
 
 /**

@@ -21,8 +21,8 @@ const FORGIVEN_AFTER_MS = 15 * MINUTE;
 export interface SessionIdentity {
   readonly uid: string;
   readonly spec: string;
-  readonly secretUid: string;
-  readonly secretVersion: string;
+  /** Versions of the objects that the spec refers to. */
+  readonly material: string;
 }
 
 export interface Session {

@@ -1,6 +1,6 @@
 import type { AddressPolicy } from "../../http/address-policy.ts";
-import type { Trust } from "../../http/authorities.ts";
 import type { SendHttp } from "../../http/http.ts";
+import type { TlsSettings } from "../../http/tls-settings.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { noTracer, type Tracer } from "../../util/trace.ts";
@@ -57,7 +57,7 @@ export type ExtraCalls = Readonly<
   Partial<Record<(typeof extraOperations)[number], calls.ExtraCall | undefined>>
 >;
 
-export interface IamClientOptions extends Organization, Trust {
+export interface IamClientOptions extends Organization, TlsSettings {
   readonly baseURL: string;
   readonly credentials: IamCredentials;
   readonly limits: Limits;
@@ -118,6 +118,7 @@ function createWire(options: IamClientOptions) {
     clock: options.clock,
     caBundle: options.caBundle,
     trustOnlyCABundle: options.trustOnlyCABundle,
+    clientCertificate: options.clientCertificate,
     ...(options.proxy === undefined ? {} : { proxy: options.proxy }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });

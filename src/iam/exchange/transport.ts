@@ -1,14 +1,14 @@
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { AnswerBudget } from "../../http/answer-budget.ts";
-import { type Trust, tlsAuthorities } from "../../http/authorities.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
 import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
+import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
 import type { Clock } from "../../util/time.ts";
 
-export interface ConsoleTransportOptions extends Trust {
+export interface ConsoleTransportOptions extends TlsSettings {
   /** The only origin that is ever sent anything. */
   readonly origin: string;
   /** The proxy that leads to the console, which is asked for a tunnel. */
@@ -39,8 +39,9 @@ const largeAnswers = new AnswerBudget(32 * 2 ** 20);
  */
 export function createTransport(options: ConsoleTransportOptions): Transport {
   const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
-  const pooled = createAgent(options, 1);
-  const single = createAgent(options, 0);
+  const tls = tlsOptions(options);
+  const pooled = createAgent(options, tls, 1);
+  const single = createAgent(options, tls, 0);
   return {
     send: (request) =>
       send(request.method === "POST" ? single : pooled, request, options, claimRoom),
@@ -50,8 +51,11 @@ export function createTransport(options: ConsoleTransportOptions): Transport {
   };
 }
 
-function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Dispatcher {
-  const { connections, proxy, addresses } = options;
+function createAgent(
+  { connections, proxy, addresses }: ConsoleTransportOptions,
+  tls: ReturnType<typeof tlsOptions>,
+  pipelining: 0 | 1,
+): Dispatcher {
   const pool = {
     allowH2: false,
     connections,
@@ -67,13 +71,13 @@ function createAgent(options: ConsoleTransportOptions, pipelining: 0 | 1): Dispa
     keepAliveInitialDelay: 30_000,
     autoSelectFamily: true,
   };
-  const tls = tlsAuthorities(options);
   if (proxy === undefined)
     return new Agent({ ...pool, connect: guarded({ ...wire, ...tls }, addresses) });
   return new ProxyAgent({
     ...pool,
     uri: proxy,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    // For the console alone: the proxy is presented no certificate.
     requestTls: tls,
     // Plain http:// goes through a tunnel as well: the proxy gets to see no credentials that it could note.
     proxyTunnel: true,

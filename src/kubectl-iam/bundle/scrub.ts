@@ -3,8 +3,9 @@ import type { KubeObject } from "../../kube/resource.ts";
 
 const REMOVED = "<removed>";
 
-/** By their form: tokens of HTTP and JWT, and texts of exactly 43 characters, which a key's secret has. */
+/** By their form: private keys, tokens of HTTP and JWT, and texts of exactly 43 characters, which a key's secret has. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(-----END \1-----)?/g, REMOVED],
   [/\b(Bearer|Basic)\s+[-\w.~+/=]+/gi, `$1 ${REMOVED}`],
   [/\beyJ[-\w]+\.[-\w]+\.[-\w]*/g, REMOVED],
   [/(?<![-\w+/=])[-\w+/]{43}=?(?![-\w+/=])/g, REMOVED],

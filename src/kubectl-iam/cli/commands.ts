@@ -232,9 +232,12 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console policies",
     group: "Console",
-    summary: "List the policies (call 7).",
+    summary: "List the policies with their ids (call 7).",
+    details: [
+      "Where the console shows a name under no key that is known, -o yaml prints its records as they are.",
+    ],
     options: [...consoleOptions, "search", "policyStatus"],
-    examples: ["console policies --status active"],
+    examples: ["console policies --search deploy", "console policies --status active"],
     load: () => import("../commands/console/policies.ts"),
   },
   {

@@ -52,15 +52,13 @@ export async function readConnection(
 
 /** The login of a connection, from its Secret. Throws Failure where it is not whole. */
 export async function readCredentials(
-  { kube, namespace: own }: Cluster,
-  { kind }: ConnectionRef,
+  cluster: Cluster,
+  ref: ConnectionRef,
   { credentials: { login, token } }: ConnectionSpec,
   options: Options,
 ): Promise<IamCredentials> {
-  const namespace = kind === "Connection" ? own : operatorNamespace(options);
   const name = login?.secretRef.name ?? token?.secretRef.name ?? "";
-  const secret = await kube.get(secretType, { namespace, name });
-  if (secret === undefined) throw notFound(`secret/${name}`, namespace);
+  const secret = await readSecret(cluster, ref, name, options);
   if (token !== undefined)
     return { kind: "token", token: new Redacted(entry(secret, token.secretRef.key)) };
   const { usernameKey = "", passwordKey = "", domainKey = "" } = login?.secretRef ?? {};
@@ -72,8 +70,20 @@ export async function readCredentials(
   };
 }
 
+export async function readSecret(
+  { kube, namespace: own }: Cluster,
+  { kind }: ConnectionRef,
+  name: string,
+  options: Options,
+): Promise<Secret> {
+  const namespace = kind === "Connection" ? own : operatorNamespace(options);
+  const secret = await kube.get(secretType, { namespace, name });
+  if (secret === undefined) throw notFound(`secret/${name}`, namespace);
+  return secret;
+}
+
 /** Line breaks at the end, as `echo` leaves them, are dropped. */
-function entry({ metadata, data = {} }: Secret, key: string): string {
+export function entry({ metadata, data = {} }: Secret, key: string): string {
   const value = Buffer.from(data[key] ?? "", "base64")
     .toString("utf8")
     .replace(/[\r\n]+$/, "");

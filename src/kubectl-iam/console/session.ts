@@ -14,6 +14,7 @@ import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { userAgent } from "../user-agent.ts";
+import { readTarget } from "./connection-target.ts";
 import {
   connectionRefOf,
   readConnection,
@@ -21,7 +22,7 @@ import {
   readKeyInSecret,
 } from "./from-cluster.ts";
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
-import { type Caller, type ConsoleTarget, proxyOf, targetOf } from "./target.ts";
+import { type Caller, type ConsoleTarget, proxyOf } from "./target.ts";
 
 /** One call as it went over the wire, without what was secret in its request. */
 export interface Answer {
@@ -75,7 +76,12 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
   const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
   const target = hasAddress
     ? await targetFromFlags(invocation)
-    : targetOf(await readConnection(cluster, connectionRef));
+    : await readTarget(
+        cluster,
+        connectionRef,
+        await readConnection(cluster, connectionRef),
+        options,
+      );
   return { target, caller: { user: undefined, key } };
 }
 
@@ -92,12 +98,14 @@ async function locateByConnection(
   ref: ConnectionRef,
   needs: Needs,
 ): Promise<Located> {
+  const { options } = invocation;
   const spec = await readConnection(cluster, ref);
+  const target = await readTarget(cluster, ref, spec, options);
   const key = needs === "user" ? undefined : await keyFromFlags(invocation);
-  if (!isForUser(needs, key)) return { target: targetOf(spec), caller: { user: undefined, key } };
+  if (!isForUser(needs, key)) return { target, caller: { user: undefined, key } };
   const own = await userFromFlags(invocation);
-  const user = own ?? (await readCredentials(cluster, ref, spec, invocation.options));
-  return { target: targetOf(spec), caller: { user, key } };
+  const user = own ?? (await readCredentials(cluster, ref, spec, options));
+  return { target, caller: { user, key } };
 }
 
 function isForUser(needs: Needs, key: KeyPair | undefined): boolean {
@@ -109,7 +117,7 @@ export function openSession(
   caller: Caller,
   { clock, environment }: Pick<Io, "clock" | "environment">,
 ): ConsoleSession {
-  const { limits, caBundle, trustOnlyCABundle, partitionId } = target;
+  const { limits, caBundle, trustOnlyCABundle, clientCertificate, partitionId } = target;
   const proxy = proxyOf(target, environment);
   const answers: Answer[] = [];
   const transport = createTransport({
@@ -118,6 +126,7 @@ export function openSession(
     clock,
     caBundle,
     trustOnlyCABundle,
+    clientCertificate,
     ...(proxy === undefined ? {} : { proxy }),
   });
   const client = createIamClient({

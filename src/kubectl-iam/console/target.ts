@@ -1,14 +1,14 @@
 /** Which console, seen from which organization, as whom. */
 import type { ConnectionSpec } from "../../api/connection.ts";
-import type { Trust } from "../../http/authorities.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
+import type { TlsSettings } from "../../http/tls-settings.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
 import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { parseDuration, SECOND } from "../../util/time.ts";
 import type { Io } from "../cli/io.ts";
 
 /** Everything about a console but the credentials. */
-export interface ConsoleTarget extends Trust {
+export interface ConsoleTarget extends TlsSettings {
   readonly baseURL: string;
   readonly orgId: string;
   readonly projectId: string | undefined;
@@ -40,7 +40,10 @@ export function proxyOf(
   return proxyURL ?? proxyFor(baseURL, readProxyEnvironment(environment));
 }
 
-export function targetOf(spec: ConnectionSpec): ConsoleTarget {
+export function targetOf(
+  spec: ConnectionSpec,
+  certificates: Pick<TlsSettings, "caBundle" | "clientCertificate">,
+): ConsoleTarget {
   const { timeout, ...limits } = spec.limits;
   return {
     baseURL: spec.baseURL,
@@ -49,7 +52,7 @@ export function targetOf(spec: ConnectionSpec): ConsoleTarget {
     domainId: spec.domainId ?? spec.orgId,
     domainName: spec.domainName,
     partitionId: spec.partitionId,
-    caBundle: spec.caBundle,
+    ...certificates,
     trustOnlyCABundle: spec.trustOnlyCABundle,
     proxyURL: spec.proxyURL,
     limits: { ...limits, timeoutMs: parseDuration(timeout) ?? defaultLimits.timeoutMs },

@@ -3,8 +3,8 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
-import { tlsAuthorities } from "../../http/authorities.ts";
 import { bareHost } from "../../http/networks.ts";
+import { tlsOptions } from "../../http/tls-settings.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { DAY, MINUTE, parseInstant, SECOND } from "../../util/time.ts";
@@ -13,9 +13,10 @@ import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type AnyObject, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
+import { readTarget } from "../console/connection-target.ts";
 import { readConnection, readCredentials } from "../console/from-cluster.ts";
 import { type Answer, openSession } from "../console/session.ts";
-import { type ConsoleTarget, proxyOf, targetOf } from "../console/target.ts";
+import { type ConsoleTarget, proxyOf } from "../console/target.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
@@ -65,7 +66,7 @@ async function checkOne(
   const within = { ...cluster, namespace: object.metadata.namespace ?? cluster.namespace };
   try {
     const spec = await readConnection(within, ref);
-    const target = targetOf(spec);
+    const target = await readTarget(within, ref, spec, invocation.options);
     const tls = await checkTls(check, target, invocation.io);
     if (!isTrue(object.status?.conditions, "Authenticated") && isRefused(object))
       return {
@@ -79,7 +80,10 @@ async function checkOne(
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
       return {
-        findings: [own, skipped(check, "you may not read its credentials, so no login is tried")],
+        findings: [
+          own,
+          skipped(check, "you may not read its credentials or certificates, so no login is tried"),
+        ],
         answers: [],
       };
     if (error instanceof Failure)
@@ -146,7 +150,7 @@ function checkTls(
       // An address is no name that a server could be told.
       servername: isIP(name) === 0 ? name : "",
       timeout: CONNECT_MS,
-      ...tlsAuthorities(target),
+      ...tlsOptions(target),
     };
     const socket = connect(options, () => {
       const end = parseInstant(socket.getPeerCertificate().valid_to) ?? now;
@@ -164,7 +168,7 @@ function checkTls(
         failed(
           check,
           `${host} is not reached from here: ${why}`,
-          "Look at the network, spec.caBundle and spec.baseURL.",
+          "Look at the network, spec.baseURL, and spec.caBundle or caBundleFrom.",
         ),
       );
       socket.destroy();

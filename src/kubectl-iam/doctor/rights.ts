@@ -33,6 +33,7 @@ export const operatorRules: readonly Rule[] = [
   { apiGroups: [GROUP], resources: ["apikeys/finalizers"], verbs: ["update"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch", "delete"] },
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
   {
     apiGroups: [GROUP],
     resources: ["clusterconnections"],

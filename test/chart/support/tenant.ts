@@ -31,10 +31,12 @@ export function connectionSpec(iam: IamServer): object {
     orgId: "org-1",
     projectId: "prj-1",
     domainName: "acme",
+    caBundleFrom: { configMapRef: { name: "console-ca" } },
     credentials: { login: { secretRef: { name: "console-login" } } },
   };
 }
 
+/** What the connection takes from objects of this namespace. */
 export async function createLogin(kubectl: Kubectl, namespace: string): Promise<void> {
   const { username, password, domain } = DEFAULT_CREDENTIALS;
   await kubectl([
@@ -46,6 +48,13 @@ export async function createLogin(kubectl: Kubectl, namespace: string): Promise<
     `--from-literal=username=${username}`,
     `--from-literal=password=${password}`,
     `--from-literal=domain=${domain}`,
+  ]);
+  await kubectl([
+    "create",
+    "configmap",
+    "console-ca",
+    `--namespace=${namespace}`,
+    "--from-literal=ca.crt=-----BEGIN CERTIFICATE-----",
   ]);
 }
 

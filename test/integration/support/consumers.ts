@@ -1,8 +1,14 @@
 /** Pods and workloads as a cluster without nodes has them: what a kubelet would report, the test reports. */
 import { contentAnnotation } from "../../../src/api/meta.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
-import { podType, type Workload, workloadTypes } from "../../../src/kube/resource-types.ts";
+import {
+  podType,
+  rolloutType,
+  type Workload,
+  workloadTypes,
+} from "../../../src/kube/resource-types.ts";
 import { toIso8601 } from "../../../src/util/time.ts";
+import { rolloutCrd } from "../../support/rollout-crd.ts";
 import type { World } from "./world.ts";
 
 export type WorkloadKind = keyof typeof workloadTypes;
@@ -19,8 +25,11 @@ const accountType: ResourceType = {
   namespaced: true,
 };
 
-/** What the chart's `consumers.mode: restart` adds, for one namespace. */
-export async function grantConsumers({ kube, namespace }: World): Promise<void> {
+/** What the chart's `consumers.mode: restart` adds, for one namespace; and `consumers.argoRollouts`. */
+export async function grantConsumers(
+  { kube, namespace }: World,
+  { argoRollouts = false } = {},
+): Promise<void> {
   const metadata = { name: "consumers", namespace };
   await kube.create(roleType, {
     metadata,
@@ -31,6 +40,9 @@ export async function grantConsumers({ kube, namespace }: World): Promise<void> 
         resources: ["deployments", "statefulsets", "daemonsets"],
         verbs: ["get", "list", "patch"],
       },
+      ...(argoRollouts
+        ? [{ apiGroups: ["argoproj.io"], resources: ["rollouts"], verbs: ["get", "patch"] }]
+        : []),
     ],
   } as KubeObject);
   await kube.create(bindingType, {
@@ -111,6 +123,59 @@ export async function createWorkload(
       ...(kind === "StatefulSet" ? { serviceName: name } : {}),
     },
   } as KubeObject);
+}
+
+const crdType: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+};
+
+/** Runs `act` while the cluster, which others share, knows Rollouts. */
+export async function withRollouts(world: World, act: () => Promise<void>): Promise<void> {
+  const { kube, namespace } = world;
+  const key = { namespace: "", name: rolloutCrd.metadata.name };
+  await kube.create(crdType, rolloutCrd);
+  try {
+    const list = () => kube.collect(rolloutType, (each) => each, { namespace });
+    await world.until("Rollouts to be served", () =>
+      list().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await act();
+  } finally {
+    await kube.delete(crdType, key, {});
+    await world.until(
+      "the definition to go",
+      async () => (await kube.get(crdType, key)) === undefined,
+    );
+  }
+}
+
+/** With a Pod template of its own, or that of the Deployment `template`. */
+export async function createRollout(
+  { kube, namespace }: World,
+  name: string,
+  template?: string,
+): Promise<void> {
+  const selected = { app: name };
+  const own = {
+    selector: { matchLabels: selected },
+    template: { metadata: { labels: selected }, spec: podSpec("key", "variables") },
+  };
+  const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: template };
+  await kube.create(rolloutType, {
+    metadata: { name, namespace },
+    spec: { replicas: 1, ...(template === undefined ? own : { workloadRef }) },
+  } as KubeObject);
+}
+
+export function rollout({ kube, namespace }: World, name: string): Promise<Workload | undefined> {
+  return kube.get(rolloutType, { namespace, name });
 }
 
 export function workload(

@@ -119,6 +119,16 @@ describe("an existing object", () => {
     },
   );
 
+  test.each([
+    ["a key with nothing but defaults", { secret: { type: "example.com/type" } }],
+    ["a Secret of type example.com/type", { secret: { type: null } }],
+    ["a Secret of type example.com/type", { secret: null }],
+  ])("an ApiKey keeps the type of its Secret: %s, %j", async (title, change) => {
+    const { ok, text } = await patch(await given(title, `of-${title.length}`), change);
+    expect(ok).toBe(false);
+    expect(text).toContain("create another ApiKey with another secret.name");
+  });
+
   test("an ApiKey keeps the name of its Secret", async () => {
     const target = await given("a key with windows and a secret of its own shape", "named");
     const { text } = await patch(target, { secret: { name: null } });

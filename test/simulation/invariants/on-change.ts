@@ -97,8 +97,18 @@ const secretIsOurs: ChangeCheck = (seen) => {
   if (previous !== undefined && !isOurs(asSecret(previous)) && !isOffered(seen, secret))
     return `wrote to the foreign Secret ${placeOf(secret)}`;
   if (!isOurs(secret)) return `wrote the Secret ${placeOf(secret)} without a label of ours`;
-  return secret.type === "Opaque" ? undefined : `wrote a Secret of type ${secret.type}`;
+  const wanted = typeFor(seen.world, secret);
+  return wanted === undefined || secret.type === wanted
+    ? undefined
+    : `wrote a Secret of type ${secret.type}, not ${wanted}`;
 };
+
+/** `undefined` for a target whose ApiKey has gone. */
+function typeFor(world: SimWorld, secret: Secret): string | undefined {
+  if (!isTarget(secret)) return "Opaque";
+  const apiKey = apiKeysOf(world).find(({ metadata }) => placeOf({ metadata }) === placeOf(secret));
+  return apiKey && (apiKey.spec.secret?.type ?? "Opaque");
+}
 
 /** `onExisting: Adopt` gives a Secret away that is somebody's. */
 function isOffered({ world }: ChangeSeen, secret: Secret): boolean {

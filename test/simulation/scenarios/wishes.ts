@@ -140,6 +140,20 @@ export const wishScenarios: readonly Scenario[] = [
   },
   {
     ...usual,
+    name: "Secret of another type in the way of an adoption, then gone",
+    play: async (world) => {
+      world.startOperator();
+      world.create(secretType, { metadata: inNamespace("ci"), stringData: { keyId: "theirs" } });
+      world.unleash();
+      createAll(world, { key: { secret: { type: "example.com/type", onExisting: "Adopt" } } });
+      await world.kernel.advance(MINUTE);
+      world.delete(secretType, "ci");
+      await world.kernel.advance(SOON);
+    },
+    atEnd: adopted,
+  },
+  {
+    ...usual,
     name: "account imported",
     play: async (world) => {
       world.startOperator();

@@ -40,6 +40,21 @@ const inWindow = (window: object) =>
 export const good: readonly GoodFixture[] = [
   { title: "a connection with a login", kind: clusterConnectionKind, spec: connection },
   {
+    title: "a connection with certificates from a ConfigMap and a Secret",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundleFrom: { configMapRef: { name: "console-ca" } },
+      trustOnlyCABundle: true,
+      clientCertificate: { secretRef: { name: "operator-tls" } },
+    },
+  },
+  {
+    title: "a connection with authorities from a Secret",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: { secretRef: { name: "console-ca", key: "root.pem" } } },
+  },
+  {
     title: "a connection with everything",
     kind: clusterConnectionKind,
     spec: {
@@ -157,7 +172,11 @@ export const good: readonly GoodFixture[] = [
       ...key,
       rotation: { maxOverlapExtension: "72h" },
       rollout: {
-        workloadRefs: [{ name: "api" }, { kind: "StatefulSet", name: "db.main" }],
+        workloadRefs: [
+          { name: "api" },
+          { kind: "StatefulSet", name: "db.main" },
+          { kind: "Rollout", name: "api" },
+        ],
         minInterval: "0s",
       },
     },
@@ -175,6 +194,19 @@ export const good: readonly GoodFixture[] = [
       ...Object.fromEntries(["a", "b", "c"].map((name) => [name, "é".repeat(16_384)])),
     }),
   },
+  ...[
+    ["kubernetes.io/basic-auth", { username: "${keyId}", password: "${secret}" }],
+    [
+      "kubernetes.io/dockerconfigjson",
+      { ".dockerconfigjson": '{"auths": ${secret:json}, "$${secret}": 1}' },
+    ],
+    ["example.com/type", { secret: "${secret}" }],
+    ["connection.cluster.x-k8s.io/v1.Key_Pair", { secret: "${secret}" }],
+  ].map(([type, data]) => ({
+    title: `a Secret of type ${type}`,
+    kind: apiKeyKind,
+    spec: { ...key, secret: { type, data } },
+  })),
   {
     title: "an export with filters",
     kind: resourceQuotaExportKind,
@@ -299,7 +331,38 @@ export const bad: readonly BadFixture[] = [
     title: "trust in nobody",
     kind: connectionKind,
     spec: { ...connection, trustOnlyCABundle: true },
-    says: ["spec.trustOnlyCABundle: ", "needs a caBundle"],
+    says: ["spec.trustOnlyCABundle: ", "needs a caBundle or caBundleFrom"],
+  },
+  {
+    title: "authorities from two places",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+      caBundleFrom: { configMapRef: { name: "console-ca" } },
+    },
+    says: ["spec.caBundleFrom: ", "set only one of them"],
+  },
+  {
+    title: "authorities from a ConfigMap and a Secret",
+    kind: connectionKind,
+    spec: {
+      ...connection,
+      caBundleFrom: { configMapRef: { name: "console-ca" }, secretRef: { name: "console-ca" } },
+    },
+    says: ["spec.caBundleFrom: ", "exactly one of configMapRef and secretRef"],
+  },
+  {
+    title: "authorities from nowhere",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: {} },
+    says: ["spec.caBundleFrom: ", "exactly one of configMapRef and secretRef"],
+  },
+  {
+    title: "authorities in an entry that no ConfigMap can have",
+    kind: connectionKind,
+    spec: { ...connection, caBundleFrom: { configMapRef: { name: "console-ca", key: "ca/crt" } } },
+    says: ["spec.caBundleFrom.configMapRef.key: ", "name of an entry of a ConfigMap"],
   },
   {
     title: "a deadline without end",
@@ -650,6 +713,49 @@ export const bad: readonly BadFixture[] = [
         "must use no variables but keyId, secret",
         "for a literal ${ write $${",
       ],
+    }),
+  ),
+  ...[
+    "kubernetes.io/service-account-token",
+    "kubernetes.io/tls",
+    "kubernetes.io/ssh-auth",
+    "bootstrap.kubernetes.io/token",
+    "toolbox.k8s.io/type",
+    "helm.sh/release.v1",
+    "opaque",
+    "example/type",
+    "example.com/",
+    "example.com/a/b",
+    "",
+  ].map(
+    (type): BadFixture => ({
+      title: `a Secret of type "${type}"`,
+      kind: apiKeyKind,
+      spec: { ...key, secret: { type } },
+      says: [
+        "spec.secret.type: ",
+        "must be kubernetes.io/basic-auth, kubernetes.io/dockerconfigjson, Opaque, or a type of your own",
+      ],
+    }),
+  ),
+  ...[
+    {},
+    { data: { username: "u", secret: "${secret}" } },
+    { data: { password: "${secret}" } },
+  ].map(
+    (secret): BadFixture => ({
+      title: `a login with the entries ${Object.keys(secret.data ?? {}).join(" and ") || "of a key"}`,
+      kind: apiKeyKind,
+      spec: { ...key, secret: { type: "kubernetes.io/basic-auth", ...secret } },
+      says: ["spec.secret.data: ", '{username: "${keyId}", password: "${secret}"}'],
+    }),
+  ),
+  ...[{}, { data: { ".dockerconfigjson": '{"a": "${secret}"}' } }].map(
+    (secret): BadFixture => ({
+      title: `a docker config ${"data" in secret ? "that a secret could break" : "without its entry"}`,
+      kind: apiKeyKind,
+      spec: { ...key, secret: { type: "kubernetes.io/dockerconfigjson", ...secret } },
+      says: ["spec.secret.data: ", '"password": ${secret:json}'],
     }),
   ),
   {

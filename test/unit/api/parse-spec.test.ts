@@ -24,6 +24,7 @@ describe("the operator's own parse", () => {
         expiresInDays: 90,
         rotation: { overlap: "24h", windows: [] },
         secret: {
+          type: "Opaque",
           data: { keyId: "${keyId}", secret: "${secret}" },
           onExisting: "Fail",
           deletionPolicy: "Delete",

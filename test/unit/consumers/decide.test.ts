@@ -9,7 +9,7 @@ import {
 import { digestPod, type PodDigest } from "../../../src/consumers/rules/pod-digest.ts";
 import { nextCountMs } from "../../../src/consumers/rules/schedule.ts";
 import type { WorkloadDigest } from "../../../src/consumers/rules/workload-digest.ts";
-import { type Pod, workloadTypes } from "../../../src/kube/resource-types.ts";
+import { type Pod, rolloutType, workloadTypes } from "../../../src/kube/resource-types.ts";
 import { DAY, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 
 const SWITCH = Date.UTC(2026, 0, 10);
@@ -234,6 +234,26 @@ describe("a workload", () => {
     if (judgement.kind !== "Wait") return;
     expect(judgement.until).toBeGreaterThan(now);
     expect(judgement.until).toBeLessThanOrEqual(now + 5 * MINUTE);
+  });
+
+  test.each<[string, number | undefined, readonly PodDigest[], string]>([
+    ["never restarted is restarted", undefined, [pod()], "Restart"],
+    ["restarted long before the change is restarted", SWITCH - DAY, [pod()], "Restart"],
+    ["restarted just before the change has to wait", SWITCH - MINUTE, [pod()], "Wait"],
+    ["restarted in the second of the change has to wait", SWITCH, [pod()], "Wait"],
+    ["restarted since the change, by whomever, is not again", SWITCH + SECOND, [pod()], "UnderWay"],
+    ["to be restarted later, by whomever, is not now", now + DAY, [pod()], "UnderWay"],
+    ["without older Pods is not restarted", undefined, [pod({ created: SECOND })], "Nothing"],
+  ])("a Rollout %s", (_, restartedAt, pods, expected) => {
+    const rollout = workload({ type: rolloutType, restartedAt, ...marked("new") });
+    const situation = { content, pods, minIntervalMs: 5 * MINUTE, now };
+    expect(judgeWorkload(rollout, situation).kind).toBe(expected);
+  });
+
+  test("a Rollout that was restarted a quarter of an hour ago is stuck", () => {
+    const rollout = workload({ type: rolloutType, restartedAt: SWITCH + SECOND });
+    const later = { content, pods: [pod()], minIntervalMs: 0, now: SWITCH + 16 * MINUTE };
+    expect(judgeWorkload(rollout, later).kind).toBe("Stuck");
   });
 });
 

@@ -1,8 +1,11 @@
 /** Consoles behind a proxy: a real one, which the test starts. */
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { createAddressPolicy } from "../../../src/http/address-policy.ts";
+import { readClientCertificate } from "../../../src/http/tls-settings.ts";
 import { startConnectProxy } from "../../support/connect-proxy.ts";
-import { opensslCertificate } from "../../support/openssl-certificate.ts";
+import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
+import { startTlsFront } from "../../support/tls-front.ts";
 import { ACCOUNT, clientOf, startConsole } from "./clients.ts";
 
 const certificate = opensslCertificate();
@@ -29,6 +32,32 @@ test.runIf(certificate)("the console proves itself through it", async () => {
   });
   expect(proxy.asked).toHaveLength(2);
 });
+
+const [pki, ofProxy] = [opensslPki("operator"), opensslPki("nobody")];
+
+test.runIf(pki !== undefined && ofProxy !== undefined)(
+  "a client certificate is for the console, and not for a proxy that asks for one as well",
+  async () => {
+    const { authority, client } = pki as Pki;
+    const console = await startConsole();
+    await using front = await startTlsFront(console, pki as Pki);
+    await using tunnel = await startConnectProxy();
+    await using proxy = await startTlsFront(tunnel, ofProxy as Pki, { demanding: false });
+    const system = getCACertificates("default");
+    setDefaultCACertificates([...system, (ofProxy as Pki).authority.cert]);
+    try {
+      await clientOf(front, {
+        proxy: proxy.url,
+        caBundle: authority.cert,
+        clientCertificate: readClientCertificate(client.cert, client.key),
+      }).authenticate();
+    } finally {
+      setDefaultCACertificates(system);
+    }
+    expect(tunnel.asked).toEqual([new URL(front.url).host]);
+    expect([proxy.presented, front.presented]).toEqual([["none"], ["operator"]]);
+  },
+);
 
 test("the console's name is left to the proxy to resolve, and gets the proxy's credentials not", async () => {
   const console = await startConsole();

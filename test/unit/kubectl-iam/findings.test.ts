@@ -212,6 +212,17 @@ describe("a bundle", () => {
       expect(scrubText(text)).toBe(text);
   });
 
+  test("has no private key that was put beside certificates", () => {
+    const certificate = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----";
+    for (const kind of ["PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"])
+      expect(
+        scrubText(
+          `caBundle: |\n${certificate}\n-----BEGIN ${kind}-----\nhunter2\nAb+/=\n-----END ${kind}-----\nnext: 1`,
+        ),
+      ).toBe(`caBundle: |\n${certificate}\n<removed>\nnext: 1`);
+    expect(scrubText("cut off: -----BEGIN PRIVATE KEY-----\\nhunter2")).toBe("cut off: <removed>");
+  });
+
   test("has of templates the variables only, and of Secrets no entry", () => {
     const object = {
       metadata: {

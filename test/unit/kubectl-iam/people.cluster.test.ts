@@ -1,11 +1,13 @@
 /** kubectl-iam for people with more namespaces, or fewer rights, than one. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
+import { configMapType } from "../../../src/kube/resource-types.ts";
 import { startIamServer } from "../../iam-server/server.ts";
 import { World } from "../../integration/support/world.ts";
-import { opensslCertificate } from "../../support/openssl-certificate.ts";
+import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
+import { startTlsFront } from "../../support/tls-front.ts";
 import { runInProcess } from "./support/in-process.ts";
 import { runOperatorPod } from "./support/kubelet.ts";
 import type { Ended } from "./support/plugin.ts";
@@ -144,6 +146,52 @@ describe("doctor and TLS", () => {
       await console.close();
     },
   );
+});
+
+describe("a console with mutual TLS", () => {
+  const pki = opensslPki("operator");
+
+  test.runIf(pki)("is asked with the certificates of its connection", async () => {
+    const { authority, client } = pki as Pki;
+    const console = await startIamServer();
+    await using front = await startTlsFront(console, pki as Pki);
+    const { namespace } = world;
+    const connect = (name: string, spec: object) =>
+      world.apply("Connection", name, {
+        baseURL: front.url,
+        orgId: "org-1",
+        domainName: "acme",
+        caBundleFrom: { configMapRef: { name: "console-ca" } },
+        credentials: { login: { secretRef: { name: "console-login" } } },
+        ...spec,
+      });
+    await connect("mutual", { clientCertificate: { secretRef: { name: "operator-tls" } } });
+    await connect("bare", {});
+    const accounts = "console accounts --connection connection/mutual";
+    expect((await iam(accounts)).notes).toContain("configmap/console-ca");
+    const metadata = { name: "console-ca", namespace };
+    const data = { "ca.crt": authority.cert, other: "x" };
+    await world.kube.create(configMapType, { metadata, data });
+    expect((await iam(accounts)).notes).toContain("secret/operator-tls");
+    const pair = { "tls.crt": client.cert, "tls.key": client.key };
+    await world.writeSecret("operator-tls", pair);
+    expect(await iam(accounts)).toMatchObject({ code: 0 });
+    expect(front.presented).toContain("operator");
+
+    const { output } = await iam("doctor");
+    expect(output).toMatch(/^ok +connection\/mutual +the console takes the credentials/m);
+    expect(output).toMatch(/^failed +connection\/bare +login has no answer from the console/m);
+    const bundle = join(scene.plugin.folder, "with-certificates");
+    expect(await iam(`support-bundle ${bundle}`)).toMatchObject({ code: 0 });
+    const files = readdirSync(bundle).map((file) => readFileSync(join(bundle, file), "utf8"));
+    const key = client.key.split("\n")[1] ?? "";
+    expect(JSON.stringify([files, await world.channels()])).not.toContain(key);
+    for (const name of ["mutual", "bare"]) {
+      await world.delete("Connection", name);
+      await world.isGone("Connection", name);
+    }
+    await console.close();
+  });
 });
 
 test("a support bundle has the logs of the operator's Pods, without the secrets in them", async () => {

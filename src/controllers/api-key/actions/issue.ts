@@ -26,7 +26,8 @@ import {
   writeStatusNow,
 } from "./run.ts";
 
-const SAMPLE_SECRET = new Redacted("x".repeat(SECRET_LENGTH));
+/** With what JSON has to escape: an entry that has to be JSON is refused unless it is, whatever the secret. */
+const SAMPLE_SECRET = new Redacted(`"\\`.padEnd(SECRET_LENGTH, "x"));
 
 export function queueForAccount(
   progress: ApiKeyProgress,
@@ -92,7 +93,7 @@ async function rehearseStaging(
     return undefined;
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) throw error;
-    const staging = await readSecret(run, self, rehearsal.metadata.name, "staging", signal);
+    const staging = await readSecret(run, self, spec, "staging", signal);
     // It has gone in between.
     if (staging.kind === "Absent") throw error;
     return staging;

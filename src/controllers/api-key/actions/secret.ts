@@ -26,8 +26,7 @@ export async function readTarget(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const { self, spec } = progress.snapshot;
-  const name = secretNameOf(self.name, spec);
-  const target = await readSecret(run, self, name, "target", run.signal);
+  const target = await readSecret(run, self, spec, "target", run.signal);
   return withSnapshot(progress, { target });
 }
 
@@ -47,11 +46,11 @@ export async function stagePair(
       const stored = isKubeError(error, "AlreadyExists")
         ? await run.kube.get(secretType, keyOf(wanted))
         : undefined;
-      if (pairIn(viewSecret(stored, self, "staging"))?.keyId !== pair.keyId) throw error;
+      if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
       return stored;
     });
   const written = await run.caches.secrets.write(keyOf(wanted), create);
-  const staging = viewSecret(written, self, "staging");
+  const staging = viewSecret(written, self, spec, "staging");
   return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
 
@@ -79,12 +78,12 @@ export async function switchSecret(
   contents: SecretContents,
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
-  const { self, target } = progress.snapshot;
+  const { self, spec, target } = progress.snapshot;
   const { namespace, name } = self;
   const { keyId, revision } = contents.pair;
   const written = await writeTarget(progress.snapshot, contents, run);
   run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
-  const switched = withSnapshot(progress, { target: viewSecret(written, self, "target") });
+  const switched = withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
   return withDone(switched, { hasAdopted: target.kind === "Foreign" });
 }
 
@@ -97,9 +96,8 @@ export async function renderSecret(
   const written = await writeTarget(progress.snapshot, contents, run);
   const note = `Secret ${written.metadata.name} was brought to what is declared.`;
   recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
-  return withSnapshot(progress, {
-    target: viewSecret(written, progress.snapshot.self, "target"),
-  });
+  const { self, spec } = progress.snapshot;
+  return withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
 }
 
 function writeTarget(

@@ -1,6 +1,7 @@
 /** Whose a Secret is, by its name, its labels and its owner references. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { labels, MANAGED_BY } from "../../../api/meta.ts";
+import { OPAQUE } from "../../../api/secret-types.ts";
 import type { Secret } from "../../resource-types.ts";
 
 /** The part of an ApiKey that its Secrets depend on. */
@@ -8,6 +9,13 @@ export interface SecretOwner {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+}
+
+/** What a Secret is for: consumers read the target; a new pair is kept in staging until they have it. */
+export type SecretRole = "target" | "staging";
+
+export function typeOf(role: SecretRole, spec: ApiKeySpec): string {
+  return role === "target" ? spec.secret.type : OPAQUE;
 }
 
 export function stagingName(secretName: string): string {
@@ -18,7 +26,10 @@ export function secretNameOf(apiKeyName: string, spec: ApiKeySpec): string {
   return spec.secret.name ?? apiKeyName;
 }
 
-export function ownLabels({ name }: SecretOwner, role: string): Readonly<Record<string, string>> {
+export function ownLabels(
+  { name }: SecretOwner,
+  role: SecretRole,
+): Readonly<Record<string, string>> {
   return { [labels.managedBy]: MANAGED_BY, [labels.apiKey]: labelValue(name), [labels.role]: role };
 }
 

@@ -6,7 +6,7 @@ import { Redacted } from "../../../util/redacted.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import type { Secret } from "../../resource-types.ts";
 import { listTemplateNames } from "./names.ts";
-import { ownLabels, type SecretOwner, secretNameOf, stagingName } from "./owner.ts";
+import { ownLabels, type SecretOwner, secretNameOf, stagingName, typeOf } from "./owner.ts";
 import { type IssuedPair, pairHash } from "./pair.ts";
 import { readBackTemplates } from "./read-back.ts";
 import { fillTemplate, renderTemplate } from "./template.ts";
@@ -59,6 +59,7 @@ export function targetSecret(
   const entries = renderEntries(spec.secret.data, account, contents);
   const templates = readBackTemplates(spec.secret.data, publicValues(account, contents));
   return manifest(owner, secretNameOf(owner.name, spec), entries, {
+    type: typeOf("target", spec),
     owned: spec.secret.deletionPolicy === "Delete",
     labels: { ...spec.secret.labels, ...ownLabels(owner, "target") },
     annotations: {
@@ -85,6 +86,7 @@ export function stagingSecret(
 ): Secret {
   const entries = new Redacted({ keyId: pair.keyId, secret: pair.secret.reveal() });
   return manifest(owner, stagingName(secretNameOf(owner.name, spec)), entries, {
+    type: typeOf("staging", spec),
     owned: true,
     labels: ownLabels(owner, "staging"),
     annotations: {
@@ -139,6 +141,7 @@ function publicValues(
 }
 
 interface ManifestParts {
+  readonly type: string;
   readonly owned: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -173,7 +176,7 @@ function manifest(
           }
         : {}),
     },
-    type: "Opaque",
+    type: parts.type,
     data: Object.fromEntries(
       Object.entries(entries.reveal()).map(([key, text]) => [
         key,

@@ -1,9 +1,11 @@
 /** What a stored Secret turns out to be: ours or not, and which pair it holds. Pure. */
+import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { annotations, labels } from "../../../api/meta.ts";
+import { OPAQUE } from "../../../api/secret-types.ts";
 import type { KeyPair } from "../../../iam/model.ts";
 import type { Secret } from "../../resource-types.ts";
 import { listsSameNames } from "./names.ts";
-import { isOwned, ownLabels, type SecretOwner } from "./owner.ts";
+import { isOwned, ownLabels, type SecretOwner, type SecretRole, typeOf } from "./owner.ts";
 import type { IssuedPair } from "./pair.ts";
 import { readBackPairs } from "./read-back.ts";
 
@@ -17,7 +19,7 @@ export type SecretView =
   | {
       readonly kind: "Foreign";
       readonly why: string;
-      /** Whether its owner may hand it over: nobody else controls it, and it is Opaque. */
+      /** Whether its owner may hand it over: nobody else controls it, and it has the type. */
       readonly adoptable: boolean;
       readonly uid: string;
       readonly resourceVersion: string;
@@ -47,11 +49,12 @@ export interface OwnSecret {
 export function viewSecret(
   secret: Secret | undefined,
   owner: SecretOwner,
-  role: "target" | "staging",
+  spec: ApiKeySpec,
+  role: SecretRole,
 ): SecretView {
   if (secret === undefined) return { kind: "Absent" };
   const { uid = "", resourceVersion = "" } = secret.metadata;
-  const foreign = foreignBecause(secret, owner, role);
+  const foreign = foreignBecause(secret, owner, role, typeOf(role, spec));
   if (foreign !== undefined) return { kind: "Foreign", ...foreign, uid, resourceVersion, secret };
   const pairs = readBackPairs(secret, decoded(secret));
   return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
@@ -80,12 +83,13 @@ export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner):
 }
 
 function foreignBecause(
-  { type, metadata }: Secret,
+  { type = OPAQUE, metadata }: Secret,
   owner: SecretOwner,
-  role: string,
+  role: SecretRole,
+  wantedType: string,
 ): { why: string; adoptable: boolean } | undefined {
-  if (type !== undefined && type !== "Opaque")
-    return { why: `its type is ${type}, not Opaque`, adoptable: false };
+  if (type !== wantedType)
+    return { why: `its type is ${type}, not ${wantedType}`, adoptable: false };
   const other = metadata.ownerReferences?.find(
     (reference) => reference.controller === true && reference.uid !== owner.uid,
   );

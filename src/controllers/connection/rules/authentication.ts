@@ -16,12 +16,12 @@ const loginAdvice: Readonly<Record<LoginReason, string>> = {
 };
 
 export function authentication(
-  { spec, credentials, session }: ConnectionSnapshot,
+  { spec, material, session }: ConnectionSnapshot,
   login: Login | undefined,
 ): Omit<ConditionUpdate, "type"> {
   if (!spec.ok) return { status: "Unknown", reason: "InvalidSpec", message: spec.message };
-  if (credentials?.ok === false) {
-    const { reason, message } = credentials;
+  if (material?.ok === false) {
+    const { reason, message } = material;
     return { status: "False", reason, message };
   }
   if (login?.kind === "Failed") return failedLogin(login);

@@ -1,10 +1,11 @@
 import type { ConnectionSpec } from "../../../api/connection.ts";
-import type { Trust } from "../../../http/authorities.ts";
+import type { TlsSettings } from "../../../http/tls-settings.ts";
 import type { IamCredentials } from "../../../iam/model.ts";
 import { parseDuration, SECOND } from "../../../util/time.ts";
+import type { Material } from "./material.ts";
 
 /** What a console client needs to know of its connection; the rest is the same for all clients. */
-export interface ClientSettings extends Trust {
+export interface ClientSettings extends TlsSettings {
   readonly baseURL: string;
   readonly domainId: string;
   readonly domainName: string;
@@ -20,17 +21,18 @@ export interface ClientSettings extends Trust {
   readonly extraCalls: NonNullable<ConnectionSpec["extraCalls"]>;
 }
 
-export function clientSettings(spec: ConnectionSpec, credentials: IamCredentials): ClientSettings {
+export function clientSettings(spec: ConnectionSpec, material: Material): ClientSettings {
   const { timeout, ...limits } = spec.limits;
   return {
     baseURL: spec.baseURL,
     domainId: spec.domainId ?? spec.orgId,
     domainName: spec.domainName,
     ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),
-    caBundle: spec.caBundle,
+    caBundle: material.caBundle ?? spec.caBundle,
     trustOnlyCABundle: spec.trustOnlyCABundle,
+    clientCertificate: material.clientCertificate,
     ...(spec.proxyURL === undefined ? {} : { proxyURL: spec.proxyURL }),
-    credentials,
+    credentials: material.credentials,
     limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
     extraCalls: spec.extraCalls ?? {},
   };

@@ -51,9 +51,10 @@ function standing({ snapshot, done }: Progress<ConnectionKind>): Waiting | Settl
   return { kind: "Waiting", state, reason, message };
 }
 
-/** A Secret may come from another controller, and a console comes back. */
+/** Objects may come from another controller, and a console comes back. */
 const RESOLVED_WITHOUT_A_PERSON: ReadonlySet<string> = new Set([
   "SecretNotFound",
+  "ConfigMapNotFound",
   "ConsoleUnavailable",
 ]);
 
@@ -61,12 +62,12 @@ function sessionAction(
   snapshot: ConnectionSnapshot,
   { now }: ClockReading,
 ): ConnectionAction | undefined {
-  const { spec, credentials, identity, session } = snapshot;
-  if (!spec.ok || credentials?.ok === false) return closeUnlessNeeded(snapshot);
-  if (credentials === undefined || identity === undefined) return undefined;
+  const { spec, material, identity, session } = snapshot;
+  if (!spec.ok || material?.ok === false) return closeUnlessNeeded(snapshot);
+  if (material === undefined || identity === undefined) return undefined;
   const because = changeOf(snapshot);
   if (because !== undefined) {
-    const settings = clientSettings(spec.spec, credentials.credentials);
+    const settings = clientSettings(spec.spec, material.material);
     return { kind: "OpenSession", because, identity, settings };
   }
   if (session === undefined) return undefined;
@@ -74,7 +75,7 @@ function sessionAction(
   return isPaused ? undefined : { kind: "Authenticate", session };
 }
 
-/** Credentials that were taken away are no longer used, except to clean up what is going away with them. */
+/** What was taken away is no longer used, except to clean up what is going away with them. */
 function closeUnlessNeeded({
   object,
   session,
@@ -95,7 +96,6 @@ function changeOf({
   const { identity } = session;
   if (identity.uid !== wanted?.uid) return "Recreated";
   if (identity.spec !== wanted.spec) return "SpecChanged";
-  if (identity.secretUid !== wanted.secretUid || identity.secretVersion !== wanted.secretVersion)
-    return "SecretChanged";
+  if (identity.material !== wanted.material) return "MaterialChanged";
   return request === undefined ? undefined : "Requested";
 }

@@ -12,7 +12,7 @@ import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { authentication } from "./authentication.ts";
 import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
 
-/** Secrets are not watched: this is how long a changed one may go unnoticed. */
+/** What a spec refers to is not watched: this is how long a changed one may go unnoticed. */
 const CHECK_READY_MS = 60 * SECOND;
 const CHECK_UNREADY_MS = 12 * SECOND;
 const SPREAD = { least: 0.9, most: 1.1 };

@@ -4,9 +4,9 @@ import type { IamError } from "../../../iam/errors.ts";
 import type { KindTypes } from "../../frame/kind-controller.ts";
 import type { Session, SessionIdentity } from "../sessions.ts";
 import type { ClientSettings } from "./client-settings.ts";
-import type { CredentialsFinding } from "./credentials.ts";
 import type { AnyConnection } from "./kind-name.ts";
 import type { LoginReason } from "./login-reason.ts";
+import type { MaterialFinding } from "./material.ts";
 
 export interface ConnectionKind extends KindTypes {
   readonly Object: AnyConnection;
@@ -27,9 +27,9 @@ export interface ConnectionSnapshot {
   /** As the registry and the index name it. */
   readonly key: string;
   readonly spec: ReadableSpec;
-  /** What the credentials Secret holds; absent where the spec is invalid or the Secret could not be read. */
-  readonly credentials: CredentialsFinding | undefined;
-  /** What a session made now would be made from; absent without a Secret. */
+  /** What the spec's Secrets and ConfigMaps hold; absent where the spec is invalid or one could not be read. */
+  readonly material: MaterialFinding | undefined;
+  /** What a session made now would be made from; absent without its material. */
   readonly identity: SessionIdentity | undefined;
   readonly session: Session | undefined;
   /** The console's clock minus ours, in seconds; absent before the first answer. */
@@ -66,5 +66,5 @@ export type SessionChange =
   | "NoSession"
   | "Recreated"
   | "SpecChanged"
-  | "SecretChanged"
+  | "MaterialChanged"
   | "Requested";

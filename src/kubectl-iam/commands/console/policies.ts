@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     rows: policies,
     columns: [
       { title: "POLICY-ID", cell: ({ policyId }) => policyId },
-      { title: "NAME", cell: ({ name }) => name ?? "" },
+      { title: "NAME", cell: ({ name }) => name ?? "not shown" },
       { title: "KIND", cell: ({ kind }) => kind ?? "" },
       {
         title: "STATEMENTS",

@@ -100,10 +100,15 @@ export const holding = (
   spec = keySpec(),
   previous?: { keyId: string; secret: Redacted },
 ): SecretView =>
-  viewSecret(stored(targetSecret(owner, spec, values, { pair: held, previous })), owner, "target");
+  viewSecret(
+    stored(targetSecret(owner, spec, values, { pair: held, previous })),
+    owner,
+    spec,
+    "target",
+  );
 
 export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
-  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, "staging");
+  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, keySpec(), "staging");
 
 export const foreign = (adoptable = true): SecretView => ({
   kind: "Foreign",

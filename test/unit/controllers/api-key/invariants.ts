@@ -3,6 +3,7 @@ import { annotations } from "../../../../src/api/meta.ts";
 import { viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
 import type { Secret } from "../../../../src/controllers/resource-types.ts";
 import { keyOf } from "../../../../src/kube/resource.ts";
+import { keySpec } from "./builders.ts";
 import type { KeyConsole } from "./console.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
@@ -41,6 +42,8 @@ export function breachesOfStatus(
   return breaches;
 }
 
+const spec = keySpec();
+
 /** S1, S3, S9: a Secret of ours holds a pair that was accepted before consumers got it. */
 export function breachesOfSecret(
   secret: Secret,
@@ -52,7 +55,8 @@ export function breachesOfSecret(
     return [`S1: Secret ${name} holds no pair`];
   if (!verified.has(key.keyId)) return [`S3: ${key.keyId} was never verified`];
   const [owner] = secret.metadata.ownerReferences ?? [];
-  const view = viewSecret(secret, { namespace, name, uid: owner?.uid ?? "" }, "target");
+  const typed = { ...spec, secret: { ...spec.secret, type: secret.type ?? "Opaque" } };
+  const view = viewSecret(secret, { namespace, name, uid: owner?.uid ?? "" }, typed, "target");
   return view.kind === "Ours" && view.pair?.keyId !== key.keyId
     ? [`S1: Secret ${name} cannot be read back`]
     : [];

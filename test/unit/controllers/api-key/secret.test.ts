@@ -14,7 +14,7 @@ import { keySpec, owner, pair, stored, values } from "./builders.ts";
 const spec = keySpec();
 const one = pair(1);
 const previous = { keyId: "sak_0", secret: new Redacted("0".repeat(43)) };
-const view = (secret: Secret) => viewSecret(secret, owner, "target");
+const view = (secret: Secret) => viewSecret(secret, owner, spec, "target");
 const pairOf = (secret: Secret) => {
   const seen = view(secret);
   return seen.kind === "Ours" ? seen.pair : undefined;
@@ -55,6 +55,28 @@ describe("a pair is read back from its Secret", () => {
         expect({ ...seen.pair, secret: seen.pair?.secret.reveal() }).toEqual({ ...issued, secret });
         expect(isAsWanted(seen, manifest, owner)).toBe(true);
         expect(JSON.stringify(manifest.metadata)).not.toContain(secret);
+      }),
+      { numRuns: 300 * effort },
+    );
+  });
+
+  test("from a docker config, which is one whatever the secret", () => {
+    const data = {
+      ".dockerconfigjson":
+        '{"auths": {"registry.example.com": {"username": ${keyId:json}, "password": ${secret:json}}}}',
+    };
+    const typed = keySpec({ secret: { type: "kubernetes.io/dockerconfigjson", data } });
+    const odd = fc.string({ minLength: 1, unit: "binary" });
+    fc.assert(
+      fc.property(odd, (secret) => {
+        const issued = { ...one, secret: new Redacted(secret) };
+        const kept = stored(targetSecret(owner, typed, values, { pair: issued, previous }));
+        const text = Buffer.from(kept.data?.[".dockerconfigjson"] ?? "", "base64").toString();
+        expect(JSON.parse(text)).toEqual({
+          auths: { "registry.example.com": { username: "sak_1", password: secret } },
+        });
+        const seen = viewSecret(kept, owner, typed, "target");
+        expect(seen.kind === "Ours" && seen.pair?.secret.reveal()).toBe(secret);
       }),
       { numRuns: 300 * effort },
     );
@@ -162,7 +184,7 @@ describe("a pair is read back from its Secret", () => {
     const secret = stored(
       stagingSecret(owner, keySpec({ secret: { deletionPolicy: "Retain" } }), one, "a1"),
     );
-    expect(viewSecret(secret, owner, "staging")).toMatchObject({
+    expect(viewSecret(secret, owner, spec, "staging")).toMatchObject({
       kind: "Ours",
       pair: { keyId: "sak_1" },
     });
@@ -173,6 +195,7 @@ describe("a pair is read back from its Secret", () => {
 
 describe("whose a Secret is", () => {
   const manifest = stored(targetSecret(owner, spec, values, { pair: one, previous: undefined }));
+  const { type: _, ...untyped } = manifest;
   const metadata = { name: "ci", uid: "x", resourceVersion: "1" };
   const other = {
     apiVersion: "v1",
@@ -189,6 +212,7 @@ describe("whose a Secret is", () => {
       { ...manifest, type: "kubernetes.io/tls" },
       { kind: "Foreign", adoptable: false, why: "its type is kubernetes.io/tls, not Opaque" },
     ],
+    ["of no type", untyped, { kind: "Ours" }],
     ["without our mark", { ...manifest, metadata }, { kind: "Foreign", adoptable: true }],
     [
       "with our labels alone",
@@ -206,7 +230,7 @@ describe("whose a Secret is", () => {
       { kind: "Foreign", adoptable: false },
     ],
   ])("%s", (_, secret, expected) => {
-    expect(viewSecret(secret, owner, "target")).toMatchObject(expected);
+    expect(viewSecret(secret, owner, spec, "target")).toMatchObject(expected);
   });
 
   function viewed(uid: string): Secret {

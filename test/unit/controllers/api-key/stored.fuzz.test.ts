@@ -10,7 +10,7 @@ import { keyStatusCodec } from "../../../../src/controllers/api-key/rules/status
 import { viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
 import { requestToken } from "../../../../src/controllers/frame/request-token.ts";
 import { effort } from "../../../setup/effort.ts";
-import { at, delivered, NOW, object, owner, reportedStatus } from "./builders.ts";
+import { at, delivered, keySpec, NOW, object, owner, reportedStatus } from "./builders.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 600 });
 const long = fc.constantFrom("x".repeat(2_000), "😀".repeat(700), `${"x".repeat(255)}😀`);
@@ -173,7 +173,7 @@ test("a Secret in any shape is judged, and one whose times cannot be written hol
   );
   fc.assert(
     fc.property(shape, fc.constantFrom("target", "staging"), (secret, role) => {
-      const view = viewSecret(secret as never, owner, role as "target");
+      const view = viewSecret(secret as never, owner, keySpec(), role as "target");
       expect(["Ours", "Foreign"]).toContain(view.kind);
       // Nobody can make up a pair and its hash by chance.
       expect(view.kind === "Ours" ? view.pair : undefined).toBeUndefined();

@@ -1,6 +1,7 @@
 /** The state machine as a whole: what is promised holds after every call, whatever happens to the process. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { secretType } from "../../../../src/controllers/resource-types.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import { effort } from "../../../setup/effort.ts";
 import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
@@ -198,6 +199,47 @@ describe("Secrets in other hands", () => {
     await world.settle();
     expect(world.holdsLivePair()).toBe(true);
     expect(world.posts()).toBe(1);
+    expectSound(world);
+  });
+
+  test("a Secret of another type is not adopted, and refused before any call", async () => {
+    const world = new KeyWorld();
+    world.putSecret({ a: "" });
+    const before = world.secret();
+    world.apiKey("ci", { secret: { type: "example.com/type", onExisting: "Adopt" } });
+    await world.settle();
+    expect(world.posts()).toBe(0);
+    expect(world.secret()).toEqual(before);
+    expect(world.condition("Stalled")).toMatchObject({
+      reason: "SecretConflict",
+      message: expect.stringContaining("its type is Opaque, not example.com/type"),
+    });
+  });
+
+  test("a Secret that somebody makes again with another type waits for them, with the new pair kept", async () => {
+    const world = await withKey({ secret: { type: "example.com/type" } });
+    world.console.accepts = () => false;
+    world.rotate("a");
+    await world.pass();
+    const { name, namespace, labels, annotations } = world.secret()?.metadata ?? {};
+    const { data } = world.secret() ?? {};
+    world.deleteSecret();
+    world.kube.put(secretType, { metadata: { name, namespace, labels, annotations }, data });
+    const before = world.secret();
+    world.console.accepts = () => true;
+    await world.settle();
+    expect(before?.type).toBe("Opaque");
+    expect(world.secret()).toEqual(before);
+    expect(world.condition("Stalled")).toMatchObject({
+      reason: "SecretConflict",
+      message: expect.stringContaining("its type is Opaque, not example.com/type"),
+    });
+    world.deleteSecret();
+    await world.settle();
+    expect(world.secret()?.type).toBe("example.com/type");
+    expect(world.entry("keyId")).toBe("sak_2");
+    expect(world.holdsLivePair()).toBe(true);
+    expect(world.posts()).toBe(2);
     expectSound(world);
   });
 

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { parseCredentials } from "../../../../src/controllers/connection/rules/credentials.ts";
+import type { ConnectionSpec } from "../../../../src/api/connection.ts";
+import {
+  credentialsSource,
+  parseCredentials,
+} from "../../../../src/controllers/connection/rules/credentials.ts";
 import type { Secret } from "../../../../src/controllers/resource-types.ts";
 import { connectionSpec, tokenCredentials } from "./specs.ts";
 
@@ -10,10 +14,12 @@ const secret = (values: Record<string, string>): Secret => ({
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
   ),
 });
+const read = (spec: ConnectionSpec, stored: Secret | undefined) =>
+  parseCredentials(spec, credentialsSource(spec, at.namespace), stored);
 const complete = { username: "operator", password: "pass word\n", domain: "acme\r\n" };
 
 test("a login is read without the line breaks that echo leaves", () => {
-  const finding = parseCredentials(connectionSpec(), at, secret(complete));
+  const finding = read(connectionSpec(), secret(complete));
   expect(finding).toMatchObject({
     ok: true,
     credentials: { kind: "login", username: "operator", domain: "acme" },
@@ -24,7 +30,7 @@ test("a login is read without the line breaks that echo leaves", () => {
 });
 
 test("a token is read from the key that the spec names", () => {
-  const finding = parseCredentials(connectionSpec(tokenCredentials), at, secret({ token: "t" }));
+  const finding = read(connectionSpec(tokenCredentials), secret({ token: "t" }));
   expect(
     finding.ok && finding.credentials.kind === "token" && finding.credentials.token.reveal(),
   ).toBe("t");
@@ -34,18 +40,18 @@ test("a login is read from the entries that the spec names", () => {
   const secretRef = { name: "console-login", usernameKey: "user", domainKey: "realm" };
   const spec = connectionSpec({ credentials: { login: { secretRef } } });
   const found = secret({ user: "operator", password: "word", realm: "acme", username: "other" });
-  expect(parseCredentials(spec, at, found)).toMatchObject({
+  expect(read(spec, found)).toMatchObject({
     ok: true,
     credentials: { username: "operator", domain: "acme" },
   });
-  expect(parseCredentials(spec, at, secret(complete))).toMatchObject({
+  expect(read(spec, secret(complete))).toMatchObject({
     reason: "SecretIncomplete",
     message: expect.stringContaining("needs the keys user, password, realm"),
   });
 });
 
 test("a credential does not print", () => {
-  const finding = parseCredentials(connectionSpec(), at, secret(complete));
+  const finding = read(connectionSpec(), secret(complete));
   expect(JSON.stringify(finding)).not.toContain("pass word");
 });
 
@@ -79,5 +85,5 @@ test.each([
       "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found none.",
   },
 ])("$name", ({ secret: stored, reason, message }) => {
-  expect(parseCredentials(connectionSpec(), at, stored)).toEqual({ ok: false, reason, message });
+  expect(read(connectionSpec(), stored)).toEqual({ ok: false, reason, message });
 });

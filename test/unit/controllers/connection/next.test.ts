@@ -10,7 +10,7 @@ import { connectionSpec } from "./specs.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const spec = connectionSpec();
-const identity = { uid: "u1", spec: clientIdentity(spec), secretUid: "s1", secretVersion: "1" };
+const identity = { uid: "u1", spec: clientIdentity(spec), material: "s1/1" };
 const credentials = {
   kind: "login",
   username: "operator",
@@ -26,7 +26,7 @@ const snapshot: ConnectionSnapshot = {
   object,
   key: "ClusterConnection/default",
   spec: { ok: true, suspend: false, spec },
-  credentials: { ok: true, credentials },
+  material: { ok: true, material: { credentials } },
   identity,
   session,
   clockSkewSeconds: undefined,
@@ -35,7 +35,7 @@ const snapshot: ConnectionSnapshot = {
   request: undefined,
 };
 const withoutSecret: Partial<ConnectionSnapshot> = {
-  credentials: { ok: false, reason: "SecretNotFound", message: "no" },
+  material: { ok: false, reason: "SecretNotFound", message: "no" },
   identity: undefined,
 };
 const refusal = { at: NOW, count: 1, until: NOW + 1_000, message: "no" };
@@ -49,13 +49,8 @@ test.each<{ name: string; changes: Partial<ConnectionSnapshot>; step: string }>(
   },
   {
     name: "a changed Secret opens a new session",
-    changes: { session: { ...session, identity: { ...identity, secretVersion: "0" } } },
-    step: "OpenSession SecretChanged",
-  },
-  {
-    name: "a Secret of the same name is another one",
-    changes: { session: { ...session, identity: { ...identity, secretUid: "s0" } } },
-    step: "OpenSession SecretChanged",
+    changes: { session: { ...session, identity: { ...identity, material: "s1/0" } } },
+    step: "OpenSession MaterialChanged",
   },
   {
     name: "a changed spec opens a new session",
@@ -91,6 +86,27 @@ test.each<{ name: string; changes: Partial<ConnectionSnapshot>; step: string }>(
     name: "a Secret that goes with its namespace leaves the session to clean up",
     changes: { ...withoutSecret, namespaceTerminating: true },
     step: "Waiting Reconciling SecretNotFound",
+  },
+  {
+    name: "authorities that were taken away end the trust in them",
+    changes: { material: { ok: false, reason: "ConfigMapNotFound", message: "no" } },
+    step: "CloseSession",
+  },
+  {
+    name: "a ConfigMap that is not there may come from another controller",
+    changes: {
+      material: { ok: false, reason: "ConfigMapNotFound", message: "no" },
+      session: undefined,
+    },
+    step: "Waiting Reconciling ConfigMapNotFound",
+  },
+  {
+    name: "a certificate without its key waits for a person",
+    changes: {
+      material: { ok: false, reason: "CertificateInvalid", message: "no" },
+      session: undefined,
+    },
+    step: "Waiting Stalled CertificateInvalid",
   },
   {
     name: "an invalid spec ends the session",

@@ -27,7 +27,7 @@ const snapshot: ConnectionSnapshot = {
   },
   key: "ClusterConnection/default",
   spec: { ok: true, suspend: false, spec },
-  credentials: { ok: true, credentials: { kind: "token", token: new Redacted("t") } },
+  material: { ok: true, material: { credentials: { kind: "token", token: new Redacted("t") } } },
   identity: undefined,
   session: undefined,
   clockSkewSeconds: undefined,

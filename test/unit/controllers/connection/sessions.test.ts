@@ -13,8 +13,10 @@ const refused = new IamError("Unauthenticated", "no", {
   operation: "getServiceAccount",
   status: 401,
 });
-const settings = clientSettings(connectionSpec(), { kind: "token", token: new Redacted("t") });
-const identity = { uid: "u", spec: "", secretUid: "", secretVersion: "" };
+const settings = clientSettings(connectionSpec(), {
+  credentials: { kind: "token", token: new Redacted("t") },
+});
+const identity = { uid: "u", spec: "", material: "" };
 
 /** A client of which only failing and closing matter here. */
 function scripted(closed: string[], name: string): IamClient {

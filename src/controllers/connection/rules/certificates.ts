@@ -1,0 +1,57 @@
+import { type ConnectionSpec, holdsCertificates } from "../../../api/connection.ts";
+import { type ClientCertificate, readClientCertificate } from "../../../http/tls-settings.ts";
+import { type Held, type Lack, nameOf, readEntries, type Source } from "./source.ts";
+
+/** Where the authorities are that a spec does not hold itself. */
+export function bundleSource(
+  { caBundleFrom: from }: ConnectionSpec,
+  namespace: string,
+): Source | undefined {
+  const ref = from?.configMapRef ?? from?.secretRef;
+  if (ref === undefined) return undefined;
+  const kind = ref === from?.configMapRef ? "ConfigMap" : "Secret";
+  return { kind, title: "CA bundle's", at: { namespace, name: ref.name }, keys: [ref.key] };
+}
+
+export function parseBundle(
+  source: Source,
+  object: Held | undefined,
+): { readonly ok: true; readonly caBundle: string } | Lack {
+  const read = readEntries(source, object);
+  if (!read.ok) return read;
+  const [caBundle = ""] = read.values;
+  if (holdsCertificates(caBundle)) return { ok: true, caBundle };
+  return invalid(
+    source,
+    `needs PEM in the key ${source.keys[0]}: one or more blocks that begin with -----BEGIN CERTIFICATE-----, not base64 of them.`,
+  );
+}
+
+export function certificateSource(
+  { clientCertificate }: ConnectionSpec,
+  namespace: string,
+): Source | undefined {
+  if (clientCertificate === undefined) return undefined;
+  const { name } = clientCertificate.secretRef;
+  const keys = ["tls.crt", "tls.key"];
+  return { kind: "Secret", title: "client certificate's", at: { namespace, name }, keys };
+}
+
+export function parseClientCertificate(
+  source: Source,
+  secret: Held | undefined,
+): { readonly ok: true; readonly clientCertificate: ClientCertificate } | Lack {
+  const read = readEntries(source, secret);
+  if (!read.ok) return read;
+  const [chain = "", key = ""] = read.values;
+  const clientCertificate = readClientCertificate(chain, key);
+  if (clientCertificate !== undefined) return { ok: true, clientCertificate };
+  return invalid(
+    source,
+    "needs a certificate in PEM in the key tls.crt, and in tls.key the private key that belongs to it, without a passphrase.",
+  );
+}
+
+function invalid(source: Source, need: string): Lack {
+  return { ok: false, reason: "CertificateInvalid", message: `${nameOf(source)} ${need}` };
+}

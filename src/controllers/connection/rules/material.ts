@@ -1,0 +1,52 @@
+/** Everything that a spec takes from Secrets and ConfigMaps. Pure. */
+import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { ClientCertificate } from "../../../http/tls-settings.ts";
+import type { IamCredentials } from "../../../iam/model.ts";
+import {
+  bundleSource,
+  certificateSource,
+  parseBundle,
+  parseClientCertificate,
+} from "./certificates.ts";
+import { credentialsSource, parseCredentials } from "./credentials.ts";
+import type { Held, Lack, Source } from "./source.ts";
+
+export interface Material {
+  readonly credentials: IamCredentials;
+  readonly caBundle?: string;
+  readonly clientCertificate?: ClientCertificate;
+}
+
+export type MaterialFinding = { readonly ok: true; readonly material: Material } | Lack;
+
+/** In the order in which {@link parseMaterial} wants what is found there. */
+export function sourcesOf(
+  spec: ConnectionSpec,
+  namespace: string,
+): readonly [Source, Source | undefined, Source | undefined] {
+  return [
+    credentialsSource(spec, namespace),
+    bundleSource(spec, namespace),
+    certificateSource(spec, namespace),
+  ];
+}
+
+/** Says of several lacks the first. */
+export function parseMaterial(
+  spec: ConnectionSpec,
+  [login, bundle, certificate]: ReturnType<typeof sourcesOf>,
+  [inLogin, inBundle, inCertificate]: readonly (Held | undefined)[],
+): MaterialFinding {
+  const credentials = parseCredentials(spec, login, inLogin);
+  if (!credentials.ok) return credentials;
+  const authorities =
+    bundle === undefined ? ({ ok: true } as const) : parseBundle(bundle, inBundle);
+  if (!authorities.ok) return authorities;
+  const own =
+    certificate === undefined
+      ? ({ ok: true } as const)
+      : parseClientCertificate(certificate, inCertificate);
+  if (!own.ok) return own;
+  const { ok, ...material } = { ...credentials, ...authorities, ...own };
+  return { ok, material };
+}

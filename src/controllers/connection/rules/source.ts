@@ -1,0 +1,62 @@
+/** The Secrets and ConfigMaps that a connection's spec refers to, and what they lack. Pure. */
+import { keyText, type ObjectKey } from "../../../kube/resource.ts";
+import type { ConfigMap, Secret } from "../../resource-types.ts";
+
+/** The part of both that counts here. */
+export type Held = Pick<Secret | ConfigMap, "metadata" | "data">;
+
+export interface Source {
+  readonly kind: "Secret" | "ConfigMap";
+  /** What it holds, as messages say it. */
+  readonly title: string;
+  readonly at: ObjectKey;
+  /** The entries that are needed. */
+  readonly keys: readonly string[];
+}
+
+export interface Lack {
+  readonly ok: false;
+  readonly reason:
+    | "SecretNotFound"
+    | "SecretIncomplete"
+    | "ConfigMapNotFound"
+    | "ConfigMapIncomplete"
+    | "CertificateInvalid";
+  readonly message: string;
+}
+
+/** The values of the needed entries, none of them empty. Line breaks at the end, as `echo` leaves them, are dropped. */
+export function readEntries(
+  source: Source,
+  object: Held | undefined,
+): { readonly ok: true; readonly values: readonly string[] } | Lack {
+  const { kind, keys } = source;
+  if (object === undefined) {
+    const message = `${nameOf(source)} does not exist; create it with ${listed(keys)}.`;
+    return { ok: false, reason: `${kind}NotFound`, message };
+  }
+  const values = keys.map((key) => textOf(kind, object, key));
+  if (!values.includes("")) return { ok: true, values };
+  const found = Object.keys(object.data ?? {})
+    .filter((key) => textOf(kind, object, key) !== "")
+    .slice(0, 10);
+  const filled = keys.length === 1 ? "not empty" : "none of them empty";
+  const message = `${nameOf(source)} needs ${listed(keys)}, ${filled}; found ${found.length === 0 ? "none" : listed(found)}.`;
+  return { ok: false, reason: `${kind}Incomplete`, message };
+}
+
+/** `The credentials Secret team-a/console-login` */
+export function nameOf({ kind, title, at }: Source): string {
+  return `The ${title} ${kind} ${keyText(at)}`;
+}
+
+function textOf(kind: Source["kind"], { data = {} }: Held, key: string): string {
+  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  if (value === undefined) return "";
+  const text = kind === "Secret" ? Buffer.from(value, "base64").toString("utf8") : value;
+  return text.replace(/[\r\n]+$/, "");
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.length === 1 ? `the key ${keys[0]}` : `the keys ${keys.join(", ")}`;
+}
