@@ -50,7 +50,9 @@ const accountFields = async () => {
 test("installs with a ClusterConnection in one go, and says what comes next", async () => {
   const older = RELEASE.map((part) => (part === CHART ? olderChart() : part));
   const output = await cluster.helmDo(...older, "--create-namespace", `--values=${values}`);
-  expect(output).toContain(`kubectl create secret generic console-token -n ${NAMESPACE}`);
+  expect(output).toContain(
+    `kubectl create secret generic console-token -n ${NAMESPACE} --from-file=token=token.txt`,
+  );
   expect(output).toContain("kubectl wait --for=condition=Ready iamcconn/default");
   expect((await get("iamcconn", "default")).spec.domainName).toBe("acme");
   expect((await get("crd")).items).toHaveLength(6);
