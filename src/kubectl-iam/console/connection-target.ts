@@ -2,11 +2,11 @@
 import { type ConnectionSpec, holdsCertificates } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import { type ClientCertificate, readClientCertificate } from "../../http/tls-settings.ts";
-import { configMapType } from "../../kube/resource-types.ts";
+import { configMapType, secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { type Cluster, notFound } from "../cluster/cluster.ts";
-import { entry, operatorNamespace, readSecret } from "./from-cluster.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { entry, readReferenced } from "./from-cluster.ts";
 import { type ConsoleTarget, targetOf } from "./target.ts";
 
 /** Throws Failure where a certificate is not there, or not whole. */
@@ -29,25 +29,13 @@ async function readBundle(
 ): Promise<string | undefined> {
   if (configMapRef !== undefined) {
     const { name, key } = configMapRef;
-    const bundle = await readConfigMapEntry(cluster, ref, configMapRef, options);
-    return certificatesIn(bundle, `configmap/${name}`, key);
+    const configMap = await readReferenced(cluster, ref, configMapType, name, options);
+    return certificatesIn(configMap.data?.[key] ?? "", `configmap/${name}`, key);
   }
   if (secretRef === undefined) return undefined;
   const { name, key } = secretRef;
-  const secret = await readSecret(cluster, ref, name, options);
+  const secret = await readReferenced(cluster, ref, secretType, name, options);
   return certificatesIn(entry(secret, key), `secret/${name}`, key);
-}
-
-async function readConfigMapEntry(
-  { kube, namespace: own }: Cluster,
-  { kind }: ConnectionRef,
-  { name, key }: { readonly name: string; readonly key: string },
-  options: Options,
-): Promise<string> {
-  const namespace = kind === "Connection" ? own : operatorNamespace(options);
-  const configMap = await kube.get(configMapType, { namespace, name });
-  if (configMap === undefined) throw notFound(`configmap/${name}`, namespace);
-  return configMap.data?.[key] ?? "";
 }
 
 function certificatesIn(text: string, object: string, key: string): string {
@@ -63,7 +51,7 @@ async function readCertificate(
 ): Promise<ClientCertificate | undefined> {
   if (clientCertificate === undefined) return undefined;
   const { name } = clientCertificate.secretRef;
-  const secret = await readSecret(cluster, ref, name, options);
+  const secret = await readReferenced(cluster, ref, secretType, name, options);
   const pair = readClientCertificate(entry(secret, "tls.crt"), entry(secret, "tls.key"));
   if (pair !== undefined) return pair;
   throw new Failure(

@@ -9,6 +9,7 @@ import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
@@ -58,7 +59,7 @@ export async function readCredentials(
   options: Options,
 ): Promise<IamCredentials> {
   const name = login?.secretRef.name ?? token?.secretRef.name ?? "";
-  const secret = await readSecret(cluster, ref, name, options);
+  const secret = await readReferenced(cluster, ref, secretType, name, options);
   if (token !== undefined)
     return { kind: "token", token: new Redacted(entry(secret, token.secretRef.key)) };
   const { usernameKey = "", passwordKey = "", domainKey = "" } = login?.secretRef ?? {};
@@ -70,16 +71,18 @@ export async function readCredentials(
   };
 }
 
-export async function readSecret(
+/** What a connection refers to, from where the operator looks for it. Throws Failure where it is not there. */
+export async function readReferenced<T extends KubeObject>(
   { kube, namespace: own }: Cluster,
   { kind }: ConnectionRef,
+  type: ResourceType<T>,
   name: string,
   options: Options,
-): Promise<Secret> {
+): Promise<T> {
   const namespace = kind === "Connection" ? own : operatorNamespace(options);
-  const secret = await kube.get(secretType, { namespace, name });
-  if (secret === undefined) throw notFound(`secret/${name}`, namespace);
-  return secret;
+  const object = await kube.get(type, { namespace, name });
+  if (object === undefined) throw notFound(`${type.kind.toLowerCase()}/${name}`, namespace);
+  return object;
 }
 
 /** Line breaks at the end, as `echo` leaves them, are dropped. */

@@ -64,6 +64,15 @@ async function consoleBehind(pki: Pki) {
   };
 }
 
+/** The same with a connection, and everything that it refers to. */
+async function declared(pki: Pki) {
+  const place = await consoleBehind(pki);
+  await place.putBundle(pki.authority);
+  await place.putCertificate(pki.client);
+  await place.putConnection();
+  return place;
+}
+
 describe.runIf(first !== undefined && second !== undefined)("a console with mutual TLS", () => {
   const [old, renewed] = [first, second] as [Pki, Pki];
 
@@ -103,11 +112,7 @@ describe.runIf(first !== undefined && second !== undefined)("a console with mutu
   });
 
   test("is followed through a renewal of everybody's certificates", async () => {
-    const { world, front, connect, putConnection, putBundle, putCertificate } =
-      await consoleBehind(old);
-    await putBundle(old.authority);
-    await putCertificate(old.client);
-    await putConnection();
+    const { world, front, connect, putBundle, putCertificate } = await declared(old);
     await connect();
     await world.putAccount("one");
     expect(ready((await world.reconcile("one")).object)).toBe("Ready=True Created");
@@ -124,11 +129,7 @@ describe.runIf(first !== undefined && second !== undefined)("a console with mutu
   });
 
   test("sees the certificate of a Secret that was created anew", async () => {
-    const { world, front, connect, putConnection, putBundle, putCertificate } =
-      await consoleBehind(old);
-    await putBundle(old.authority);
-    await putCertificate(old.client);
-    await putConnection();
+    const { world, front, connect, putCertificate } = await declared(old);
     await connect();
     await world.kube.delete(secretType, { namespace: "team", name: "operator-tls" }, {});
     expect(await connect()).toContain("Ready=False SecretNotFound");
@@ -141,10 +142,7 @@ describe.runIf(first !== undefined && second !== undefined)("a console with mutu
   });
 
   test("says what may not be read", async () => {
-    const { world, putConnection, putBundle, putCertificate } = await consoleBehind(old);
-    await putBundle(old.authority);
-    await putCertificate(old.client);
-    await putConnection();
+    const { world } = await declared(old);
     const get = world.kube.get.bind(world.kube);
     world.kube.get = async (type, key, options) => {
       if (type.plural !== "configmaps") return get(type, key, options);
