@@ -28,7 +28,7 @@ export interface KindReconciler<K extends KindTypes> {
  *
  * Guarantees: an action that leaves something to clean up is performed only on an object that has the operator's
  * finalizer; on a suspended object, only what the kind names is performed; a run that does not conflict and is not
- * stopped ends with a report of what it came to, but for the first brief wait of a new object; a report that cannot be
+ * stopped ends with a report of what it came to, but for a brief wait of a new object; a report that cannot be
  * written hides no failure; of an object that is only planned for, nothing but its status is written. Rejects with what
  * the run failed with: the queue, and only the queue, tries again, as the error policy says.
  *
