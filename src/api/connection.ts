@@ -375,7 +375,10 @@ const connectionStatus = z.object({
   apiURL: z.string().max(512).optional().meta({ description: "The address that calls go to." }),
   lastAuthenticationTime: timestamp
     .optional()
-    .meta({ description: "When the console last accepted the credentials." }),
+    .meta({
+      description:
+        "When the console last accepted the credentials. While it goes on to, a new login within an hour is not noted.",
+    }),
   clockSkewSeconds: z
     .int()
     .optional()
