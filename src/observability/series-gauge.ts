@@ -12,13 +12,13 @@ export class SeriesGauge<Label extends string> {
   readonly aggregator = "sum";
   readonly name: string;
   readonly help: string;
-  readonly #labelNames: readonly Label[];
+  readonly labelNames: readonly Label[];
   #series: Level = new Map();
 
   constructor(name: string, help: string, labelNames: readonly Label[], registry: Registry) {
     this.name = name;
     this.help = help;
-    this.#labelNames = labelNames;
+    this.labelNames = labelNames;
     // What a registry needs of a gauge is what is here.
     registry.registerMetric(this as unknown as Gauge<Label>);
   }
@@ -59,11 +59,11 @@ export class SeriesGauge<Label extends string> {
   }
 
   #labelsOf(path: readonly string[]): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#labelNames.map((name, index) => [name, path[index] ?? ""]));
+    return Object.fromEntries(this.labelNames.map((name, index) => [name, path[index] ?? ""]));
   }
 
   #pathOf(labels: Readonly<Partial<Record<Label, string>>>): string[] {
-    return this.#labelNames.flatMap((name) => labels[name] ?? []);
+    return this.labelNames.flatMap((name) => labels[name] ?? []);
   }
 }
 
