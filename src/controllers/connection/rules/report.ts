@@ -78,7 +78,10 @@ function statusFields(
 }
 
 /** So that operators that start anew have nothing to write. */
-function isKnownToAuthenticate({ status = {} }: ConnectionSnapshot["object"], now: Instant): boolean {
+function isKnownToAuthenticate(
+  { status = {} }: ConnectionSnapshot["object"],
+  now: Instant,
+): boolean {
   const before = parseInstant(status.lastAuthenticationTime);
   const isRecent = before !== undefined && before <= now && now - before < HOUR;
   return isRecent && isTrue(status.conditions, "Authenticated");
