@@ -6,6 +6,9 @@ export type ParsedSpec<Spec> =
   /** The message says where and what, without values; it fits into a condition. */
   | { readonly ok: false; readonly message: string };
 
+/** What was found of a stored spec, which nobody changes: an account's is asked for with each of its ApiKeys. */
+const found = new WeakMap<object, { readonly kind: Kind; readonly parsed: ParsedSpec<unknown> }>();
+
 const MAX_ISSUES = 5;
 const MAX_MESSAGE = 1_000;
 
@@ -27,7 +30,15 @@ export function parseSpec<Spec extends z.ZodType>(
       message: `metadata.name: must have at most ${kind.maxNameLength} characters`,
     };
   }
-  const parsed = kind.spec.safeParse(object.spec, {
+  const known = typeof object.spec === "object" ? found.get(object.spec) : undefined;
+  if (known?.kind === kind) return known.parsed as ParsedSpec<z.output<Spec>>;
+  const parsed = judge(kind.spec, object.spec);
+  if (typeof object.spec === "object") found.set(object.spec, { kind, parsed });
+  return parsed;
+}
+
+function judge<Spec extends z.ZodType>(schema: Spec, spec: unknown): ParsedSpec<z.output<Spec>> {
+  const parsed = schema.safeParse(spec, {
     error: ({ code, input }) =>
       code === "invalid_type" && input === undefined ? "is required" : undefined,
   });

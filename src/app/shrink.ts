@@ -13,6 +13,7 @@ const REQUESTS: readonly string[] = [
   annotations.reconcileRequestedAt,
   annotations.rotateRequestedAt,
 ];
+const HELD_KEYS: readonly string[] = [annotations.keyId, annotations.previousKeyId];
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Entries = Readonly<Record<string, string>>;
@@ -43,6 +44,13 @@ export function shrinkApiKey<T extends WithSecret>(object: T, selector: string):
     markPartial(object);
   }
   return shrink(object, selector);
+}
+
+/** Of a Secret: which ApiKey's it is, its version, and which keys it says that it has. */
+export function shrinkSecret<T extends KubeObject>(object: T): T {
+  const { creationTimestamp: _, ownerReferences: __, ...metadata } = object.metadata;
+  const kept = pick(metadata.annotations, (key) => HELD_KEYS.includes(key));
+  return { ...object, metadata: { ...metadata, annotations: kept } };
 }
 
 function isLarge(value: unknown): boolean {

@@ -14,6 +14,7 @@ import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
+import { shrinkSecret } from "./shrink.ts";
 
 /** Bookmarks come about once a minute: after this long without a sign of life, nothing is believed. */
 const MAX_SILENCE_MS = 5 * MINUTE;
@@ -139,6 +140,7 @@ export class WatchedSecrets implements SecretCache {
       scope: scope === "" ? {} : { namespace: scope },
       labelSelector: `${labels.managedBy}=${MANAGED_BY},${labels.apiKey}`,
       metadataOnly: true,
+      shrink: shrinkSecret,
       store: this.#store,
       random,
       log,

@@ -38,7 +38,7 @@ export function createWatches(caches: Caches, sessions: Sessions): Watches {
     ],
     accountBindings: onAccess(serviceAccounts, find.accountsUsing),
     apiKeys: [
-      ...onAccess(apiKeys, (connection) => find.keysOf(find.accountsUsing(connection))),
+      ...onAccess(apiKeys, find.keysWithAccountAt),
       ...apiKeyWatches(caches, find),
       secretWatch(caches),
     ],
@@ -57,13 +57,21 @@ type Finder = ReturnType<typeof finder>;
 function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Caches) {
   const accountsUsing: UsersOf = (connection) =>
     serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
+  // The others wait for their account, and are told when there is one.
+  const keysWithAccountAt: UsersOf = (connection) =>
+    keysOf(
+      serviceAccounts
+        .byIndex(indexes.connection, connection)
+        .filter(({ status }) => status?.saId !== undefined)
+        .map(keyOf),
+    );
   const exportsUsing: UsersOf = (connection) =>
     resourceQuotaExports.byIndex(indexes.connection, connection).map(keyOf);
   const keysOf = (accounts: readonly ObjectKey[]) =>
     accounts.flatMap((key) => apiKeys.byIndex(indexes.serviceAccount, keyText(key)).map(keyOf));
   const exportsWith = (keys: readonly ObjectKey[]) =>
     keys.flatMap((key) => resourceQuotaExports.byIndex(indexes.apiKey, keyText(key)).map(keyOf));
-  return { accountsUsing, exportsUsing, keysOf, exportsWith };
+  return { accountsUsing, keysWithAccountAt, exportsUsing, keysOf, exportsWith };
 }
 
 /** What may be done with a connection has changed: its login, its spec, or whether it is there at all. */

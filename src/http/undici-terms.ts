@@ -5,12 +5,10 @@ import { HttpError } from "./http.ts";
 export function joinHeaders(
   headers: NodeJS.Dict<string | readonly string[]>,
 ): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      typeof value === "object" ? value.join(", ") : (value ?? ""),
-    ]),
-  );
+  const joined: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    joined[name.toLowerCase()] = typeof value === "object" ? value.join(", ") : (value ?? "");
+  return joined;
 }
 
 /** What went wrong with a connection. */

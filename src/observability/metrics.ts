@@ -97,17 +97,17 @@ function forgetApiKey(metrics: Declared, namespace: string, name: string): void 
 function forgetExport(metrics: Declared, namespace: string, name: string): void {
   forgetQuotas(metrics, namespace, name);
   const match = { export_namespace: namespace, export: name };
-  metrics.quotaExportTotal.removeWhere(match);
-  metrics.quotaExportLastSuccess.removeWhere(match);
-  metrics.quotaExportDuration.removeWhere(match);
+  metrics.quotaExportTotal.remove(match);
+  metrics.quotaExportLastSuccess.remove(match);
+  metrics.quotaExportDuration.remove(match);
 }
 
 function forgetQuotas(metrics: Declared, namespace: string, name: string): void {
   const match = { export_namespace: namespace, export: name };
-  metrics.quotaInfo.removeWhere(match);
-  metrics.quotaCreated.removeWhere(match);
-  metrics.quota.removeWhere(match);
-  metrics.quotaParseOk.removeWhere(match);
+  metrics.quotaInfo.remove(match);
+  metrics.quotaCreated.remove(match);
+  metrics.quota.remove(match);
+  metrics.quotaParseOk.remove(match);
 }
 
 function startController(metrics: Declared, controller: string, concurrency: number): void {

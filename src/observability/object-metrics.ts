@@ -1,13 +1,14 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
+import { SeriesGauge } from "./series-gauge.ts";
 
 export function objectMetrics(registry: Registry) {
   return {
-    objectReady: new Gauge({
-      name: "iam_operator_object_ready",
-      help: "Whether an object is ready (1) or not (0).",
-      labelNames: ["kind", "namespace", "name"],
-      registers: [registry],
-    }),
+    objectReady: new SeriesGauge(
+      "iam_operator_object_ready",
+      "Whether an object is ready (1) or not (0).",
+      ["kind", "namespace", "name"],
+      registry,
+    ),
     driftCorrections: new Counter({
       name: "iam_operator_drift_corrections_total",
       help: "Policy bindings at the console that were changed back.",
@@ -76,5 +77,5 @@ export function consumerMetrics(registry: Registry) {
 
 function gaugePerKey(registry: Registry) {
   return (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ["namespace", "name"], registers: [registry] });
+    new SeriesGauge(name, help, ["namespace", "name"], registry);
 }

@@ -12,6 +12,8 @@ const STDOUT = 1;
 /** Held back at most while nobody reads. */
 const MAX_BUFFERED = 8 * 2 ** 20;
 const RETRY_MS = 100;
+/** Lines are written together: each write costs as much as composing a line. */
+const GATHER_MS = 20;
 /** How long a flush waits at most for a reader. */
 const MAX_FLUSH_MS = SECOND;
 
@@ -32,7 +34,7 @@ export class StandardOutput {
     if (this.#isWriting) return;
     this.#isWriting = true;
     // A fatal handler's flush comes before this and takes the line along.
-    setImmediate(() => this.#writeAll());
+    this.#clock.setTimer(GATHER_MS, () => this.#writeAll());
   }
 
   /** Writes what is held back, blocking for a second at most. */

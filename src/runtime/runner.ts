@@ -34,7 +34,8 @@ export interface Runner<T> {
 /** Runs a reconciler once: time limit, log, metrics, trace, and what becomes of an error. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
-  const shutdown = new AbortController();
+  const limits = new Set<AbortController>();
+  let isShuttingDown = false;
 
   const runOnce = async (
     key: string,
@@ -45,11 +46,13 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
     const limit = new AbortController();
+    limits.add(limit);
+    if (isShuttingDown) limit.abort(shuttingDown());
     const cancel = clock.setTimer(options.timeoutMs, () => {
       log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
       limit.abort(new Aborted("the reconcile timed out"));
     });
-    const signal = AbortSignal.any([limit.signal, shutdown.signal]);
+    const { signal } = limit;
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
     try {
       const result = await options.reconcile(object, { id: fields.reconcileId, signal });
@@ -57,12 +60,13 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       span.set({ outcome: "Success", ...result });
       return succeeded(options, key, result);
     } catch (error) {
-      const outcome = shutdown.signal.aborted ? undefined : options.errorPolicy(error);
+      const outcome = isShuttingDown ? undefined : options.errorPolicy(error);
       logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
       noteFailure(span, outcome, error);
       return failed(options, key, outcome ?? { kind: "Retry" });
     } finally {
       cancel();
+      limits.delete(limit);
       metrics.reconcileTime.observe({ controller: name }, durationMs() / SECOND);
     }
   };
@@ -73,13 +77,20 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const fields = runFields(name, object, id);
       return tracer.span(`reconcile ${name}`, fields, (span) => runOnce(key, object, fields, span));
     },
-    abort: () => shutdown.abort(new Aborted("the operator is shutting down")),
+    abort() {
+      isShuttingDown = true;
+      for (const limit of limits) limit.abort(shuttingDown());
+    },
   };
 }
 
 /** Why a run was cut off. */
 class Aborted extends Error {
   override readonly name = "Aborted";
+}
+
+function shuttingDown(): Aborted {
+  return new Aborted("the operator is shutting down");
 }
 
 /** What waits for a change is reconciled this often all the same: the change may be one at the console. */

@@ -61,9 +61,18 @@ const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
  * 9999 the nearest moment that can be written.
  */
 export function toIso8601(instant: Instant): string {
+  const known = written.get(instant);
+  if (known !== undefined) return known;
   const writable = Math.min(Math.max(instant, FIRST_INSTANT), LAST_INSTANT);
-  return `${new Date(writable).toISOString().slice(0, 19)}Z`;
+  const text = `${new Date(writable).toISOString().slice(0, 19)}Z`;
+  if (written.size >= MOST_WRITTEN) written.clear();
+  written.set(instant, text);
+  return text;
 }
+
+/** Texts of late: a run writes the times of its status over and over. */
+const written = new Map<Instant, string>();
+const MOST_WRITTEN = 1_024;
 
 /** Kubernetes MicroTime: `2026-01-01T00:00:00.000000Z`. */
 export function toMicroTime(instant: Instant): string {

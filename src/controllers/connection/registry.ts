@@ -2,7 +2,6 @@
 import type { z } from "zod";
 import {
   type ClusterConnection,
-  type Connection,
   type ConnectionSpec,
   clusterConnectionKind,
   connectionKind,
@@ -10,7 +9,7 @@ import {
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { Kind } from "../../api/kind.ts";
-import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
@@ -86,12 +85,6 @@ function toAccess(
 
 /** Finds what the caches say about a connection and a namespace. */
 function createFinder(caches: ConnectionsOptions["caches"]) {
-  const known = new WeakMap<object, ParsedSpec<GrantingSpec>>();
-  const parse = (kind: Kind<z.ZodType<GrantingSpec>>, object: Connection | ClusterConnection) => {
-    const result = known.get(object) ?? parseSpec(kind, object);
-    known.set(object, result);
-    return result;
-  };
   const findSpec = (ref: ConnectionRef, namespace: string) => {
     const { name } = ref;
     const own = ref.kind === "Connection";
@@ -100,7 +93,8 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
       : caches.clusterConnections.get({ namespace: "", name });
     if (object === undefined) return undefined;
     const { uid } = object.metadata;
-    return { uid, parsed: parse(own ? connectionKind : clusterConnectionKind, object) };
+    const kind: Kind<z.ZodType<GrantingSpec>> = own ? connectionKind : clusterConnectionKind;
+    return { uid, parsed: parseSpec(kind, object) };
   };
   const grantFor = (ref: ConnectionRef, namespace: string, { grants = [] }: GrantingSpec) => {
     if (ref.kind === "Connection") return ALL_RIGHTS;

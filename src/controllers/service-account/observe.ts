@@ -32,7 +32,8 @@ export async function observe(
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
     attempt: accountStatusCodec.decode(status).attempt,
-    users: usersOf(key, caches),
+    // An account may have thousands of them, and hears of each.
+    users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
     // A namespace may have thousands of them.
     accountsBefore: isLimited ? accountsBefore(object, caches) : 0,
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),

@@ -27,11 +27,10 @@ export function objectPath(type: ResourceType, key: ObjectKey, subresource?: str
 
 /** `?a=b&c=d` without the parameters that are undefined; "" where none is left. */
 export function queryText(query: Query): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+  const parameters = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
+  return parameters.length === 0 ? "" : `?${parameters.join("&")}`;
 }
 
 /** A URL parser would resolve "." and "..", and an empty name would address the collection. */

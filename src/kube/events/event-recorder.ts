@@ -3,7 +3,7 @@ import type { ObjectMeta } from "../../util/object-meta.ts";
 export interface EventTarget {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: ObjectMeta;
+  readonly metadata: Pick<ObjectMeta, "namespace" | "name" | "uid" | "resourceVersion">;
 }
 
 export interface EventNote {

@@ -69,7 +69,7 @@ export class EventCorrelator {
     const goesOn = old !== undefined && now - old.lastAt <= this.#limits.seriesMs;
     const series: Remembering = goesOn
       ? { ...old, count: old.count + 1, lastAt: now }
-      : { id, target, event, count: 1, name: undefined, lastAt: now };
+      : { id, target: referenceTo(target), event, count: 1, name: undefined, lastAt: now };
     this.#series.set(id, series);
     return this.#isAllowed(objectId(target), now) ? series : undefined;
   }
@@ -87,7 +87,7 @@ export class EventCorrelator {
 
   /** Events that differ in their note alone share a series when there are too many of them. */
   #idOf(target: EventTarget, event: EventNote, now: number): string {
-    const kind = JSON.stringify([objectId(target), event.type, event.reason, event.action]);
+    const kind = idOf(objectId(target), event.type, event.reason, event.action);
     const old = this.#similar.get(kind);
     const similar =
       old !== undefined && now - old.lastAt <= this.#limits.seriesMs
@@ -96,7 +96,7 @@ export class EventCorrelator {
     similar.lastAt = now;
     this.#similar.set(kind, similar);
     if (similar.notes.size < this.#limits.similar) similar.notes.add(event.note);
-    return similar.notes.has(event.note) ? JSON.stringify([kind, event.note]) : kind;
+    return similar.notes.has(event.note) ? idOf(kind, event.note) : kind;
   }
 
   #isAllowed(object: string, now: number): boolean {
@@ -109,8 +109,28 @@ export class EventCorrelator {
   }
 }
 
-function objectId({ kind, metadata }: EventTarget): string {
-  return JSON.stringify([kind, metadata.namespace, metadata.name, metadata.uid]);
+function objectId({ kind, metadata: { namespace = "", name, uid = "" } }: EventTarget): string {
+  return idOf(kind, namespace, name, uid);
+}
+
+/** No part but the last can have a line break in it: they are names and words. */
+function idOf(...parts: readonly string[]): string {
+  return parts.join("\n");
+}
+
+/** The object itself is not kept: a series outlives it by far, and it may be large. */
+function referenceTo({ apiVersion, kind, metadata }: EventTarget): EventTarget {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+  };
 }
 
 /** Forgets what was used least recently. */

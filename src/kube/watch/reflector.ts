@@ -20,6 +20,7 @@ import type { StoreWriter, WritableStore } from "../store/memory-store.ts";
 import { Collection } from "./collection.ts";
 import { splitLines } from "./lines.ts";
 import { restartReasonOf } from "./restart-reason.ts";
+import { StringPool } from "./string-pool.ts";
 import { trim } from "./trim.ts";
 import {
   INITIAL_STATE,
@@ -105,13 +106,12 @@ class ReflectorLoop<T extends KubeObject> {
   readonly #limits: ReflectorLimits;
   readonly #selection: Selection;
   readonly #writer: StoreWriter<T>;
-  readonly #shrink: (object: T) => T;
+  readonly #strings = new StringPool();
   #collection: Collection<T>;
 
   constructor(options: ReflectorOptions<T>) {
     const { scope, labelSelector, fieldSelector, metadataOnly } = options;
     this.#options = options;
-    this.#shrink = options.shrink ?? ((object) => object);
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#selection = { namespace: scope.namespace, labelSelector, fieldSelector, metadataOnly };
     this.#writer = options.store.openScope(scope.namespace ?? "");
@@ -199,7 +199,7 @@ class ReflectorLoop<T extends KubeObject> {
   async #list(): Promise<NextStep | undefined> {
     this.#collection = new Collection(this.#writer);
     const { api, type } = this.#options;
-    const keep = (object: T) => this.#shrink(trim(object));
+    const keep = (object: T) => this.#keep(trim(object));
     const { objects, version } = await listPages(api, type, this.#selection, this.#call(), keep);
     return this.#feed({ kind: "Listed", objects, version });
   }
@@ -213,6 +213,13 @@ class ReflectorLoop<T extends KubeObject> {
   async #wait(ms: number): Promise<NextStep | undefined> {
     await this.#options.api.clock.sleep(ms, this.#options.signal);
     return this.#feed({ kind: "Woke" });
+  }
+
+  /** What the store gets of an object. */
+  #keep(object: T): T {
+    const kept = this.#options.shrink?.(object) ?? object;
+    this.#strings.share(kept);
+    return kept;
   }
 
   /** Hands `input` to the protocol and does to the store what it says. */
@@ -229,7 +236,7 @@ class ReflectorLoop<T extends KubeObject> {
   #write(effect: StoreEffect<T>): void {
     switch (effect.kind) {
       case "Collect":
-        this.#collection.collect(this.#shrink(effect.object), effect.deleted);
+        this.#collection.collect(this.#keep(effect.object), effect.deleted);
         return;
       case "Swap":
         this.#collection.swap(effect.version);
@@ -238,10 +245,10 @@ class ReflectorLoop<T extends KubeObject> {
         this.#collection.replace(effect.objects, effect.version);
         break;
       case "Put":
-        this.#writer.put(this.#shrink(effect.object));
+        this.#writer.put(this.#keep(effect.object));
         break;
       case "Remove":
-        this.#writer.remove(this.#shrink(effect.object));
+        this.#writer.remove(this.#keep(effect.object));
         break;
       case "Advance":
         this.#writer.advance(effect.version);

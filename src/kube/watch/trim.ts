@@ -2,15 +2,17 @@ import type { KubeObject } from "../resource.ts";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-type Mutable = { managedFields?: unknown; annotations?: Record<string, string> };
+type Stored = KubeObject["metadata"] & { readonly managedFields?: unknown };
 
 /**
- * Drops what nobody reads and what makes up most of an object: field ownership and kubectl's copy of the
- * whole object, which for a Secret holds its data. Changes the object it is given.
+ * The object without what nobody reads and what makes up most of it: field ownership and kubectl's copy of the
+ * whole object, which for a Secret holds its data.
+ *
+ * Makes new objects: one of which a property was deleted takes V8 half a kilobyte more.
  */
 export function trim<T extends KubeObject>(object: T): T {
-  const metadata = object.metadata as Mutable;
-  delete metadata.managedFields;
-  delete metadata.annotations?.[LAST_APPLIED];
-  return object;
+  const { managedFields: _, annotations, ...metadata } = object.metadata as Stored;
+  if (annotations === undefined) return { ...object, metadata };
+  const { [LAST_APPLIED]: __, ...kept } = annotations;
+  return { ...object, metadata: { ...metadata, annotations: kept } };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { EventNote, EventTarget } from "../../../src/kube/events/event-recorder.ts";
+import { EventCorrelator } from "../../../src/kube/events/event-series.ts";
 import { createEventWriter, eventType } from "../../../src/kube/events/event-writer.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 import { silentLog } from "../../../src/util/log.ts";
@@ -278,4 +279,10 @@ describe("on a real API server", () => {
     const events = summary(await own().client.list(eventType, { namespace: "default" }));
     expect(events).toContainEqual({ note: "reachable", count: undefined });
   });
+});
+
+test("of an object that an event is about, only what names it is remembered", () => {
+  const object = { ...target, metadata: { ...target.metadata, managedFields: [{}] }, spec: {} };
+  const series = new EventCorrelator(createFakeClock()).add(object, event());
+  expect(series?.target).toEqual(target);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
-import { shrink, shrinkApiKey } from "../../../src/app/shrink.ts";
+import { shrink, shrinkApiKey, shrinkSecret } from "../../../src/app/shrink.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 
 const apiKey = (metadata: object, secret: object = {}) =>
@@ -37,4 +37,24 @@ test("requests, and the labels that the operator selects by, are kept of large m
     }),
     isPartial: true,
   });
+});
+
+test("of a Secret, its version and labels are kept, and which keys it says that it has", () => {
+  const metadata = {
+    name: "ci",
+    namespace: "team",
+    uid: "u",
+    resourceVersion: "7",
+    labels: { a: "b" },
+  };
+  const held = { [annotations.keyId]: "k-2", [annotations.previousKeyId]: "k-1" };
+  const secret = {
+    metadata: {
+      ...metadata,
+      annotations: { ...held, [annotations.template]: large },
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      ownerReferences: [],
+    },
+  };
+  expect(shrinkSecret(secret)).toEqual({ metadata: { ...metadata, annotations: held } });
 });

@@ -113,6 +113,17 @@ describe("who is woken", () => {
     expect(wakes(() => put("clusterConnections", "console", {}, ""))).toEqual([]);
   });
 
+  test("ApiKeys that wait for their account are not woken by its connection, but by the account", () => {
+    const { put, wakes, login } = createCluster();
+    put("serviceAccounts", "new", { spec: { connectionRef: login } });
+    put("apiKeys", "waiting", { spec: { serviceAccountRef: { name: "new" } } });
+    const woken = wakes(() => put("connections", "console"));
+    expect(woken).toContain("serviceAccounts team-a/new");
+    expect(woken).not.toContain("apiKeys team-a/waiting");
+    const made = { spec: { connectionRef: login }, status: { saId: "sa-2" } };
+    expect(wakes(() => put("serviceAccounts", "new", made))).toContain("apiKeys team-a/waiting");
+  });
+
   test("by its status alone: nobody", () => {
     const { put, wakes } = createCluster();
     put("connections", "console");

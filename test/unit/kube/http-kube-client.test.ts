@@ -370,7 +370,7 @@ describe("a listing", () => {
       "ConfigMap c",
     ]);
     expect(requests[1]?.url).toBe(
-      "https://server/api/v1/namespaces/ns/configmaps?fieldSelector=x%21%3D1&limit=500&continue=more",
+      "https://server/api/v1/namespaces/ns/configmaps?fieldSelector=x!%3D1&limit=500&continue=more",
     );
   });
 

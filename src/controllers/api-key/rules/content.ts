@@ -1,5 +1,5 @@
 /** What the Secret holds, told apart by a hash. Pure. */
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import type { ApiKeyStatus } from "../../../api/api-key.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
@@ -26,7 +26,7 @@ export function contentHash(
     renderEntries(template, account, { pair: open, previous: undefined }).reveal(),
   );
   const text = JSON.stringify([pair.keyId, ...entries.toSorted(([a], [b]) => (a < b ? -1 : 1))]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return digest("sha256", text).slice(0, 16);
 }
 
 /**

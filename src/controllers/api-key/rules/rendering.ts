@@ -1,5 +1,5 @@
 /** What consumers have, and what they should have. Pure. */
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import { Redacted } from "../../../util/redacted.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
@@ -59,7 +59,7 @@ export function declarationHash(snapshot: ApiKeySnapshot, now: Instant): string 
   const previous = previousInUse(snapshot, now);
   const open = previous && { keyId: previous.keyId, secret: new Redacted("") };
   const wanted = targetSecret(self, spec, account.values, { pair, previous: open });
-  return createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 16);
+  return digest("sha256", JSON.stringify(wanted)).slice(0, 16);
 }
 
 /** Whether a Secret that has not changed since is what is declared now. */

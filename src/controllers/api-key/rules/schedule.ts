@@ -1,5 +1,5 @@
 /** When things are due in the life of a key. Pure; every time is an Instant, every span milliseconds. */
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { nextOpen } from "../../../util/cron.ts";
 import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
@@ -22,7 +22,7 @@ export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
 
 /** In [0, 1) and always the same for the same object, so that renewals of one day are spread and never move. */
 function renewalJitter(uid: string): number {
-  return createHash("sha256").update(`${uid}/`).digest().readUInt32BE() / 2 ** 32;
+  return Number.parseInt(digest("sha256", `${uid}/`).slice(0, 8), 16) / 2 ** 32;
 }
 
 /**

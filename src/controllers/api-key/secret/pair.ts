@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import type { KeyPair } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
 
@@ -15,5 +15,5 @@ export interface IssuedPair extends KeyPair {
  * 64 bits of a hash give nothing away.
  */
 export function pairHash({ keyId, secret }: KeyPair): string {
-  return createHash("sha256").update(`${keyId}\n${secret.reveal()}`).digest("hex").slice(0, 16);
+  return digest("sha256", `${keyId}\n${secret.reveal()}`).slice(0, 16);
 }

@@ -1,9 +1,9 @@
 /** What a connection says after a run. Pure. */
-import type { Readiness } from "../../../api/conditions.ts";
+import { isTrue, type Readiness } from "../../../api/conditions.ts";
 import type { ConnectionStatus } from "../../../api/connection.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { jittered } from "../../../util/jitter.ts";
-import { type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
+import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
@@ -66,8 +66,8 @@ function statusFields(
 ): ConnectionStatus {
   const { apiURL, lastAuthenticationTime, clockSkewSeconds: oldSkew } = object.status ?? {};
   const url = spec.ok ? spec.spec.baseURL : apiURL;
-  const authenticatedAt =
-    login?.kind === "Accepted" && login.isNew ? toIso8601(now) : lastAuthenticationTime;
+  const isNews = login?.kind === "Accepted" && login.isNew && !isKnownToAuthenticate(object, now);
+  const authenticatedAt = isNews ? toIso8601(now) : lastAuthenticationTime;
   const skew = steady(oldSkew, clockSkewSeconds);
   return {
     users: users.length,
@@ -75,6 +75,16 @@ function statusFields(
     ...(authenticatedAt === undefined ? {} : { lastAuthenticationTime: authenticatedAt }),
     ...(skew === undefined ? {} : { clockSkewSeconds: skew }),
   };
+}
+
+/** So that operators that start anew have nothing to write. */
+function isKnownToAuthenticate(
+  { status = {} }: ConnectionSnapshot["object"],
+  now: Instant,
+): boolean {
+  const before = parseInstant(status.lastAuthenticationTime);
+  const isRecent = before !== undefined && before <= now && now - before < HOUR;
+  return isRecent && isTrue(status.conditions, "Authenticated");
 }
 
 /** One when the clocks drift apart. */

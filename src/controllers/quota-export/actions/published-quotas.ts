@@ -55,9 +55,9 @@ export class PublishedQuotas {
     if (!this.#listings.delete(keyText(key))) return;
     const labels = exportLabels(key);
     this.#metrics.forgetQuotas(key.namespace, key.name);
-    this.#metrics.quotaExportTotal.removeWhere(labels);
-    this.#metrics.quotaExportLastSuccess.removeWhere(labels);
-    this.#metrics.quotaExportDuration.removeWhere(labels);
+    this.#metrics.quotaExportTotal.remove(labels);
+    this.#metrics.quotaExportLastSuccess.remove(labels);
+    this.#metrics.quotaExportDuration.remove(labels);
   }
 
   dropOutdated(): void {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import { keyText, type ObjectKey } from "../../../kube/resource.ts";
 
 /** Ids of one object's attempts begin alike, so that its accounts are known even after its status was lost. */
@@ -33,5 +33,5 @@ function markerStart(key: ObjectKey): string {
 }
 
 function tagOf(uid: string): string {
-  return createHash("sha256").update(uid).digest("hex").slice(0, 8);
+  return digest("sha256", uid).slice(0, 8);
 }

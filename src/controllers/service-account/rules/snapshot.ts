@@ -32,7 +32,7 @@ export interface AccountSnapshot {
   readonly account: KnownAccount | undefined;
   /** A creation that was recorded and whose outcome is not known yet. */
   readonly attempt: CreationAttempt | undefined;
-  /** ApiKeys and PolicyBindings that refer to the object, by kind and name. */
+  /** ApiKeys and PolicyBindings that refer to the object, by kind and name, once it is to be deleted. */
   readonly users: readonly string[];
   /** Other objects of the namespace and the connection that have an account, or are older and want one; 0 without a limit. */
   readonly accountsBefore: number;

@@ -13,6 +13,7 @@ import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
+import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { connectionSpec } from "./specs.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -53,6 +54,20 @@ const failed = (code: IamErrorCode): Login => {
   return { kind: "Failed", reason: loginReason(error), error };
 };
 const accepted = { kind: "Accepted", isNew: true } as const;
+
+test.each([
+  { what: "a new login soon after another", status: "True", minutes: 59, isNoted: false },
+  { what: "one an hour later", status: "True", minutes: 60, isNoted: true },
+  { what: "one after a refusal", status: "False", minutes: 1, isNoted: true },
+  { what: "one after a moment of the future", status: "True", minutes: -1, isNoted: true },
+] as const)("the time of $what is noted: $isNoted", ({ status, minutes, isNoted }) => {
+  const before = toIso8601(NOW - minutes * MINUTE);
+  const condition = { type: "Authenticated", status, reason: "Any", message: "" } as const;
+  const conditions = [{ ...condition, lastTransitionTime: before, observedGeneration: 2 }];
+  const stored = { users: 1, lastAuthenticationTime: before, conditions };
+  const { status: after } = reported(accepted, { object: { ...snapshot.object, status: stored } });
+  expect(after).toMatchObject({ lastAuthenticationTime: isNoted ? toIso8601(NOW) : before });
+});
 
 test.each<{ code: IamErrorCode; status: string; reason: string; state: string }>([
   { code: "Unauthenticated", status: "False", reason: "LoginFailed", state: "Stalled" },
