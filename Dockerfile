@@ -34,9 +34,10 @@ COPY --from=build /app /app
 COPY --from=warm /tmp/compile-cache /app/compile-cache
 ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin \
     NODE_ENV=production \
-    NODE_COMPILE_CACHE=/app/compile-cache
+    NODE_COMPILE_CACHE=/app/compile-cache \
+    MALLOC_ARENA_MAX=2
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081
-# docs/decisions/0143-flags-of-node-in-the-image.md
+# docs/decisions/0143-flags-of-node-in-the-image.md and, for the arenas, 0141-the-heap-is-a-share-of-the-containers-memory.md
 ENTRYPOINT ["node", "--disable-proto=delete", "--no-addons", "/app/iam-operator.mjs"]

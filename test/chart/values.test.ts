@@ -160,9 +160,9 @@ describe("refuses", () => {
 });
 
 describe("the heap", () => {
-  test("gets three quarters of the limit, whatever an autoscaler makes of it", async () => {
+  test("gets three fifths of the limit, whatever an autoscaler makes of it", async () => {
     const text = await renderChart(helm);
-    expect(text).toContain('value: "--max-old-space-size-percentage=75 --max-semi-space-size=8"');
+    expect(text).toContain('value: "--max-old-space-size-percentage=60 --max-semi-space-size=8"');
   });
 
   test("is left alone without a limit", async () => {
