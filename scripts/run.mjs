@@ -56,6 +56,7 @@ const tasks = {
   fidelity: { command: ["test/simulation/fidelity.ts"], cluster: true },
   chaos: { command: ["test/chaos/main.ts"], cluster: true, build: true },
   bench: { command: ["test/bench/main.ts"], cluster: true, build: true },
+  soak: { command: ["test/bench/soak.ts"], cluster: true, build: true },
   "chart:test": { command: ["scripts/chart-test.ts"], cluster: true },
   image: { command: ["scripts/image/run.ts"] },
   e2e: { command: ["test/e2e/main.ts"], cluster: true },

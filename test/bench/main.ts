@@ -1,6 +1,6 @@
-/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--json FILE]`. */
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
+/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--json FILE]`. */
+import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -14,25 +14,28 @@ import { until } from "../process/support/until.ts";
 import { type Recorded, recordCalls } from "./calls.ts";
 import { runFloor } from "./floor.ts";
 import { cpuSeconds, memoryMib } from "./proc.ts";
+import { rounded } from "./statistics.ts";
+import { ALONE, LATENCY_MS, newKeyWaits, untilSecrets } from "./waits.ts";
 import { watchFor } from "./watcher.ts";
 
 const { values } = parseArgs({
-  options: { json: { type: "string" }, objects: { type: "string", default: "1000" } },
+  options: {
+    json: { type: "string" },
+    objects: { type: "string", default: "1000" },
+    queued: { type: "string" },
+  },
 });
 const objects = Number(values.objects);
-const LATENCY_MS = 5;
-const ALONE = "--leader-elect=false";
+const queued = Number(values.queued ?? 2 * objects);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-const directory = mkdtempSync(join(tmpdir(), "iam-operator-bench-"));
-process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const isBundle = preferBundle(directory);
+const bundle = preferBundle();
 
 const figures: Record<string, unknown> = {
   machine: { cpus: cpus().length, model: cpus()[0]?.model, node: process.version },
   objects,
   consoleLatencyMs: LATENCY_MS,
-  ...(isBundle ? { bundleKilobytes: bundleSizes() } : { bundleKilobytes: "no current bundle" }),
+  bundleKilobytes: bundle === undefined ? "no current bundle" : sizesIn(bundle),
 };
 tell("machine and bundle", figures);
 
@@ -46,6 +49,7 @@ try {
     idlePass: recorded.idlePass,
   });
   note("createToSecretMs", await latency(rig));
+  note("newKeyWaitsMs", await newKeyWaits(rig, { queued, failing: objects }));
   for (const workers of [16, 64]) {
     await rig.close();
     // A fresh etcd for every run.
@@ -69,7 +73,7 @@ function tell(name: string, value: unknown): void {
   console.log(`\n${name}\n${JSON.stringify(value, undefined, 2)}`);
 }
 
-function bundleSizes(): Readonly<Record<string, number>> {
+function sizesIn(directory: string): Readonly<Record<string, number>> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".mjs"));
   return Object.fromEntries(
     files.map((file) => [
@@ -93,7 +97,7 @@ async function startTimes({ openPlace }: Rig): Promise<{ median: number; all: re
   return { median: all.toSorted((a, b) => a - b)[2] ?? 0, all };
 }
 
-/** From sending an ApiKey to its Secret, ten a second, as a watcher of Secrets sees it. */
+/** From sending an ApiKey to its Secret, ten a second. */
 async function latency({ openPlace, cluster }: Rig) {
   const place = await openPlace({ latencyMs: LATENCY_MS });
   const operator = await place.start({ args: [ALONE] });
@@ -101,22 +105,10 @@ async function latency({ openPlace, cluster }: Rig) {
   await place.createAccounts(names);
   await operator.untilReady();
   await accountsReady(place, names.length);
-  const path = `/api/v1/namespaces/${place.namespace}/secrets`;
-  const watcher = await watchFor(cluster.kubeconfig, path, () => true);
-  const sentAt = new Map<string, number>();
-  for (const name of names) {
-    sentAt.set(name, performance.now());
-    void place.createKeys([{ name, account: name }]);
-    await sleep(100);
-  }
-  await until("every Secret", () => names.every((name) => watcher.seen.has(name)), 60_000);
-  const all = names
-    .map((name) => (watcher.seen.get(name) ?? 0) - (sentAt.get(name) ?? 0))
-    .sort((a, b) => a - b);
-  await watcher.close();
+  const keys = names.map((name) => ({ name, account: name }));
+  const times = await untilSecrets(cluster.kubeconfig, place, keys, 100);
   await operator.stop();
-  const at = (share: number) => Math.round(all[Math.ceil(share * all.length) - 1] ?? 0);
-  return { p50: at(0.5), p99: at(0.99) };
+  return times;
 }
 
 /** Many ApiKeys that are there when the operator starts, one of each account; and the same without logic. */
@@ -221,8 +213,4 @@ async function accountsReady(place: Place, count: number): Promise<void> {
 
 function stock(rig: Rig, place: Place) {
   return takeStock(rig.kube, place.iam, place.namespace);
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -1,5 +1,6 @@
 /** What the kernel knows about a process. */
 import { readFileSync } from "node:fs";
+import { rounded } from "./statistics.ts";
 
 const TICKS_PER_SECOND = 100;
 
@@ -14,6 +15,6 @@ export function cpuSeconds(pid: number): number {
 export function memoryMib(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const read = (name: string) =>
-    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024);
+    rounded(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) / 1_024);
   return { now: read("VmRSS"), peak: read("VmHWM") };
 }

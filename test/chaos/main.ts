@@ -2,9 +2,7 @@
  * Real operator processes on real servers, in trouble: `npm run chaos -- [--quick] [--only NAME] [--json FILE]`.
  * Afterwards the console's books must agree with what the ApiKeys say. Ends with code 1 where they do not.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Stock } from "../process/support/ledger.ts";
 import { preferBundle } from "../process/support/program.ts";
@@ -33,9 +31,7 @@ interface Result extends Told {
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const startedAt = performance.now();
-const bundleDirectory = mkdtempSync(join(tmpdir(), "iam-operator-chaos-"));
-process.on("exit", () => rmSync(bundleDirectory, { recursive: true, force: true }));
-const isBundle = preferBundle(bundleDirectory);
+const isBundle = preferBundle() !== undefined;
 console.log(`The operator runs from ${isBundle ? "the bundle" : "its sources"}.`);
 
 const chosen = scenarios.filter(

@@ -11,6 +11,7 @@ const suites: Readonly<Record<string, string>> = {
   chaos: "real processes, killed, frozen and cut off under load",
   mutants: "whether the tests notice seeded bugs",
   bench: "start-up, memory, and time for 1,000 keys",
+  soak: "memory and delays over two hours of rotations",
   check: "types, lint, import rules, generated files",
 };
 

@@ -1,6 +1,7 @@
 /** The operator as its users run it: a process of its own, with everything it says kept. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { freePorts } from "../../cluster/ports.ts";
 import { until } from "./until.ts";
@@ -13,15 +14,17 @@ export const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
 let program = process.env.IAM_OPERATOR_PROGRAM ?? SOURCE;
 
 /**
- * From now on starts a copy of the bundle, which a build during the run does not pull away. Answers whether
- * there is a bundle that is not older than the sources; otherwise the sources are run.
+ * From now on starts a copy of the bundle, which a build during the run does not pull away. Answers the copy's
+ * directory; `undefined` where there is no bundle or an older one than the sources, which are run then.
  */
-export function preferBundle(directory: string): boolean {
-  if (!existsSync(BUNDLE) || statSync(BUNDLE).mtimeMs < newestSource()) return false;
+export function preferBundle(): string | undefined {
+  if (!existsSync(BUNDLE) || statSync(BUNDLE).mtimeMs < newestSource()) return undefined;
+  const directory = mkdtempSync(join(tmpdir(), "iam-operator-bundle-"));
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   for (const file of readdirSync(dirname(BUNDLE)))
     if (file.endsWith(".mjs")) copyFileSync(join(dirname(BUNDLE), file), join(directory, file));
   program = join(directory, basename(BUNDLE));
-  return true;
+  return directory;
 }
 
 function newestSource(): number {

@@ -20,6 +20,7 @@ import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import type { ExtraCalls } from "../../iam-server/operations.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../iam-server/server.ts";
 import { type Gate, openGate } from "./gate.ts";
@@ -43,6 +44,8 @@ export interface PlaceOptions {
   readonly latencyMs?: number;
   /** Calls to the console at once. */
   readonly concurrency?: number;
+  /** What the console can do beyond its documentation, and the Connection names. None by default. */
+  readonly extraCalls?: ExtraCalls;
 }
 
 /** Where operators of a test work, apart from those of any other test. */
@@ -131,12 +134,13 @@ interface Ground {
 async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> {
   const { cluster, kube, closers } = ground;
   const namespace = `p-${randomBytes(4).toString("hex")}`;
-  const iam = await startIamServer({ latencyMs: options.latencyMs ?? 0 });
+  const { latencyMs = 0, concurrency = 64, extraCalls = {} } = options;
+  const iam = await startIamServer({ latencyMs, extraCalls });
   closers.push(() => iam.close());
   await kube.create(namespaceType, object("v1", "Namespace", undefined, namespace));
   await grantLease(kube, namespace);
   await releaseLease(kube, namespace);
-  await connect(kube, namespace, iam, options.concurrency ?? 64);
+  await connect(kube, namespace, iam, { concurrency, extraCalls });
   const started: OperatorProcess[] = [];
   const operatorConfig = cluster.kubeconfigFor("operator");
   return {
@@ -229,7 +233,7 @@ async function connect(
   kube: KubeClient,
   namespace: string,
   iam: IamServer,
-  concurrency: number,
+  { concurrency, extraCalls }: Pick<PlaceOptions, "concurrency" | "extraCalls">,
 ): Promise<void> {
   const { username, password, domain } = DEFAULT_CREDENTIALS;
   await kube.create(secretType, {
@@ -246,6 +250,7 @@ async function connect(
       domainName: "acme",
       credentials: { login: { secretRef: { name: "console-login" } } },
       limits: { requestsPerSecond: 1_000, burst: 10_000, concurrency },
+      extraCalls,
     },
   } as never);
 }
@@ -268,7 +273,7 @@ function object(
 }
 
 /** On a machine that is busy to the limit, calls time out; one that had arrived in spite of it is done. */
-async function patiently(work: () => Promise<unknown>): Promise<void> {
+export async function patiently(work: () => Promise<unknown>): Promise<void> {
   const deadline = performance.now() + 120_000;
   while (true) {
     try {

@@ -1,0 +1,196 @@
+/**
+ * One rotation after another for a long time: `npm run soak -- [--minutes 120] [--per-second 1] [--json FILE]`.
+ * Ends with code 1 where memory grows, the event loop is held up, or a key is lost.
+ */
+import { writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { annotations } from "../../src/api/meta.ts";
+import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { isInOrder, takeStock } from "../process/support/ledger.ts";
+import { type OperatorProcess, preferBundle } from "../process/support/program.ts";
+import { openRig, type Place, patiently, type Rig } from "../process/support/rig.ts";
+import { until } from "../process/support/until.ts";
+import { memoryMib } from "./proc.ts";
+import { percentile, rounded, slope } from "./statistics.ts";
+import { LATENCY_MS } from "./waits.ts";
+
+const { values } = parseArgs({
+  options: {
+    json: { type: "string" },
+    minutes: { type: "string", default: "120" },
+    "per-second": { type: "string", default: "1" },
+  },
+});
+const minutes = Number(values.minutes);
+const perSecond = Number(values["per-second"]);
+
+/** As the chart sets it up with its memory limit of 256 MiB: 60 % of them, and the image's two arenas. */
+const AS_DEPLOYED = {
+  nodeArgs: ["--max-old-space-size=154", "--max-semi-space-size=8"],
+  environment: { MALLOC_ARENA_MAX: "2" },
+};
+const KEYS = 120;
+const ACCOUNTS = 12;
+/** After so many, another ApiKey takes its place: a status lists every key of its object until it expires. */
+const ROTATIONS_OF_ONE = 4;
+const deleteKey = {
+  method: "DELETE",
+  path: "/api/v1/iam/authn/service-accounts/{saId}/keys/{keyId}",
+};
+
+const SAMPLE_SECONDS = 10;
+const LEAST_SHARE_DONE = 0.95;
+const MOST_MB_PER_HOUR = 1;
+const MOST_DELAY_MS = 50;
+/** The slope of a shorter run means nothing. */
+const LEAST_MINUTES_FOR_SLOPE = 60;
+
+interface Sample {
+  readonly hours: number;
+  readonly rssMb: number;
+  /** The 99th percentile since the sample before. */
+  readonly delayMs: number;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+if (preferBundle() === undefined) console.log("The operator runs from its sources.");
+const rig = await openRig();
+try {
+  const place = await rig.openPlace({ latencyMs: LATENCY_MS, extraCalls: { deleteKey } });
+  const operator = await place.start(AS_DEPLOYED);
+  const work = await startWork(rig, place);
+  const samples = await soak(operator, work);
+  const { figures, problems } = await judge(samples, work);
+  console.log(`\nsoak\n${JSON.stringify(figures, undefined, 2)}`);
+  for (const problem of problems) console.log(`\n${problem}`);
+  if (values.json !== undefined)
+    writeFileSync(
+      values.json,
+      `${JSON.stringify({ ...figures, problems, samples }, undefined, 2)}\n`,
+    );
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} finally {
+  await rig.close();
+}
+process.exit();
+
+type Work = Awaited<ReturnType<typeof startWork>>;
+
+/** ApiKeys that are in order, and what is done with them. */
+async function startWork({ kube }: Rig, place: Place) {
+  const { namespace, iam } = place;
+  const names = Array.from({ length: KEYS }, (_, slot) => `key-${slot}`);
+  const keyIn = (slot: number) => ({
+    name: names[slot] ?? "",
+    account: `account-${slot % ACCOUNTS}`,
+    spec: { rotation: { overlap: "5m" } },
+  });
+  let [created, asked] = [KEYS, 0];
+  await place.createAccounts(Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`));
+  await place.createKeys(names.map((_, slot) => keyIn(slot)));
+  const takeStockOfAll = () => takeStock(kube, iam, namespace);
+  const done = () => iam.requests.count("issueKey") - created;
+  const isDone = async () => {
+    // Asked first: a call counts from its arrival, and its key is in the stock afterwards.
+    if (done() < asked) return false;
+    const stock = await takeStockOfAll();
+    return isInOrder(stock) && stock.objects === KEYS;
+  };
+  await until("every ApiKey to be in order", isDone, 300_000, 1_000);
+  return {
+    rotations: () => ({ asked, done: done() }),
+    /** Asks for a rotation, or replaces an ApiKey that has had its rotations. */
+    async act(turn: number): Promise<void> {
+      const slot = turn % KEYS;
+      const key = { namespace, name: names[slot] ?? "" };
+      if ((Math.floor(turn / KEYS) + slot) % (ROTATIONS_OF_ONE + 1) < ROTATIONS_OF_ONE) {
+        asked += 1;
+        const metadata = { annotations: { [annotations.rotateRequestedAt]: `turn ${turn}` } };
+        await patiently(() => kube.mergePatch(apiKeyType, key, { metadata }));
+        return;
+      }
+      created += 1;
+      names[slot] = `key-${KEYS + turn}`;
+      await patiently(() => kube.delete(apiKeyType, key, {}));
+      await place.createKeys([keyIn(slot)]);
+    },
+    /** The stock once everything is in order, or when nothing is to be hoped for any more. */
+    async settle() {
+      await until("order", isDone, 120_000, 1_000).catch(() => undefined);
+      return takeStockOfAll();
+    },
+  };
+}
+
+async function soak(operator: OperatorProcess, work: Work): Promise<readonly Sample[]> {
+  const startedAt = performance.now();
+  const samples: Sample[] = [];
+  const sampleEvery = Math.max(1, Math.round(SAMPLE_SECONDS * perSecond));
+  const turns = Math.round(minutes * 60 * perSecond);
+  for (let turn = 0; turn < turns; turn += 1) {
+    await sleep(Math.max(0, startedAt + (turn * 1_000) / perSecond - performance.now()));
+    await work.act(turn);
+    if ((turn + 1) % sampleEvery !== 0) continue;
+    const sample = await takeSample(operator, startedAt);
+    if (turn >= turns / 10) samples.push(sample);
+    if ((turn + 1) % (6 * sampleEvery) === 0) tell(sample, work);
+  }
+  return samples;
+}
+
+/** The operator's histogram of delays begins anew with each scrape. */
+async function takeSample(operator: OperatorProcess, startedAt: number): Promise<Sample> {
+  const { text } = await operator.get("/metrics");
+  const [, seconds] = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text) ?? [];
+  if (seconds === undefined) throw new Error("the operator does not export its event loop's delay");
+  return {
+    hours: (performance.now() - startedAt) / 3_600_000,
+    rssMb: rounded(memoryMib(operator.pid).now * 1.048_576),
+    delayMs: rounded(Number(seconds) * 1_000),
+  };
+}
+
+function tell({ hours, rssMb, delayMs }: Sample, work: Work): void {
+  const { asked, done } = work.rotations();
+  const minute = String(Math.round(hours * 60)).padStart(4);
+  console.log(
+    `${minute} min  RSS ${rssMb} MB, delay p99 ${delayMs} ms, ${done} of ${asked} rotations`,
+  );
+}
+
+async function judge(samples: readonly Sample[], work: Work) {
+  const { unaccounted, stuck, surplus, ...stock } = await work.settle();
+  const { asked, done } = work.rotations();
+  const delays = samples.map(({ delayMs }) => delayMs);
+  const figures = {
+    minutes,
+    samples: samples.length,
+    rssMb: samples.at(-1)?.rssMb,
+    rssSlopeMbPerHour: rounded(slope(samples.map(({ hours, rssMb }) => [hours, rssMb]))),
+    // Of the percentiles of each ten seconds: the middle one, and the one that a hundredth of them exceed.
+    delayP99Ms: { median: percentile(delays, 0.5), p99: percentile(delays, 0.99) },
+    rotationsAsked: asked,
+    rotationsDone: done,
+    unaccounted: unaccounted.length,
+    stuck: stuck.length,
+    surplus,
+    objects: stock.objects,
+  };
+  const isLong = minutes >= LEAST_MINUTES_FOR_SLOPE;
+  const isOrder = isInOrder({ ...stock, unaccounted, stuck, surplus }) && surplus === 0;
+  const some = [...unaccounted, ...stuck].slice(0, 5).join("; ");
+  const findings: readonly (readonly [boolean, string])[] = [
+    [done < asked * LEAST_SHARE_DONE, `Only ${done} of ${asked} rotations were done.`],
+    [
+      isLong && !(figures.rssSlopeMbPerHour < MOST_MB_PER_HOUR),
+      `Memory grows by ${figures.rssSlopeMbPerHour} MB an hour; less than ${MOST_MB_PER_HOUR} are allowed.`,
+    ],
+    [
+      !(figures.delayP99Ms.p99 < MOST_DELAY_MS),
+      `The event loop is ${figures.delayP99Ms.p99} ms late; less than ${MOST_DELAY_MS} are allowed.`,
+    ],
+    [!isOrder, `${surplus} keys are lost, ${stuck.length} ApiKeys stuck: ${some}`],
+  ];
+  return { figures, problems: findings.filter(([isSo]) => isSo).map(([, text]) => text) };
+}
