@@ -1,3 +1,4 @@
+import { GroupLine } from "./group-line.ts";
 import { Heap } from "./heap.ts";
 
 /** Something that waits on behalf of a group, for a resource. */
@@ -12,17 +13,11 @@ interface ResourceLine<T> {
   readonly groups: Map<string, GroupLine<T>>;
 }
 
-interface GroupLine<T> {
-  readonly turn: number;
-  /** First come, first served. */
-  readonly items: Set<T>;
-}
-
 /**
  * A line in which groups take turns, however many items each of them has.
  *
- * A group has its own turns for each resource that it waits for. Items of one group and resource keep the order in
- * which they came. Each operation takes logarithmic time, {@link FairLine.first} with a factor for those resources
+ * A group has its own turns for each resource that it waits for. Items of one group and resource are a
+ * {@link GroupLine}. Each operation takes logarithmic time, {@link FairLine.first} with a factor for those resources
  * that are passed over.
  */
 export class FairLine<T extends WaitingKey> {
@@ -41,10 +36,12 @@ export class FairLine<T extends WaitingKey> {
     const line = this.#lines.get(item.resource) ?? { resource: item.resource, groups: new Map() };
     const group = line.groups.get(item.group);
     if (group !== undefined) {
-      group.items.add(item);
+      group.add(item);
       return;
     }
-    line.groups.set(item.group, this.#lastTurn(new Set([item])));
+    const first = new GroupLine<T>(this.#nextTurn());
+    first.add(item);
+    line.groups.set(item.group, first);
     if (line.groups.size > 1) return;
     this.#lines.set(item.resource, line);
     this.#order.push(line);
@@ -54,9 +51,9 @@ export class FairLine<T extends WaitingKey> {
   delete(item: T): boolean {
     const line = this.#lines.get(item.resource);
     const group = line?.groups.get(item.group);
-    if (line === undefined || !group?.items.delete(item)) return false;
+    if (line === undefined || !group?.delete(item)) return false;
     this.#size -= 1;
-    if (group.items.size === 0) this.#reorder(line, () => line.groups.delete(item.group));
+    if (group.size === 0) this.#reorder(line, () => line.groups.delete(item.group));
     return true;
   }
 
@@ -66,11 +63,15 @@ export class FairLine<T extends WaitingKey> {
     const line = this.#lines.get(item.resource);
     const group = line?.groups.get(item.group);
     if (line === undefined || group === undefined) return;
-    // Alone, it is next again.
-    if (this.#order.size === 1 && line.groups.size === 1) return;
+    if (this.#order.size === 1 && line.groups.size === 1) {
+      // Alone, it is next again.
+      group.endTurn(group.turn);
+      return;
+    }
     this.#reorder(line, () => {
+      group.endTurn(this.#nextTurn());
       line.groups.delete(item.group);
-      line.groups.set(item.group, this.#lastTurn(group.items));
+      line.groups.set(item.group, group);
     });
   }
 
@@ -85,19 +86,18 @@ export class FairLine<T extends WaitingKey> {
     return next;
   }
 
-  /** The first item of each group. */
-  *heads(): Generator<T> {
+  /** What waits longest in each group. */
+  *oldest(): Generator<T> {
     for (const { groups } of this.#lines.values()) {
-      for (const { items } of groups.values()) {
-        const head = firstOf(items);
-        if (head !== undefined) yield head;
+      for (const { oldest } of groups.values()) {
+        if (oldest !== undefined) yield oldest;
       }
     }
   }
 
-  #lastTurn(items: Set<T>): GroupLine<T> {
+  #nextTurn(): number {
     this.#turns += 1;
-    return { turn: this.#turns, items };
+    return this.#turns;
   }
 
   /** The heap must not see an order change. */
@@ -110,8 +110,7 @@ export class FairLine<T extends WaitingKey> {
 }
 
 function headOf<T>({ groups }: ResourceLine<T>): T | undefined {
-  const group = firstOf(groups.values());
-  return group && firstOf(group.items);
+  return firstOf(groups.values())?.next;
 }
 
 function turnOf<T>({ groups }: ResourceLine<T>): number {

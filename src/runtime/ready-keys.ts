@@ -43,8 +43,8 @@ export class ReadyKeys {
 
   /** Infinite where nothing is due. Looks at each group. */
   get earliestDue(): number {
-    const heads = priorities.flatMap((priority) => [...this.#lines[priority].heads()]);
-    return heads.reduce((earliest, { due }) => Math.min(earliest, due), Number.POSITIVE_INFINITY);
+    const oldest = priorities.flatMap((priority) => [...this.#lines[priority].oldest()]);
+    return oldest.reduce((earliest, { due }) => Math.min(earliest, due), Number.POSITIVE_INFINITY);
   }
 
   add(plan: Plan): void {

@@ -35,7 +35,7 @@ export class Retries {
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
     this.#random = random;
-    this.#bucket = new TokenBucket(clock, { perSecond: 50, burst: 200 });
+    this.#bucket = new TokenBucket(clock, { perSecond: 20, burst: 100 });
   }
 
   /** Notes a failure. */

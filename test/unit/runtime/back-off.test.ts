@@ -85,11 +85,11 @@ describe("a failing key", () => {
     ]);
   });
 
-  test("shares fifty tries a second with all others once two hundred have failed", () => {
+  test("shares twenty tries a second with all others once a hundred have failed", () => {
     const retries = new Retries(createFakeClock(), middle);
     const last = Array.from({ length: 1_000 }, (_, n) => retries.delay(`${n}`, retry).afterMs).at(
       -1,
     );
-    expect(last).toBeCloseTo(16_000, -2);
+    expect(last).toBeCloseTo(45_000, -2);
   });
 });
