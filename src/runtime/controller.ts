@@ -8,7 +8,7 @@ import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
 import type { Addition } from "./addition.ts";
 import { countQueue } from "./count-queue.ts";
-import { ignoreStatusChanges, isRequest } from "./predicates.ts";
+import { ignoreStatusChanges, isRequest, isUnseen } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
@@ -202,12 +202,14 @@ class RunningController<T extends KubeObject> implements Controller {
   #onChange(change: StoreChange<T>): void {
     const key = keyText(change.key);
     const { predicate = ignoreStatusChanges, isRequest: asks = isRequest } = this.#options;
-    if (this.#stale.has(key) || predicate(change)) this.#enqueue(key, asks(change));
+    if (this.#stale.has(key) || predicate(change))
+      this.#enqueue(key, { endsHold: asks(change), isNews: isUnseen(change) });
   }
 
-  #enqueue(key: string, endsHold = false): void {
-    // What the first listing brings is no change, and a new object need not wait behind it.
-    this.#queue.add(key, { priority: this.#allSynced() ? "change" : "resync", endsHold });
+  #enqueue(key: string, { endsHold = false, isNews = false } = {}): void {
+    // What the first listing brings is no change, and what has come or changed meanwhile need not wait behind it.
+    const priority = isNews || this.#allSynced() ? "change" : "resync";
+    this.#queue.add(key, { priority, endsHold });
   }
 
   #traitsOf(key: string): KeyTraits {

@@ -27,6 +27,12 @@ export function isRequest({ old, new: object }: StoreChange<KubeObject>): boolea
   );
 }
 
+/** Whether no run has reported on the object as it is asked for now. */
+export function isUnseen({ new: object }: StoreChange<KubeObject & { status?: unknown }>): boolean {
+  const { observedGeneration } = (object?.status ?? {}) as { observedGeneration?: number };
+  return observedGeneration !== object?.metadata.generation;
+}
+
 function whatIsAsked({ metadata }: KubeObject): readonly unknown[] {
   return [metadata.generation, metadata.deletionTimestamp, metadata.annotations ?? {}];
 }

@@ -141,6 +141,17 @@ describe("a controller", () => {
     expect(passes).toEqual(["a"]);
   });
 
+  test("after a start, looks first at what has come or changed meanwhile", async () => {
+    const { clock, writer, otherWriter, thing, passes } = setUp({ unsynced: true });
+    const known = (name: string, generation = 1) =>
+      ({ ...thing(name, { generation }), status: { observedGeneration: 1 } }) as unknown as Thing;
+    for (const each of [known("a"), known("b"), known("changed", 2), known("c"), thing("new")])
+      writer.put(each);
+    otherWriter.beginReplace()([], "1");
+    await clock.advance(SECOND);
+    expect(passes).toEqual(["changed", "new", "a", "b", "c"]);
+  });
+
   test("looks at an object again after every change but those of its status", async () => {
     const { clock, writer, thing, passes } = setUp();
     writer.put(thing("a"));
