@@ -34,7 +34,8 @@ export interface Runner<T> {
 /** Runs a reconciler once: time limit, log, metrics, trace, and what becomes of an error. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
-  const limits = new Set<AbortController>();
+  /** By these, what runs is cut off. */
+  const running = new Set<AbortController>();
   let isShuttingDown = false;
 
   const runOnce = async (
@@ -46,7 +47,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
     const limit = new AbortController();
-    limits.add(limit);
+    running.add(limit);
     if (isShuttingDown) limit.abort(shuttingDown());
     const cancel = clock.setTimer(options.timeoutMs, () => {
       log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
@@ -66,7 +67,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       return failed(options, key, outcome ?? { kind: "Retry" });
     } finally {
       cancel();
-      limits.delete(limit);
+      running.delete(limit);
       metrics.reconcileTime.observe({ controller: name }, durationMs() / SECOND);
     }
   };
@@ -79,7 +80,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     },
     abort() {
       isShuttingDown = true;
-      for (const limit of limits) limit.abort(shuttingDown());
+      for (const limit of running) limit.abort(shuttingDown());
     },
   };
 }

@@ -13,7 +13,7 @@ export const systemRandom: Random = {
   id: () => nextRandom().toString(36).padStart(13, "0").slice(1),
 };
 
-/** Drawn together: asking the system costs ten times as much as the rest of an identifier. */
+/** Many are drawn at a time: asking the system costs more than the rest of an identifier. */
 const drawn = new BigUint64Array(64);
 let used = drawn.length;
 

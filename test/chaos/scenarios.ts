@@ -105,8 +105,11 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-function inTheMiddle(scene: Scene): Promise<boolean> {
-  return scene.busy(Math.min(BUSY, Math.ceil(scene.size.accounts / 4)));
+/** What has not begun by then is done already: a stop lets everything that has begun come to its end. */
+const PATIENCE_MS = 30_000;
+
+function inTheMiddle(scene: Scene, timeoutMs?: number): Promise<boolean> {
+  return scene.busy(Math.min(BUSY, Math.ceil(scene.size.accounts / 4)), timeoutMs);
 }
 
 async function killAgainAndAgain(scene: Scene, quick: boolean) {
@@ -152,7 +155,7 @@ async function terminate(scene: Scene) {
   let operator = await place.start({ args: ARGS });
   await scene.createAccounts();
   await scene.createKeys();
-  for (let round = 1; round <= 5 && (await inTheMiddle(scene)); round += 1) {
+  for (let round = 1; round <= 5 && (await inTheMiddle(scene, PATIENCE_MS)); round += 1) {
     const open = scene.openPosts();
     const at = performance.now();
     const { code, signal } = await operator.stop();
