@@ -239,6 +239,8 @@ class RunningController<T extends KubeObject> implements Controller {
       key = await this.#queue.next(signal)
     ) {
       await this.#workOn(key);
+      const othersTurn = this.#options.clock.giveWay?.();
+      if (othersTurn !== undefined) await othersTurn;
     }
   }
 

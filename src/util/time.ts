@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 
 /** A moment, in milliseconds since the Unix epoch (UTC). */
 export type Instant = number;
@@ -18,6 +18,11 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `callback` once after `ms`; the returned function cancels it. */
   setTimer(ms: number, callback: () => void): () => void;
+  /**
+   * To be asked between pieces of work, since thousands that wait for nothing are one for the event loop. Where it has
+   * been held up for long, resolves when everything else had its turn.
+   */
+  giveWay?(): Promise<void> | undefined;
 }
 
 /** Longest delay Node's timers can hold; longer ones would fire at once. */
@@ -36,7 +41,22 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, timerDelay(ms));
     return () => clearTimeout(timer);
   },
+  giveWay() {
+    const now = performance.now();
+    if (turn !== undefined) return now - askedAt > LONGEST_WAIT_MS ? turn : undefined;
+    askedAt = now;
+    turn = nextTurn().then(() => {
+      turn = undefined;
+    });
+    return undefined;
+  },
 };
+
+/** How long sockets, timers and probes may be kept waiting. */
+const LONGEST_WAIT_MS = 10;
+/** The next turn of the event loop, where it has not come since somebody asked. */
+let turn: Promise<void> | undefined;
+let askedAt = 0;
 
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR };
 
