@@ -63,13 +63,11 @@ export class FairLine<T extends WaitingKey> {
     const line = this.#lines.get(item.resource);
     const group = line?.groups.get(item.group);
     if (line === undefined || group === undefined) return;
-    if (this.#order.size === 1 && line.groups.size === 1) {
-      // Alone, it is next again.
-      group.endTurn(group.turn);
-      return;
-    }
+    group.endTurn();
+    // Alone, it is next again.
+    if (this.#order.size === 1 && line.groups.size === 1) return;
     this.#reorder(line, () => {
-      group.endTurn(this.#nextTurn());
+      group.turn = this.#nextTurn();
       line.groups.delete(item.group);
       line.groups.set(item.group, group);
     });

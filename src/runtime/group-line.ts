@@ -12,16 +12,12 @@ export class GroupLine<T> {
   readonly #items = new Set<T>();
   /** In the order in which they came; may have items that are no longer in the line. */
   #came: T[] = [];
-  #turn: number;
-  #turns = 0;
+  /** When it is the group's turn: the lower, the earlier. */
+  turn: number;
+  #turnsHad = 0;
 
   constructor(turn: number) {
-    this.#turn = turn;
-  }
-
-  /** When it is the group's turn: the lower, the earlier. */
-  get turn(): number {
-    return this.#turn;
+    this.turn = turn;
   }
 
   get size(): number {
@@ -35,7 +31,7 @@ export class GroupLine<T> {
 
   /** Whose turn it is within the group. */
   get next(): T | undefined {
-    const isForLast = this.size >= LONG && this.#turns % LAST_COME_TURN === LAST_COME_TURN - 1;
+    const isForLast = this.size >= LONG && this.#turnsHad % LAST_COME_TURN === LAST_COME_TURN - 1;
     return isForLast ? this.#lastCome() : this.oldest;
   }
 
@@ -50,10 +46,9 @@ export class GroupLine<T> {
     return this.#items.delete(item);
   }
 
-  /** Notes that the group has had its turn, and when the next one is. */
-  endTurn(next: number): void {
-    this.#turns += 1;
-    this.#turn = next;
+  /** Notes that the group has had a turn. */
+  endTurn(): void {
+    this.#turnsHad += 1;
   }
 
   #lastCome(): T | undefined {

@@ -8,7 +8,7 @@ function lineOf(count: number) {
     const item = line.next;
     if (item === undefined) throw new Error("the line is empty");
     line.delete(item);
-    line.endTurn(0);
+    line.endTurn();
     return item;
   };
   return { line, take, takeMany: (turns: number) => Array.from({ length: turns }, take) };
