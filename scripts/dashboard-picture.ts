@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { COLORS, escaped, text } from "./svg.ts";
 
 interface Target {
   readonly expr: string;
@@ -34,7 +35,6 @@ const ROW = 30;
 const WIDTH = 24 * COLUMN;
 const LEGEND_LINE = 13;
 const MAX_SERIES = 6;
-const COLORS = ["#3274d9", "#e0752d", "#37872d", "#8f3bb8", "#c4162a", "#b38600"];
 const RATE_INTERVAL = "1m";
 
 const { values } = parseArgs({
@@ -200,12 +200,4 @@ function duration(seconds: number): string {
   ] as const;
   const [size, word] = sizes.find(([each]) => Math.abs(seconds) >= each) ?? [0.001, "ms"];
   return `${Number((seconds / size).toPrecision(3))} ${word}`;
-}
-
-function text(x: number, y: number, words: string, more = ""): string {
-  return `<text x="${x.toFixed(0)}" y="${y.toFixed(0)}" ${more}>${escaped(words)}</text>`;
-}
-
-function escaped(words: string): string {
-  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

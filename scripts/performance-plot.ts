@@ -7,6 +7,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { COLORS, escaped, text } from "./svg.ts";
 
 interface Figures {
   readonly panels: readonly {
@@ -19,9 +20,9 @@ interface Figures {
 const WIDTH = 420;
 const HEIGHT = 280;
 const PLOT = { left: 58, top: 34, right: WIDTH - 24, bottom: HEIGHT - 62 };
-const COLORS = ["#3274d9", "#e0752d", "#37872d"];
 const STEPS = 4;
 const LEGEND_WIDTH = 130;
+const [MIDDLE, END] = ['text-anchor="middle"', 'text-anchor="end"'];
 
 const file = join(import.meta.dirname, "..", "docs/images/performance.json");
 const { panels } = JSON.parse(readFileSync(file, "utf8")) as Figures;
@@ -31,7 +32,7 @@ const drawn = panels.map(
 const size = `viewBox="0 0 ${WIDTH * panels.length} ${HEIGHT}"`;
 console.log(
   `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="11" fill="#333">` +
-    `<title>${panels.map(({ title }) => title).join("; ")}</title>` +
+    `<title>${escaped(panels.map(({ title }) => title).join("; "))}</title>` +
     `<rect width="100%" height="100%" fill="#fff"/>${drawn.join("\n")}</svg>`,
 );
 
@@ -44,8 +45,8 @@ function draw({ title, unit, lines }: Figures["panels"][number]): string {
     const [x, y] = [(most.x * step) / STEPS, (most.y * step) / STEPS];
     return (
       `<path d="M${PLOT.left} ${yOf(y)}H${PLOT.right}" stroke="#ddd"/>` +
-      text(PLOT.left - 6, yOf(y) + 4, y.toLocaleString("en"), "end") +
-      text(xOf(x), PLOT.bottom + 16, x.toLocaleString("en"), "middle")
+      text(PLOT.left - 6, yOf(y) + 4, y.toLocaleString("en"), END) +
+      text(xOf(x), PLOT.bottom + 16, x.toLocaleString("en"), MIDDLE)
     );
   });
   const curves = Object.entries(lines).map(([name, values], index) => {
@@ -61,13 +62,9 @@ function draw({ title, unit, lines }: Figures["panels"][number]): string {
     const legend = `<rect x="${x}" y="${HEIGHT - 21}" width="12" height="3" fill="${color}"/>${text(x + 17, HEIGHT - 16, name)}`;
     return `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="1.5"/>${dots}${legend}`;
   });
-  const head = `<text x="${PLOT.left}" y="20" font-size="13" font-weight="bold">${title}, ${unit}</text>`;
-  const foot = text((PLOT.left + PLOT.right) / 2, PLOT.bottom + 32, "ApiKeys", "middle");
+  const head = text(PLOT.left, 20, `${title}, ${unit}`, 'font-size="13" font-weight="bold"');
+  const foot = text((PLOT.left + PLOT.right) / 2, PLOT.bottom + 32, "ApiKeys", MIDDLE);
   return [head, ...grid, ...curves, foot].join("");
-}
-
-function text(x: number, y: number, words: string, anchor = "start"): string {
-  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${words}</text>`;
 }
 
 /** To a number that is round after it is divided into steps. */
