@@ -20,7 +20,8 @@ export function parseSpec<Spec extends z.ZodType>(
   kind: Kind<Spec>,
   object: { readonly metadata?: { readonly name?: string }; readonly spec?: unknown },
 ): ParsedSpec<z.output<Spec>> {
-  if (object.spec === undefined || object.spec === null) {
+  const { spec } = object;
+  if (spec === undefined || spec === null) {
     return { ok: false, message: "spec: is required" };
   }
   const name = object.metadata?.name;
@@ -30,10 +31,11 @@ export function parseSpec<Spec extends z.ZodType>(
       message: `metadata.name: must have at most ${kind.maxNameLength} characters`,
     };
   }
-  const known = typeof object.spec === "object" ? found.get(object.spec) : undefined;
+  if (typeof spec !== "object") return judge(kind.spec, spec);
+  const known = found.get(spec);
   if (known?.kind === kind) return known.parsed as ParsedSpec<z.output<Spec>>;
-  const parsed = judge(kind.spec, object.spec);
-  if (typeof object.spec === "object") found.set(object.spec, { kind, parsed });
+  const parsed = judge(kind.spec, spec);
+  found.set(spec, { kind, parsed });
   return parsed;
 }
 
