@@ -12,7 +12,7 @@ const STDOUT = 1;
 /** Held back at most while nobody reads. */
 const MAX_BUFFERED = 8 * 2 ** 20;
 const RETRY_MS = 100;
-/** Lines are written together: each write costs as much as composing a line. */
+/** So that many lines are one write. */
 const GATHER_MS = 20;
 /** How long a flush waits at most for a reader. */
 const MAX_FLUSH_MS = SECOND;

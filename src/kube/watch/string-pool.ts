@@ -5,7 +5,7 @@ const LONGEST = 100;
 
 /**
  * One copy of equal strings. What the API server sends says much the same of every object: types, reasons, messages,
- * times. Each is a string of its own after parsing, and together they are a third of what the objects take.
+ * times. After parsing, each is a string of its own.
  */
 export class StringPool {
   readonly #strings = new Map<string, string>();

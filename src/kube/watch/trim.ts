@@ -8,7 +8,7 @@ type Stored = KubeObject["metadata"] & { readonly managedFields?: unknown };
  * The object without what nobody reads and what makes up most of it: field ownership and kubectl's copy of the
  * whole object, which for a Secret holds its data.
  *
- * Makes new objects: one of which a property was deleted takes V8 half a kilobyte more.
+ * Makes new objects: of one from which a property was deleted, V8 makes a dictionary, which is larger.
  */
 export function trim<T extends KubeObject>(object: T): T {
   const { managedFields: _, annotations, ...metadata } = object.metadata as Stored;
