@@ -45,6 +45,7 @@ import type { Call } from "./call.ts";
 import { Caller } from "./caller.ts";
 import * as calls from "./calls.ts";
 import type { IamClient } from "./client.ts";
+import { shareCall } from "./share-call.ts";
 
 /** What happens on the wire, for metrics. Must not throw. */
 export interface IamObserver {
@@ -165,8 +166,10 @@ function managementCalls(caller: Caller) {
         await caller.call(calls.createServiceAccount(account), signal),
         readServiceAccount,
       ),
-    listServiceAccounts: async (signal) =>
-      readAnswer(await caller.call(calls.listServiceAccounts(), signal), readServiceAccounts),
+    // Every account that is created asks for the whole list.
+    listServiceAccounts: shareCall("listServiceAccounts", async () =>
+      readAnswer(await caller.call(calls.listServiceAccounts()), readServiceAccounts),
+    ),
     getServiceAccount: async (saId, signal) =>
       unlessNotFound(async () =>
         readAnswer(await caller.call(calls.getServiceAccount(saId), signal), (json) =>

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { ACCOUNT, clientOf, failureOf, startConsole } from "./clients.ts";
+
+const OPERATION = "listServiceAccounts";
+
+describe("those who list accounts at the same time", () => {
+  const held = async () => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    const fault = server.faults.add({
+      operation: OPERATION,
+      when: "afterCommit",
+      action: { kind: "hold" },
+    });
+    const first = client.listServiceAccounts();
+    await fault.reached;
+    return { server, client, first, release: () => fault.release() };
+  };
+
+  test("share an answer that is not older than their question", async () => {
+    const { server, client, first, release } = await held();
+    const { saId } = server.world.createAccount(ACCOUNT);
+    const others = [1, 2, 3].map(() => client.listServiceAccounts());
+    release();
+    expect(await first).toEqual([]);
+    for (const listed of await Promise.all(others)) expect(listed).toMatchObject([{ saId }]);
+    expect(server.requests.count(OPERATION)).toBe(2);
+    await client.listServiceAccounts();
+    expect(server.requests.count(OPERATION)).toBe(3);
+  });
+
+  test("share a failure, and the next one asks anew", async () => {
+    const { server, client, first, release } = await held();
+    server.faults.add({ operation: OPERATION, when: "beforeCommit", action: { kind: "reset" } });
+    const others = [1, 2].map(() => failureOf(client.listServiceAccounts()));
+    release();
+    await first;
+    for (const failure of await Promise.all(others))
+      expect(failure).toMatchObject({ code: "Unavailable" });
+    expect(await client.listServiceAccounts()).toEqual([]);
+    expect(server.requests.count(OPERATION)).toBe(3);
+  });
+
+  test("do not wait for each other once they give up", async () => {
+    const { client, first, release } = await held();
+    const patience = new AbortController();
+    const impatient = failureOf(client.listServiceAccounts(patience.signal));
+    const patient = client.listServiceAccounts();
+    patience.abort();
+    expect(await impatient).toMatchObject({ code: "Unavailable", operation: OPERATION });
+    release();
+    expect([await first, await patient]).toEqual([[], []]);
+  });
+});
