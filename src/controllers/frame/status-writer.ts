@@ -14,8 +14,9 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
 
 /**
  * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Answers the object as it
- * is then. The API server does not compare the uid in a write of a status: what must not reach an object that was made
- * again under the same name needs the resource version as precondition.
+ * is then. The API server does not compare the uid in a write of a status, only the resource version; so the known one is
+ * the precondition. Unless it was asked for as one, an object that has changed is read once more for its uid, and written
+ * all the same.
  */
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   context: Pick<Context, "kube">,
@@ -28,23 +29,29 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   const { resourceVersion, foreignFields = [], fieldManager, signal } = options;
   const wanted = without(foreignFields, asJson(status));
   if (isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}))) return object;
-  const { name, namespace, uid } = object.metadata;
-  const body = {
-    apiVersion: API_VERSION,
-    kind: type.kind,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      uid,
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
-    status: wanted,
-  };
-  const written = await context.kube
-    .apply<T>(type, body, {
+  const { name, namespace, uid, resourceVersion: known } = object.metadata;
+  const apply = (version: string | undefined) => {
+    const body = {
+      apiVersion: API_VERSION,
+      kind: type.kind,
+      metadata: {
+        name,
+        ...(namespace === undefined ? {} : { namespace }),
+        uid,
+        ...(version === undefined ? {} : { resourceVersion: version }),
+      },
+      status: wanted,
+    };
+    return context.kube.apply<T>(type, body, {
       subresource: "status",
       ...(fieldManager === undefined ? {} : { fieldManager }),
       ...(signal === undefined ? {} : { signal }),
+    });
+  };
+  const written = await apply(resourceVersion ?? known)
+    .catch((error: unknown) => {
+      if (resourceVersion !== undefined || !isKubeError(error, "Conflict")) throw error;
+      return apply(undefined);
     })
     .catch((error: unknown) => {
       throw isKubeError(error) && UNANSWERED.has(error.code) ? new StatusUnanswered(error) : error;

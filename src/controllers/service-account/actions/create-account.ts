@@ -1,15 +1,13 @@
 /** Creates an account: the intent, then the call that cannot be repeated. */
-import type { ServiceAccount } from "../../../api/service-account.ts";
 import { commitOutcome } from "../../../iam/errors.ts";
 import type { NewServiceAccount } from "../../../iam/model.ts";
-import { KubeError } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
 import { writeObjectStatus } from "../../frame/write-report.ts";
-import { serviceAccountType } from "../../resource-types.ts";
+import { CREATING } from "../../new-account.ts";
 import { fromConsole } from "../rules/account.ts";
 import { expectedAccount } from "../rules/desired-account.ts";
 import { attemptId } from "../rules/marker.ts";
@@ -17,22 +15,19 @@ import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
 import type { AccountProgress, AccountState } from "../rules/snapshot.ts";
 import { clientOf } from "./look-up.ts";
 
-/** S6: from a live read, and only if nothing has changed since; rejects with Conflict otherwise. */
+/** S6: only if nobody has changed the object since it was read; rejects with Conflict otherwise. */
 export async function recordAttempt(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
 ): Promise<AccountProgress> {
-  const { kube, caches, clock, random, signal } = run;
-  const live = await kube.get(serviceAccountType, keyOf(snapshot.object), { signal });
-  if (live === undefined || !isAsDecided(live, snapshot.object))
-    throw new KubeError("Conflict", "the ServiceAccount has changed since it was read");
-  const id = attemptId(live.metadata.uid, random.id());
+  const { caches, clock, random } = run;
+  const { uid, resourceVersion } = snapshot.object.metadata;
+  const id = attemptId(uid, random.id());
   const now = clock.now();
   // As it will be read back: times in a status have whole seconds.
   const startTime = parseInstant(toIso8601(now)) ?? now;
-  const announced = { ...snapshot, object: live, attempt: { id, startTime } };
-  const readiness = reconciling("Creating", "The account is being created at the console.");
-  const { resourceVersion } = live.metadata;
+  const announced = { ...snapshot, attempt: { id, startTime } };
+  const readiness = reconciling(CREATING, "The account is being created at the console.");
   const object = await writeObjectStatus(
     {
       ...objectReport(caches.serviceAccounts, announced, readiness, undefined),
@@ -41,16 +36,6 @@ export async function recordAttempt(
     run,
   );
   return { snapshot: { ...announced, object }, done: { ...done, announced: id } };
-}
-
-function isAsDecided(live: ServiceAccount, decided: ServiceAccount): boolean {
-  return (
-    live.metadata.uid === decided.metadata.uid &&
-    live.metadata.generation === decided.metadata.generation &&
-    live.metadata.deletionTimestamp === undefined &&
-    live.status?.saId === undefined &&
-    live.status?.attempt?.id === decided.status?.attempt?.id
-  );
 }
 
 /** Call 2, once. A refusal closes the attempt; any other failure leaves it open for recovery. */
