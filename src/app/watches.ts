@@ -1,12 +1,12 @@
 /** Which change enqueues which other objects. */
 import { isDeepStrictEqual } from "node:util";
-import type { ApiKey } from "../api/api-key.ts";
 import { isTrue } from "../api/conditions.ts";
 import { labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
 import { type Caches, indexes } from "../controllers/frame/context.ts";
+import { hasHadItsTurn } from "../controllers/new-account.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
@@ -110,8 +110,8 @@ function onLabels({ namespaces }: Caches, store: Store): Watch {
 function serviceAccountWatches(caches: Caches): readonly Watch[] {
   const { serviceAccounts, apiKeys, policyBindings } = caches;
   return [
-    // What still uses an account holds its deletion; a key in use belongs into its list.
-    watch(apiKeys, accountOfEndedOrNewKey),
+    // What still uses an account holds its deletion.
+    watch(apiKeys, whenGone(accountOfKey)),
     watch(policyBindings, whenGone(accountKey)),
     // Those who wait for the claim of another.
     watch(serviceAccounts, ({ old, new: now }) =>
@@ -208,13 +208,6 @@ function accountOfKey({
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
-function accountOfEndedOrNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
-  const object = now ?? old;
-  const key = object && accountOfKey(object);
-  const isNews = now === undefined || old?.status?.current?.keyId !== now.status?.current?.keyId;
-  return isNews && key !== undefined ? [key] : [];
-}
-
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
 function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
@@ -245,5 +238,6 @@ function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
   const { conditions, saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
-  return [isTrue(conditions, "Ready"), saId, tpn, orgId, projectId, state, consoleURL];
+  const readiness = [isTrue(conditions, "Ready"), hasHadItsTurn(account)];
+  return [...readiness, saId, tpn, orgId, projectId, state, consoleURL];
 }

@@ -1,9 +1,9 @@
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
-import { isReportedOn, isTrue } from "../../api/conditions.ts";
+import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
-import { type Instant, parseDuration, parseInstant, SECOND } from "../../util/time.ts";
+import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess, Context } from "../frame/context.ts";
@@ -11,6 +11,7 @@ import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
+import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
@@ -20,7 +21,8 @@ import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
 
-const NEW_ACCOUNT_MS = 30 * SECOND;
+/** Longer than a thousand new accounts take. */
+const NEW_ACCOUNT_MS = 2 * MINUTE;
 
 /**
  * Reads everything a decision needs: the Secrets live unless the watch says enough about them, the rest from what the
@@ -111,7 +113,7 @@ async function readAccount(
         "ServiceAccountNotReady",
         `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
       ),
-      ...(isReportedOn(object) ? {} : briefly(object, clock.now())),
+      ...(hasHadItsTurn(object) ? {} : briefly(object, clock.now())),
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
@@ -156,10 +158,10 @@ function readyAccount(
   };
 }
 
-/** People apply an account together with its keys: it has its turn within moments. */
+/** People apply an account together with its keys: it has its turn, and its keys are told. */
 function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
-  const age = now - (parseInstant(metadata.creationTimestamp) ?? 0);
-  return Math.abs(age) < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS } : {};
+  const age = Math.abs(now - (parseInstant(metadata.creationTimestamp) ?? 0));
+  return age < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS - age } : {};
 }
 
 /** Keys may be issued only for an account that is known, active and not on its way out. */

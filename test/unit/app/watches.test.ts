@@ -163,17 +163,29 @@ describe("who is woken", () => {
     expect(wakes(changed({ ...ready, bindings }))).toEqual(exports);
   });
 
-  test("by a key that came into use: exports that call with it, and its account; by its end: the account", () => {
+  test("by a new account: its keys, once it can be used or says why not", () => {
+    const { put, wakes, login } = createCluster();
+    const spec = { connectionRef: login };
+    const says = (status: "True" | "False", reason: string) => () =>
+      put("serviceAccounts", "bot", {
+        spec,
+        status: { conditions: [{ type: "Ready", status, reason }] },
+      });
+    wakes(() => put("serviceAccounts", "bot", { spec }));
+    expect(wakes(says("False", "Creating"))).toEqual([]);
+    expect(wakes(says("False", "AccountExists"))).toEqual(["apiKeys team-a/ci"]);
+    expect(wakes(says("False", "Unavailable"))).toEqual([]);
+    expect(wakes(says("True", "Created"))).toEqual(["apiKeys team-a/ci"]);
+  });
+
+  test("by a key that came into use: exports that call with it; by its end: its account", () => {
     const { put, wakes, removeKey } = createCluster();
     const spec = { serviceAccountRef: { name: "bot" } };
     const key =
       (keyId: string, more: object = {}) =>
       () =>
         put("apiKeys", "ci", { spec, status: { current: { keyId }, ...more } });
-    expect(wakes(key("k1"))).toEqual([
-      "resourceQuotaExports team-a/quota",
-      "serviceAccounts team-a/bot",
-    ]);
+    expect(wakes(key("k1"))).toEqual(["resourceQuotaExports team-a/quota"]);
     expect(wakes(key("k1", { renewalTime: "x" }))).toEqual([]);
     expect(wakes(removeKey)).toContain("serviceAccounts team-a/bot");
   });

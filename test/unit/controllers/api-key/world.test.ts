@@ -1,6 +1,8 @@
 /** The state machine as a whole: what is promised holds after every call, whatever happens to the process. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readinessConditions } from "../../../../src/api/conditions.ts";
+import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { secretType } from "../../../../src/controllers/resource-types.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import { effort } from "../../../setup/effort.ts";
@@ -61,9 +63,13 @@ describe("a quiet life", () => {
     const world = new KeyWorld();
     world.apiKey("ci");
     world.account({ conditions: [] });
-    expect(await world.pass()).toBe(30_000);
+    expect(await world.pass()).toBe(2 * MINUTE);
+    const readiness = reconciling("Creating", "The account is being created at the console.");
+    world.account({ conditions: readinessConditions([], readiness, 1, world.clock.now()) });
+    await world.clock.advance(MINUTE);
+    expect(await world.pass()).toBe(MINUTE);
     expect(world.calls).toEqual([]);
-    await world.clock.advance(30_000);
+    await world.clock.advance(MINUTE);
     await world.pass();
     expect(world.condition("Ready")).toMatchObject({ reason: "ServiceAccountNotReady" });
     world.account();
