@@ -15,6 +15,8 @@ export interface CallsOf {
 }
 
 export interface Recorded {
+  /** Of a ServiceAccount from its creation on, while its ApiKey is issued and rotated: none of the ApiKey's own. */
+  readonly account: CallsOf;
   readonly issue: CallsOf;
   readonly rotation: CallsOf;
   readonly idlePass: CallsOf;
@@ -46,29 +48,38 @@ export async function recordCalls(rig: Rig, args: readonly string[] = []): Promi
     return operator;
   };
   let operator = await start();
-  await place.createAccounts(["bench"]);
-  await place.saIdOf("bench");
-  await sleep(QUIET_MS);
-  const concerns = ({ path, body }: GateRequest) =>
-    !path.includes("watch=") && (path.includes("sample-key") || body.includes("sample-key"));
+  const requestsAbout = (name: string, since: number) =>
+    gate.requests.filter(
+      ({ at, path, body }) =>
+        at >= since && !path.includes("watch=") && (path.includes(name) || body.includes(name)),
+    );
+  const callsBetween = (since: number, end: number) =>
+    toConsole.filter(({ at, text }) => at >= since && at <= end && !text.includes("login"));
   const record = async (act: () => Promise<unknown>) => {
     const since = performance.now();
     await act();
     await sleep(QUIET_MS);
-    const requests = gate.requests.filter((request) => request.at >= since && concerns(request));
-    const calls = toConsole.filter(
-      ({ at, text }) => at >= since && at <= (requests.at(-1)?.at ?? 0) && !text.includes("login"),
-    );
-    return { requests, calls: countCalls(requests, calls) };
+    const requests = requestsAbout("sample-key", since);
+    const ofConsole = callsBetween(since, requests.at(-1)?.at ?? 0);
+    return { requests, ofConsole, calls: countCalls(requests, ofConsole) };
   };
+  const since = performance.now();
+  await place.createAccounts(["sample-account"]);
+  await place.saIdOf("sample-account");
+  await sleep(QUIET_MS);
   const issue = await record(async () => {
-    await place.createKeys([{ name: "sample-key", account: "bench" }]);
+    await place.createKeys([{ name: "sample-key", account: "sample-account" }]);
     await ready(rig, place);
   });
   const annotate = (text: string) =>
     rig.kubectl(["annotate", "iamkey", "sample-key", `--namespace=${place.namespace}`, text]);
   const rotation = await record(() => annotate("iam-operator.io/rotate-requested-at=now"));
   const idlePass = await record(() => annotate("example.com/nothing=now"));
+  const ofKeys = new Set([issue, rotation, idlePass].flatMap(({ ofConsole }) => ofConsole));
+  const account = countCalls(
+    requestsAbout("sample-account", since),
+    callsBetween(since, performance.now()).filter((call) => !ofKeys.has(call)),
+  );
   await operator.stop();
   const restart = await record(async () => {
     operator = await start();
@@ -76,6 +87,7 @@ export async function recordCalls(rig: Rig, args: readonly string[] = []): Promi
   await operator.stop();
   const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";
   return {
+    account,
     issue: issue.calls,
     rotation: rotation.calls,
     idlePass: idlePass.calls,

@@ -44,6 +44,7 @@ try {
   note("startSeconds", await startTimes(rig));
   const recorded = await recordCalls(rig);
   note("calls", {
+    account: recorded.account,
     issue: recorded.issue,
     rotation: recorded.rotation,
     idlePass: recorded.idlePass,
