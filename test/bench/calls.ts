@@ -30,8 +30,17 @@ export interface Recorded {
 /** Longer than anything that follows an issue at once. */
 const QUIET_MS = 2_500;
 
-/** `args` are further flags of the operator. */
-export async function recordCalls(rig: Rig, args: readonly string[] = []): Promise<Recorded> {
+export interface RecordOptions {
+  /** Further flags of the operator. */
+  readonly args?: readonly string[];
+  /** Whether the ApiKey is created with the operator's finalizer. */
+  readonly hasFinalizer?: boolean;
+}
+
+export async function recordCalls(
+  rig: Rig,
+  { args = [], hasFinalizer = false }: RecordOptions = {},
+): Promise<Recorded> {
   const place = await rig.openPlace();
   const gate = await place.openGate();
   const toConsole: { at: number; text: string }[] = [];
@@ -68,7 +77,7 @@ export async function recordCalls(rig: Rig, args: readonly string[] = []): Promi
   await place.saIdOf("sample-account");
   await sleep(QUIET_MS);
   const issue = await record(async () => {
-    await place.createKeys([{ name: "sample-key", account: "sample-account" }]);
+    await place.createKeys([{ name: "sample-key", account: "sample-account", hasFinalizer }]);
     await ready(rig, place);
   });
   const annotate = (text: string) =>
