@@ -312,9 +312,9 @@ function askAgain(world: SimWorld): void {
 function allowanceOf(world: SimWorld): number {
   const { crashes, faults, journal } = world;
   const lost = journal.struckCommits.filter(({ operation }) => LOSABLE.has(operation)).length;
-  // What befalls all objects of a kind, or all Secrets, costs each ApiKey one.
+  // What befalls all objects of a kind, all Secrets, or all issues under way, costs each ApiKey one.
   const each = Math.max(1, world.list(apiKeyType).length);
-  return crashes + lost + each * [...faults.struck].filter(costsKey).length;
+  return lost + each * (crashes + [...faults.struck].filter(costsKey).length);
 }
 
 const LOSABLE = new Set(["issueKey", "createServiceAccount"]);

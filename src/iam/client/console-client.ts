@@ -83,6 +83,7 @@ export interface IamClientOptions extends Organization, TlsSettings {
 }
 
 const MUTATION_TIMEOUT_MS = 5_000;
+const LIST_SPACING_MS = 200;
 
 /** A client for one console, with its own connections and session. Changed options need a new one. */
 export function createIamClient(options: IamClientOptions): IamClient {
@@ -100,7 +101,7 @@ export function createIamClient(options: IamClientOptions): IamClient {
   const callsOf = (isUrgent: boolean) => {
     const caller = new Caller(exchange, session, closing.signal, isUrgent);
     const extra = extraCalls(caller, options.extraCalls ?? {});
-    return { ...managementCalls(caller), ...resourceCalls(caller), extra, ...rest };
+    return { ...managementCalls(caller, options.clock), ...resourceCalls(caller), extra, ...rest };
   };
   const urgent: IamClient = {
     ...callsOf(true),
@@ -158,7 +159,7 @@ function createSession(
 }
 
 /** Calls 1 to 10. */
-function managementCalls(caller: Caller) {
+function managementCalls(caller: Caller, clock: Clock) {
   return {
     authenticate: (signal) => caller.authenticate(signal),
     createServiceAccount: async (account, signal) =>
@@ -167,8 +168,9 @@ function managementCalls(caller: Caller) {
         readServiceAccount,
       ),
     // Every account that is created asks for the whole list.
-    listServiceAccounts: shareCall("listServiceAccounts", async () =>
-      readAnswer(await caller.call(calls.listServiceAccounts()), readServiceAccounts),
+    listServiceAccounts: shareCall(
+      { operation: "listServiceAccounts", clock, spacingMs: LIST_SPACING_MS },
+      async () => readAnswer(await caller.call(calls.listServiceAccounts()), readServiceAccounts),
     ),
     getServiceAccount: async (saId, signal) =>
       unlessNotFound(async () =>

@@ -1,46 +1,44 @@
+import type { Clock, Instant } from "../../util/time.ts";
 import { untilAborted } from "../../util/until-aborted.ts";
 import { IamError, isIamError } from "../errors.ts";
 import type { Operation } from "../model.ts";
 
+interface SharedCall {
+  readonly operation: Operation;
+  readonly clock: Clock;
+  /** From the beginning of one call to that of the next. */
+  readonly spacingMs: number;
+}
+
 /**
- * Lets those who ask at the same time have one answer. No answer is older than the question: who asks while a call is
- * under way gets that of the next one. The signal ends the wait of the one who asked, not the call.
+ * Lets those who ask at about the same time have one answer. No answer is older than the question: who asks while a call
+ * is under way, or soon after, gets that of the next one. The signal ends the wait of the one who asked, not the call.
  */
 export function shareCall<T>(
-  operation: Operation,
+  { operation, clock, spacingMs }: SharedCall,
   call: () => Promise<T>,
 ): (signal?: AbortSignal) => Promise<T> {
-  let running: Promise<void> | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  let nextTime: Instant = Number.NEGATIVE_INFINITY;
   let following: Promise<T> | undefined;
-  const begin = (): Promise<T> => {
-    const answer = call();
-    const ended = answer.then(ignore, ignore).then(() => {
-      if (running === ended) running = undefined;
-    });
-    running = ended;
-    return answer;
-  };
-  const beginAfter = async (before: Promise<void>): Promise<T> => {
-    await before;
+  const begin = async (): Promise<T> => {
+    await running;
+    const waitMs = nextTime - clock.monotonic();
+    if (waitMs > 0) await clock.sleep(waitMs);
     following = undefined;
-    return begin();
-  };
-  const ask = (): Promise<T> => {
-    if (running === undefined) return begin();
-    following ??= beginAfter(running);
-    return following;
+    nextTime = clock.monotonic() + spacingMs;
+    const answer = call();
+    running = answer.catch(() => undefined);
+    return answer;
   };
   return async (signal) => {
     try {
       signal?.throwIfAborted();
-      return await untilAborted(ask(), signal);
+      following ??= begin();
+      return await untilAborted(following, signal);
     } catch (error) {
       if (isIamError(error) || !signal?.aborted) throw error;
       throw new IamError("Unavailable", `${operation} was cancelled`, { operation });
     }
   };
-}
-
-function ignore(): void {
-  // Whoever asked has been told.
 }

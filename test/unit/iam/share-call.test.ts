@@ -3,7 +3,7 @@ import { ACCOUNT, clientOf, failureOf, startConsole } from "./clients.ts";
 
 const OPERATION = "listServiceAccounts";
 
-describe("those who list accounts at the same time", () => {
+describe("those who list accounts at about the same time", () => {
   const held = async () => {
     const server = await startConsole();
     const client = clientOf(server);
@@ -25,8 +25,18 @@ describe("those who list accounts at the same time", () => {
     expect(await first).toEqual([]);
     for (const listed of await Promise.all(others)) expect(listed).toMatchObject([{ saId }]);
     expect(server.requests.count(OPERATION)).toBe(2);
+  });
+
+  test("wait for each other right after a list", async () => {
+    const server = await startConsole();
+    const client = clientOf(server);
     await client.listServiceAccounts();
-    expect(server.requests.count(OPERATION)).toBe(3);
+    const early = client.listServiceAccounts();
+    const { saId } = server.world.createAccount(ACCOUNT);
+    const late = client.listServiceAccounts();
+    expect(await early).toMatchObject([{ saId }]);
+    expect(await late).toMatchObject([{ saId }]);
+    expect(server.requests.count(OPERATION)).toBe(2);
   });
 
   test("share a failure, and the next one asks anew", async () => {
