@@ -22,6 +22,8 @@ export interface Recorded {
   readonly idlePass: CallsOf;
   /** Of an operator that is started again. */
   readonly restart: CallsOf;
+  /** The same for the ServiceAccount, to which keys have come since it was looked at. */
+  readonly accountRestart: CallsOf;
   /** The requests of the first issue to the API server, to be sent again by the floor. */
   readonly requests: readonly GateRequest[];
   readonly sample: { readonly name: string; readonly namespace: string; readonly uid: string };
@@ -90,9 +92,14 @@ export async function recordCalls(
     callsBetween(since, performance.now()).filter((call) => !ofKeys.has(call)),
   );
   await operator.stop();
+  const stopped = performance.now();
   const restart = await record(async () => {
     operator = await start();
   });
+  const accountRestart = countCalls(
+    requestsAbout("sample-account", stopped),
+    callsBetween(stopped, performance.now()),
+  );
   await operator.stop();
   const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";
   return {
@@ -101,6 +108,7 @@ export async function recordCalls(
     rotation: rotation.calls,
     idlePass: idlePass.calls,
     restart: restart.calls,
+    accountRestart,
     requests: issue.requests,
     sample: { name: "sample-key", namespace: place.namespace, uid },
   };

@@ -38,7 +38,7 @@ export class SmallWorld {
   readonly #invariants: Invariants;
   readonly #setUpCalls: number;
   readonly #keys: readonly string[];
-  /** Keys that the blows so far may cost. */
+  /** Keys that the blows so far may cost: each of them every issue that is under way. */
   #allowance = 0;
 
   private constructor(world: SimWorld, keys: readonly string[]) {
@@ -125,12 +125,12 @@ export class SmallWorld {
         await this.#nextTimer();
         return;
       case "Depose":
-        this.#allowance += 1;
+        this.#allowance += this.#keys.length;
         world.process?.pauseFor(DEPOSED_MS);
         await world.kernel.advance(DEPOSED_MS);
         return;
       case "Kill":
-        this.#allowance += 1;
+        this.#allowance += this.#keys.length;
         happen(world, { kind: blow });
         return;
       default:
