@@ -28,8 +28,17 @@ export interface Recorded {
 /** Longer than anything that follows an issue at once. */
 const QUIET_MS = 2_500;
 
-/** `args` are further flags of the operator. */
-export async function recordCalls(rig: Rig, args: readonly string[] = []): Promise<Recorded> {
+export interface RecordOptions {
+  /** Further flags of the operator. */
+  readonly args?: readonly string[];
+  /** Whether the ApiKey is created with the operator's finalizer. */
+  readonly hasFinalizer?: boolean;
+}
+
+export async function recordCalls(
+  rig: Rig,
+  { args = [], hasFinalizer = false }: RecordOptions = {},
+): Promise<Recorded> {
   const place = await rig.openPlace();
   const gate = await place.openGate();
   const toConsole: { at: number; text: string }[] = [];
@@ -62,7 +71,7 @@ export async function recordCalls(rig: Rig, args: readonly string[] = []): Promi
     return { requests, calls: countCalls(requests, calls) };
   };
   const issue = await record(async () => {
-    await place.createKeys([{ name: "sample-key", account: "bench" }]);
+    await place.createKeys([{ name: "sample-key", account: "bench", hasFinalizer }]);
     await ready(rig, place);
   });
   const annotate = (text: string) =>

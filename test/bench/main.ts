@@ -1,4 +1,4 @@
-/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--json FILE]`. */
+/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--finalizers] [--json FILE]`. */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -18,14 +18,17 @@ import { rounded } from "./statistics.ts";
 import { ALONE, LATENCY_MS, newKeyWaits, untilSecrets } from "./waits.ts";
 import { watchFor } from "./watcher.ts";
 
+/** With `--finalizers`, ApiKeys are created as the chart's MutatingAdmissionPolicy creates them. */
 const { values } = parseArgs({
   options: {
+    finalizers: { type: "boolean", default: false },
     json: { type: "string" },
     objects: { type: "string", default: "1000" },
     queued: { type: "string" },
   },
 });
 const objects = Number(values.objects);
+const hasFinalizer = values.finalizers;
 const queued = Number(values.queued ?? 2 * objects);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
@@ -42,7 +45,7 @@ tell("machine and bundle", figures);
 let rig = await openRig();
 try {
   note("startSeconds", await startTimes(rig));
-  const recorded = await recordCalls(rig);
+  const recorded = await recordCalls(rig, { hasFinalizer });
   note("calls", {
     issue: recorded.issue,
     rotation: recorded.rotation,
@@ -54,7 +57,7 @@ try {
     await rig.close();
     // A fresh etcd for every run.
     rig = await openRig();
-    const again = await recordCalls(rig);
+    const again = await recordCalls(rig, { hasFinalizer });
     note(`issue${workers}`, await issueMany(rig, again, workers, workers === 64));
   }
 } finally {
@@ -105,7 +108,7 @@ async function latency({ openPlace, cluster }: Rig) {
   await place.createAccounts(names);
   await operator.untilReady();
   await accountsReady(place, names.length);
-  const keys = names.map((name) => ({ name, account: name }));
+  const keys = names.map((name) => ({ name, account: name, hasFinalizer }));
   const times = await untilSecrets(cluster.kubeconfig, place, keys, 100);
   await operator.stop();
   return times;
@@ -120,7 +123,7 @@ async function issueMany(rig: Rig, recorded: Recorded, workers: number, further:
   const first = await place.start({ args });
   await accountsReady(place, objects);
   await first.stop();
-  await place.createKeys(names.map((name) => ({ name, account: name })));
+  await place.createKeys(names.map((name) => ({ name, account: name, hasFinalizer })));
 
   const watcher = await watchFor<ApiKey>(
     rig.cluster.kubeconfig,
@@ -156,7 +159,7 @@ async function floor(rig: Rig, recorded: Recorded, writers: number): Promise<num
   // No operator works here.
   const place = await rig.openPlace({ latencyMs: LATENCY_MS });
   const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
-  await place.createKeys(names.map((name) => ({ name, account: name })));
+  await place.createKeys(names.map((name) => ({ name, account: name, hasFinalizer })));
   return runFloor(rig, recorded, { namespace: place.namespace, iam: place.iam, names, writers });
 }
 

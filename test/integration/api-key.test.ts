@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FINALIZER } from "../../src/api/meta.ts";
 import { World, type WorldOptions } from "./support/world.ts";
 
 let world: World;
@@ -238,6 +239,15 @@ describe("a Secret that somebody touches", () => {
 });
 
 describe("deletion", () => {
+  test("of an ApiKey that was created with the finalizer, and has no account yet, waits for nothing", async () => {
+    await opened();
+    const spec = { serviceAccountRef: { name: "later" } };
+    await world.apiKey("key", spec, { finalizers: [FINALIZER] });
+    await world.condition("ApiKey", "key", "Ready", "False", "ServiceAccountNotFound");
+    await world.delete("ApiKey", "key");
+    await world.isGone("ApiKey", "key");
+  });
+
   test("takes the Secret along and names the keys that stay alive", async () => {
     await opened();
     await world.apiKey("key");

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKubectl, type Kubectl } from "../../../scripts/demo/kubectl.ts";
-import { GROUP, VERSION } from "../../../src/api/meta.ts";
+import { FINALIZER, GROUP, VERSION } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
   connectionType,
@@ -68,6 +68,8 @@ export interface KeySpec {
   readonly name: string;
   readonly account: string;
   readonly spec?: object;
+  /** As the chart's MutatingAdmissionPolicy creates it. */
+  readonly hasFinalizer?: boolean;
 }
 
 const roleType: ResourceType = rbac("roles", "Role");
@@ -173,10 +175,10 @@ async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> 
       );
     },
     async createKeys(keys) {
-      await inParallel(keys, 16, ({ name, account, spec }) =>
+      await inParallel(keys, 16, ({ name, account, spec, hasFinalizer }) =>
         patiently(() =>
           kube.create(apiKeyType, {
-            ...ours("ApiKey", namespace, name),
+            ...ours("ApiKey", namespace, name, hasFinalizer ? [FINALIZER] : []),
             spec: { serviceAccountRef: { name: account }, ...spec },
           } as never),
         ),
@@ -255,8 +257,14 @@ async function connect(
   } as never);
 }
 
-function ours(kind: string, namespace: string, name: string) {
-  return object(`${GROUP}/${VERSION}`, kind, namespace, name);
+function ours(
+  kind: string,
+  namespace: string,
+  name: string,
+  finalizers: readonly string[] = [],
+): KubeObject {
+  const { metadata, ...rest } = object(`${GROUP}/${VERSION}`, kind, namespace, name);
+  return { ...rest, metadata: { ...metadata, finalizers } };
 }
 
 function object(
