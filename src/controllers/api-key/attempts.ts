@@ -25,6 +25,10 @@ export function ownerKeyOf(object: ApiKey): string {
   return keyText(keyOf(object));
 }
 
+/**
+ * Some 3 MB. Age is no safe bound: where the API server was set back, an attempt of long ago may be open again, and the
+ * keys that others have led to since are not its own.
+ */
 const MAX_EXPLAINED = 10_000;
 
 interface OpenAttempt {

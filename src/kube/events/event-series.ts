@@ -32,18 +32,15 @@ export const defaultEventLimits: EventLimits = {
   remembered: 4_096,
 };
 
-interface Remembering extends EventSeries {
-  readonly lastAt: number;
+interface Expiring {
+  /** From then on it is as if it had never been. */
+  readonly until: number;
 }
 
-interface Similar {
+interface Remembering extends EventSeries, Expiring {}
+
+interface Similar extends Expiring {
   readonly notes: Set<string>;
-  lastAt: number;
-}
-
-interface Allowance {
-  tokens: number;
-  countedAt: number;
 }
 
 export class EventCorrelator {
@@ -51,27 +48,33 @@ export class EventCorrelator {
   readonly #limits: EventLimits;
   readonly #series: Remembered<Remembering>;
   readonly #similar: Remembered<Similar>;
-  readonly #allowances: Remembered<Allowance>;
+  /** Each until all of its tokens are back, which also says how many there are. */
+  readonly #allowances: Remembered<Expiring>;
 
   constructor(clock: Clock, limits: EventLimits = defaultEventLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#series = new Remembered(limits.remembered);
-    this.#similar = new Remembered(limits.remembered);
-    this.#allowances = new Remembered(limits.remembered);
+    this.#series = new Remembered(clock, limits.remembered);
+    this.#similar = new Remembered(clock, limits.remembered);
+    this.#allowances = new Remembered(clock, limits.remembered);
+  }
+
+  /** How much is remembered. */
+  get size(): number {
+    return this.#series.size + this.#similar.size + this.#allowances.size;
   }
 
   /** The series to write, or `undefined` where the object has had too many events. It counts all the same. */
   add(target: EventTarget, event: EventNote): EventSeries | undefined {
-    const now = this.#clock.monotonic();
-    const id = this.#idOf(target, event, now);
+    const until = this.#clock.monotonic() + this.#limits.seriesMs;
+    const id = this.#idOf(target, event, until);
     const old = this.#series.get(id);
-    const goesOn = old !== undefined && now - old.lastAt <= this.#limits.seriesMs;
-    const series: Remembering = goesOn
-      ? { ...old, count: old.count + 1, lastAt: now }
-      : { id, target: referenceTo(target), event, count: 1, name: undefined, lastAt: now };
+    const series: Remembering =
+      old === undefined
+        ? { id, target: referenceTo(target), event, count: 1, name: undefined, until }
+        : { ...old, count: old.count + 1, until };
     this.#series.set(id, series);
-    return this.#isAllowed(objectId(target), now) ? series : undefined;
+    return this.#isAllowed(objectId(target)) ? series : undefined;
   }
 
   /** The series as it is by now. */
@@ -86,25 +89,20 @@ export class EventCorrelator {
   }
 
   /** Events that differ in their note alone share a series when there are too many of them. */
-  #idOf(target: EventTarget, event: EventNote, now: number): string {
+  #idOf(target: EventTarget, event: EventNote, until: number): string {
     const kind = idOf(objectId(target), event.type, event.reason, event.action);
-    const old = this.#similar.get(kind);
-    const similar =
-      old !== undefined && now - old.lastAt <= this.#limits.seriesMs
-        ? old
-        : { notes: new Set<string>(), lastAt: now };
-    similar.lastAt = now;
-    this.#similar.set(kind, similar);
-    if (similar.notes.size < this.#limits.similar) similar.notes.add(event.note);
-    return similar.notes.has(event.note) ? idOf(kind, event.note) : kind;
+    const notes = this.#similar.get(kind)?.notes ?? new Set<string>();
+    this.#similar.set(kind, { notes, until });
+    if (notes.size < this.#limits.similar) notes.add(event.note);
+    return notes.has(event.note) ? idOf(kind, event.note) : kind;
   }
 
-  #isAllowed(object: string, now: number): boolean {
+  #isAllowed(object: string): boolean {
     const { burst, refillMs } = this.#limits;
-    const old = this.#allowances.get(object) ?? { tokens: burst, countedAt: now };
-    const tokens = Math.min(burst, old.tokens + (now - old.countedAt) / refillMs);
-    const allowed = tokens >= 1;
-    this.#allowances.set(object, { tokens: allowed ? tokens - 1 : tokens, countedAt: now });
+    const now = this.#clock.monotonic();
+    const until = this.#allowances.get(object)?.until ?? now;
+    const allowed = until - now <= (burst - 1) * refillMs;
+    this.#allowances.set(object, { until: allowed ? until + refillMs : until });
     return allowed;
   }
 }
@@ -133,26 +131,39 @@ function referenceTo({ apiVersion, kind, metadata }: EventTarget): EventTarget {
   };
 }
 
-/** Forgets what was used least recently. */
-class Remembered<T> {
+/**
+ * Forgets what has expired, and beyond the limit what was used least recently. Only the head is looked at: what expires
+ * late may keep what expired behind it for a while.
+ */
+class Remembered<T extends Expiring> {
   readonly #entries = new Map<string, T>();
+  readonly #clock: Clock;
   readonly #limit: number;
 
-  constructor(limit: number) {
+  constructor(clock: Clock, limit: number) {
+    this.#clock = clock;
     this.#limit = limit;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(id: string): T | undefined {
-    return this.#entries.get(id);
+    const entry = this.#entries.get(id);
+    return entry === undefined || this.#hasExpired(entry) ? undefined : entry;
   }
 
   set(id: string, value: T): void {
     this.#entries.delete(id);
     this.#entries.set(id, value);
-    if (this.#entries.size <= this.#limit) return;
-    for (const oldest of this.#entries.keys()) {
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size <= this.#limit && !this.#hasExpired(entry)) return;
       this.#entries.delete(oldest);
-      return;
     }
+  }
+
+  #hasExpired({ until }: T): boolean {
+    return until < this.#clock.monotonic();
   }
 }
