@@ -1,5 +1,6 @@
 /** Which change enqueues which other objects. */
 import { isDeepStrictEqual } from "node:util";
+import type { ApiKey } from "../api/api-key.ts";
 import { isTrue } from "../api/conditions.ts";
 import { labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
@@ -110,8 +111,8 @@ function onLabels({ namespaces }: Caches, store: Store): Watch {
 function serviceAccountWatches(caches: Caches): readonly Watch[] {
   const { serviceAccounts, apiKeys, policyBindings } = caches;
   return [
-    // What still uses an account holds its deletion.
-    watch(apiKeys, whenGone(accountOfKey)),
+    // What still uses an account holds its deletion; a key in use belongs into its list.
+    watch(apiKeys, accountOfEndedOrNewKey),
     watch(policyBindings, whenGone(accountKey)),
     // Those who wait for the claim of another.
     watch(serviceAccounts, ({ old, new: now }) =>
@@ -206,6 +207,13 @@ function accountOfKey({
   | undefined {
   const name = spec?.serviceAccountRef?.name;
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
+}
+
+function accountOfEndedOrNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+  const object = now ?? old;
+  const key = object && accountOfKey(object);
+  const isNews = now === undefined || old?.status?.current?.keyId !== now.status?.current?.keyId;
+  return isNews && key !== undefined ? [key] : [];
 }
 
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */

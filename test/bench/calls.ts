@@ -15,15 +15,13 @@ export interface CallsOf {
 }
 
 export interface Recorded {
-  /** Of a ServiceAccount from its creation on, while its ApiKey is issued and rotated: none of the ApiKey's own. */
+  /** Of a new ServiceAccount. */
   readonly account: CallsOf;
   readonly issue: CallsOf;
   readonly rotation: CallsOf;
   readonly idlePass: CallsOf;
   /** Of an operator that is started again. */
   readonly restart: CallsOf;
-  /** The same for the ServiceAccount, to which keys have come since it was looked at. */
-  readonly accountRestart: CallsOf;
   /** The requests of the first issue to the API server, to be sent again by the floor. */
   readonly requests: readonly GateRequest[];
   readonly sample: { readonly name: string; readonly namespace: string; readonly uid: string };
@@ -59,25 +57,23 @@ export async function recordCalls(
     return operator;
   };
   let operator = await start();
-  const requestsAbout = (name: string, since: number) =>
-    gate.requests.filter(
-      ({ at, path, body }) =>
-        at >= since && !path.includes("watch=") && (path.includes(name) || body.includes(name)),
-    );
-  const callsBetween = (since: number, end: number) =>
-    toConsole.filter(({ at, text }) => at >= since && at <= end && !text.includes("login"));
-  const record = async (act: () => Promise<unknown>) => {
+  const record = async (act: () => Promise<unknown>, name = "sample-key") => {
     const since = performance.now();
     await act();
     await sleep(QUIET_MS);
-    const requests = requestsAbout("sample-key", since);
-    const ofConsole = callsBetween(since, requests.at(-1)?.at ?? 0);
-    return { requests, ofConsole, calls: countCalls(requests, ofConsole) };
+    const requests = gate.requests.filter(
+      ({ at, path, body }) =>
+        at >= since && !path.includes("watch=") && (path.includes(name) || body.includes(name)),
+    );
+    const calls = toConsole.filter(
+      ({ at, text }) => at >= since && at <= (requests.at(-1)?.at ?? 0) && !text.includes("login"),
+    );
+    return { requests, calls: countCalls(requests, calls) };
   };
-  const since = performance.now();
-  await place.createAccounts(["sample-account"]);
-  await place.saIdOf("sample-account");
-  await sleep(QUIET_MS);
+  const account = await record(async () => {
+    await place.createAccounts(["sample-account"]);
+    await place.saIdOf("sample-account");
+  }, "sample-account");
   const issue = await record(async () => {
     await place.createKeys([{ name: "sample-key", account: "sample-account", hasFinalizer }]);
     await ready(rig, place);
@@ -86,29 +82,18 @@ export async function recordCalls(
     rig.kubectl(["annotate", "iamkey", "sample-key", `--namespace=${place.namespace}`, text]);
   const rotation = await record(() => annotate("iam-operator.io/rotate-requested-at=now"));
   const idlePass = await record(() => annotate("example.com/nothing=now"));
-  const ofKeys = new Set([issue, rotation, idlePass].flatMap(({ ofConsole }) => ofConsole));
-  const account = countCalls(
-    requestsAbout("sample-account", since),
-    callsBetween(since, performance.now()).filter((call) => !ofKeys.has(call)),
-  );
   await operator.stop();
-  const stopped = performance.now();
   const restart = await record(async () => {
     operator = await start();
   });
-  const accountRestart = countCalls(
-    requestsAbout("sample-account", stopped),
-    callsBetween(stopped, performance.now()),
-  );
   await operator.stop();
   const uid = /"uid":"([^"]+)"/.exec(issue.requests.map(({ body }) => body).join(""))?.[1] ?? "";
   return {
-    account,
+    account: account.calls,
     issue: issue.calls,
     rotation: rotation.calls,
     idlePass: idlePass.calls,
     restart: restart.calls,
-    accountRestart,
     requests: issue.requests,
     sample: { name: "sample-key", namespace: place.namespace, uid },
   };

@@ -24,7 +24,6 @@ test("where they may be, a Secret that has not changed is not read", async () =>
   await kubectl(["create", "clusterrolebinding", ...binding]);
   expect(await recordCalls(rig())).toMatchObject({
     account: { kube: 4, writes: 3, events: 1, console: 2 },
-    accountRestart: { kube: 1, writes: 1, events: 0, console: 1 },
     issue: { kube: 9, writes: 6, events: 1, console: 3 },
     rotation: { kube: 8, writes: 5, events: 1, console: 3 },
     idlePass: { kube: 0, writes: 0, events: 0, console: 0 },

@@ -9,7 +9,7 @@ import { labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const RUNS_A_SHIFT = 25;
 /** In a scenario without faults, but for those with a lease. */
-const EVENTS_OF_MOST = 620;
+const EVENTS_OF_MOST = 450;
 
 /**
  * Single faults: of whatever can be struck, each fault once, and about every `every`th of all besides; other ones in

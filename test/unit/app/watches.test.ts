@@ -178,14 +178,17 @@ describe("who is woken", () => {
     expect(wakes(says("True", "Created"))).toEqual(["apiKeys team-a/ci"]);
   });
 
-  test("by a key that came into use: exports that call with it; by its end: its account", () => {
+  test("by a key that came into use: exports that call with it, and its account; by its end: the account", () => {
     const { put, wakes, removeKey } = createCluster();
     const spec = { serviceAccountRef: { name: "bot" } };
     const key =
       (keyId: string, more: object = {}) =>
       () =>
         put("apiKeys", "ci", { spec, status: { current: { keyId }, ...more } });
-    expect(wakes(key("k1"))).toEqual(["resourceQuotaExports team-a/quota"]);
+    expect(wakes(key("k1"))).toEqual([
+      "resourceQuotaExports team-a/quota",
+      "serviceAccounts team-a/bot",
+    ]);
     expect(wakes(key("k1", { renewalTime: "x" }))).toEqual([]);
     expect(wakes(removeKey)).toContain("serviceAccounts team-a/bot");
   });

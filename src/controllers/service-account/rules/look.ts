@@ -4,19 +4,21 @@ import { type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type { AccountSnapshot, AccountState, KnownAccount } from "./snapshot.ts";
 
 /** A healthy account is looked at this often, an unhealthy one sooner. */
 const LOOK_EVERY_MS = 10 * MINUTE;
 const LOOK_SOON_MS = MINUTE;
 const JITTER = 0.2;
+/** Many keys may come at once: their account is looked at for them no more often than this. */
+const KEYS_LOOK_MS = 10 * SECOND;
 /** How long an answer of call 2 that never came may still take effect, on top of its time-out. */
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
 
 /** At its time; at once after a change, and where the account has not been found at this console. */
 export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
-  const { object, request, state } = snapshot;
+  const { object, request, state, unlistedKeyTime } = snapshot;
   const { look } = state;
   const consoleURL = consoleURLOf(snapshot);
   const isProven = account.consoleURL === consoleURL || look?.finding !== undefined;
@@ -26,8 +28,24 @@ export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now:
     look?.generation !== (object.metadata.generation ?? 0) ||
     look.saId !== account.saId ||
     look.consoleURL !== consoleURL ||
-    now >= look.nextTime
+    now >= nextLookTime(state, unlistedKeyTime, now)
   );
+}
+
+/** At its regular time, or soon after a key came into use that the last look was too early for. */
+export function nextLookTime(
+  { look }: AccountState,
+  unlistedKeyTime: Instant | undefined,
+  now: Instant,
+): Instant {
+  if (look === undefined) return now;
+  const { startTime, nextTime } = look;
+  const isOutdated =
+    unlistedKeyTime !== undefined &&
+    unlistedKeyTime <= now &&
+    // Times in a status have whole seconds.
+    unlistedKeyTime >= Math.floor(startTime / SECOND) * SECOND;
+  return isOutdated ? Math.min(nextTime, startTime + KEYS_LOOK_MS) : nextTime;
 }
 
 /** When to look again after a look. */

@@ -10,7 +10,7 @@ import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report
 import { serviceAccountType } from "../../resource-types.ts";
 import { inUse, isFailing } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import { lookTimeAfter } from "./look.ts";
+import { lookTimeAfter, nextLookTime } from "./look.ts";
 import { findingOf, standingOf } from "./next.ts";
 import type {
   AccountLook,
@@ -134,7 +134,8 @@ function requeueAfterMs(
 ): number | undefined {
   if ("afterMs" in readiness) return readiness.afterMs;
   if (isDeleting(snapshot) || state.look === undefined) return undefined;
-  return Math.max(SECOND, Math.round(state.look.nextTime - now));
+  const nextTime = nextLookTime(state, snapshot.unlistedKeyTime, now);
+  return Math.max(SECOND, Math.round(nextTime - now));
 }
 
 const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as const;

@@ -24,6 +24,7 @@ const look = {
   finding: undefined,
 };
 const state = { look };
+const justLooked = { look: { ...look, startTime: NOW - 9_000 } };
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
 
 interface Case {
@@ -117,8 +118,23 @@ test.each<Case>([
     step: "GetAccount sa-2",
   },
   {
-    name: "a key that came since the last look waits for the next one",
-    seen: { account, state, unlistedKeyTime: NOW - 1_000 },
+    name: "a key that came since the last look is looked for",
+    seen: { account, state, unlistedKeyTime: NOW - 20_000 },
+    step: "GetAccount sa-1",
+  },
+  {
+    name: "keys that follow each other are looked for together",
+    seen: { account, state: justLooked, unlistedKeyTime: NOW - 1_000 },
+    step: "Settled",
+  },
+  {
+    name: "a key that the last look ought to have shown is not looked for again",
+    seen: { account, state, unlistedKeyTime: NOW - 21_000 },
+    step: "Settled",
+  },
+  {
+    name: "a key from the future waits for the clock",
+    seen: { account, state, unlistedKeyTime: NOW + 1_000 },
     step: "Settled",
   },
 ])("$name", ({ step, ...given }) => {
