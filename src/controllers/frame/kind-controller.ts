@@ -9,6 +9,7 @@ import type { ClockReading } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import type { Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
 import type { Report, ReportedObject, StatusCache } from "./rules/report.ts";
+import type { StatusWriteContext } from "./status-writer.ts";
 
 /** The types of one kind, under one name. */
 export interface KindTypes {
@@ -30,7 +31,7 @@ export interface Progress<K extends KindTypes> {
 }
 
 /** What one run is given. */
-export interface ReconcileContext<State> extends Context {
+export interface ReconcileContext<State> extends Context, StatusWriteContext {
   /** Ends reads and waits when the process stops or the run takes too long. Not for calls whose answer must not be lost. */
   readonly signal: AbortSignal;
   /** The object's process state as it is now; `undefined` where there is none yet. */

@@ -43,9 +43,11 @@ export function createReconciler<K extends KindTypes>(
     states.forget(keyText(key));
     kind.forget?.(key);
   };
+  const unanswered = new Set<string>();
   const contextOf = (uid: string, signal: AbortSignal): ReconcileContext<K["State"]> => ({
     ...context,
     signal,
+    unanswered,
     get state() {
       return states.of(uid);
     },

@@ -12,6 +12,14 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
   "MalformedResponse",
 ]);
 
+export interface StatusWriteContext extends Pick<Context, "kube"> {
+  /**
+   * Uids of objects whose last status may be stored or not, as its write had no answer. The watch may tell of it later, so
+   * the next status is written even where it is the one that is known.
+   */
+  readonly unanswered?: Set<string>;
+}
+
 /**
  * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Answers the object as it
  * is then. The API server does not compare the uid in a write of a status, only the resource version; so the known one is
@@ -19,7 +27,7 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
  * all the same.
  */
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
-  context: Pick<Context, "kube">,
+  { kube, unanswered }: StatusWriteContext,
   type: ResourceType<T>,
   cache: StatusCache<T>,
   object: T,
@@ -27,9 +35,10 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   options: StatusWriteOptions = {},
 ): Promise<T> {
   const { resourceVersion, foreignFields = [], fieldManager, signal } = options;
-  const wanted = without(foreignFields, asJson(status));
-  if (isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}))) return object;
   const { name, namespace, uid, resourceVersion: known } = object.metadata;
+  const wanted = without(foreignFields, asJson(status));
+  const isKnown = isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}));
+  if (isKnown && !unanswered?.has(uid)) return object;
   const apply = (version: string | undefined) => {
     const body = {
       apiVersion: API_VERSION,
@@ -42,7 +51,7 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
       },
       status: wanted,
     };
-    return context.kube.apply<T>(type, body, {
+    return kube.apply<T>(type, body, {
       subresource: "status",
       ...(fieldManager === undefined ? {} : { fieldManager }),
       ...(signal === undefined ? {} : { signal }),
@@ -54,8 +63,11 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
       return apply(undefined);
     })
     .catch((error: unknown) => {
-      throw isKubeError(error) && UNANSWERED.has(error.code) ? new StatusUnanswered(error) : error;
+      if (!isKubeError(error) || !UNANSWERED.has(error.code)) throw error;
+      unanswered?.add(uid);
+      throw new StatusUnanswered(error);
     });
+  unanswered?.delete(uid);
   cache.noteWrite(written);
   return written;
 }

@@ -11,9 +11,9 @@ import {
   readinessOf,
   statusOf,
 } from "./rules/report.ts";
-import { writeStatus } from "./status-writer.ts";
+import { type StatusWriteContext, writeStatus } from "./status-writer.ts";
 
-type ReportContext = Context & { readonly signal: AbortSignal };
+type ReportContext = Context & StatusWriteContext & { readonly signal: AbortSignal };
 
 /** In the order of the report. Rejects at the first status that cannot be written. */
 export async function writeReport(

@@ -10,6 +10,9 @@ export interface Tenant {
   readonly connection: { readonly kind: "Connection" | "ClusterConnection"; readonly name: string };
 }
 
+/** So large that the operator does not keep the object in memory, but reads it when it reconciles it. */
+const LARGE = { "example.com/notes": "x".repeat(5_000) };
+
 export function manifest(
   kind: string,
   name: string,
@@ -19,7 +22,7 @@ export function manifest(
   return JSON.stringify({
     apiVersion: API,
     kind,
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    metadata: { name, annotations: LARGE, ...(namespace === undefined ? {} : { namespace }) },
     spec,
   });
 }
@@ -58,18 +61,13 @@ export async function createLogin(kubectl: Kubectl, namespace: string): Promise<
   ]);
 }
 
-/** So large that the operator does not keep it in memory, but reads the ApiKey when it reconciles it. */
-const LARGE_TEMPLATE = {
-  data: { keyId: "${keyId}", secret: "${secret}", notes: "x".repeat(5_000) },
-};
-
 /** Account, bindings, key, quotas by that key; resolves when all of them are ready. */
 export async function order(kubectl: Kubectl, { namespace, connection }: Tenant): Promise<void> {
   const account = { serviceAccountRef: { name: "bot" } };
   const objects = [
     manifest("ServiceAccount", "bot", namespace, { connectionRef: connection, name: namespace }),
     manifest("PolicyBinding", "bot", namespace, { ...account, policyIds: ["pol-p1-admin"] }),
-    manifest("ApiKey", "key", namespace, { ...account, secret: LARGE_TEMPLATE }),
+    manifest("ApiKey", "key", namespace, account),
     manifest("ResourceQuotaExport", "quotas", namespace, {
       connectionRef: connection,
       clusterId: 7,

@@ -1,14 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import { StatusUnanswered } from "../../../../src/controllers/frame/status-write-failed.ts";
 import { writeStatus } from "../../../../src/controllers/frame/status-writer.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
+import type { KubeClient } from "../../../../src/kube/client/client.ts";
+import { KubeError } from "../../../../src/kube/errors.ts";
 import { systemClock } from "../../../../src/util/time.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
 const key = { namespace: "team-a", name: "ci" };
 
+const cache = { noteWrite: () => undefined };
+const statusOf = (saId: string) => ({ saId }) as NonNullable<ServiceAccount["status"]>;
+
 function createWorld() {
   const cluster = new MemoryCluster(systemClock);
+  const unanswered = new Set<string>();
   const put = () => {
     const spec = { connectionRef: { kind: "Connection", name: "console" } };
     cluster.put(serviceAccountType, { metadata: key, spec });
@@ -18,6 +25,7 @@ function createWorld() {
   return {
     cluster,
     stored,
+    unanswered,
     edit: () =>
       cluster.edit(serviceAccountType, key, ({ metadata }) => {
         metadata.labels = { team: "a" };
@@ -26,13 +34,22 @@ function createWorld() {
       cluster.remove(serviceAccountType, key);
       put();
     },
+    /** Is carried out, but the answer gets lost. */
+    writeUnanswered: (object: ServiceAccount, saId: string) => {
+      const apply: KubeClient["apply"] = async (...call) => {
+        await cluster.client.apply(...call);
+        throw new KubeError("Unavailable", "the answer is lost");
+      };
+      const kube: KubeClient = Object.assign(Object.create(cluster.client), { apply });
+      return writeStatus({ kube, unanswered }, serviceAccountType, cache, object, statusOf(saId));
+    },
     write: (object: ServiceAccount, options = {}) =>
       writeStatus(
-        { kube: cluster.client },
+        { kube: cluster.client, unanswered },
         serviceAccountType,
-        { noteWrite: () => undefined },
+        cache,
         object,
-        { saId: "sa-1" } as NonNullable<ServiceAccount["status"]>,
+        statusOf("sa-1"),
         options,
       ),
   };
@@ -72,5 +89,16 @@ describe("a status", () => {
     makeAgain();
     await expect(write(read)).rejects.toMatchObject({ code: "Conflict" });
     expect(stored().status?.saId).toBeUndefined();
+  });
+
+  test("that was written without an answer is replaced, though nobody has seen it yet", async () => {
+    const { stored, unanswered, write, writeUnanswered } = createWorld();
+    const seen = { ...(await write(stored())), status: statusOf("sa-1") };
+    expect(await write(seen)).toBe(seen);
+    await expect(writeUnanswered(seen, "sa-2")).rejects.toBeInstanceOf(StatusUnanswered);
+    expect(stored().status?.saId).toBe("sa-2");
+    await write(seen);
+    expect(stored().status?.saId).toBe("sa-1");
+    expect(unanswered.size).toBe(0);
   });
 });
