@@ -1,4 +1,7 @@
-/** Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--finalizers] [--json FILE]`. */
+/**
+ * Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--finalizers] [--json FILE]`.
+ * With `--finalizers`, ApiKeys but those that wait beside others are created as the chart's MutatingAdmissionPolicy does.
+ */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -18,7 +21,6 @@ import { rounded } from "./statistics.ts";
 import { ALONE, LATENCY_MS, newKeyWaits, untilSecrets } from "./waits.ts";
 import { watchFor } from "./watcher.ts";
 
-/** With `--finalizers`, ApiKeys are created as the chart's MutatingAdmissionPolicy creates them. */
 const { values } = parseArgs({
   options: {
     finalizers: { type: "boolean", default: false },
