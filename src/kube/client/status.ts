@@ -48,6 +48,11 @@ export function isVersionTooLarge(error: KubeError): boolean {
   return error.reason === TOO_LARGE_VERSION;
 }
 
+/** Whether the server refuses to stream a kind because its own cache of it is not filled yet; nothing else tells. */
+export function isInitializing({ code, message }: KubeError): boolean {
+  return code === "RateLimited" && message.endsWith(": storage is (re)initializing");
+}
+
 const CODE_OF_FAILURE: Readonly<Record<HttpFailure, KubeErrorCode>> = {
   refused: "Unavailable",
   network: "Unavailable",

@@ -2,7 +2,7 @@
 
 import { HttpError } from "../../http/http.ts";
 import { assertNever } from "../../util/assert-never.ts";
-import { isVersionTooLarge } from "../client/status.ts";
+import { isInitializing, isVersionTooLarge } from "../client/status.ts";
 import { KubeError } from "../errors.ts";
 import { LineTooLong, LineTruncated } from "./lines.ts";
 import type { RestartReason } from "./watch-state.ts";
@@ -30,6 +30,7 @@ function ofKubeError(error: KubeError): RestartReason {
     case "MalformedResponse":
       return "Malformed";
     case "RateLimited":
+      return isInitializing(error) ? "Initializing" : code;
     case "Unavailable":
     case "Timeout":
     case "Unauthenticated":

@@ -27,6 +27,8 @@ export type RestartReason =
   /** The server's versions are older than ours: etcd was restored. */
   | "VersionWentBack"
   | "RateLimited"
+  /** The server has not filled its own cache of the kind yet: the kind is new, or the server has just started. */
+  | "Initializing"
   | "Unavailable"
   | "Timeout"
   | "Unauthenticated"
@@ -241,6 +243,13 @@ function onFailed<T>(
   if (state.phase === "Initial" && state.via === "stream" && needsPages(reason)) {
     return { ...list<T>({ ...state, via: "pages" }), restart: reason };
   }
+  // It answers lists meanwhile, from etcd. Once: whatever comes next, its wish to be left alone counts.
+  if (state.phase === "Initial" && reason === "Initializing" && state.attempts === 0)
+    return {
+      ...list<T>({ ...state, attempts: 1 }),
+      next: { kind: "ListPages" },
+      restart: reason,
+    };
   const footing = afterHealth(state, moment.at);
   const version =
     state.phase === "Synced" || state.phase === "Resuming" ? state.version : undefined;
@@ -288,6 +297,7 @@ function losesVersion(reason: RestartReason): boolean {
     case "Idle":
     case "Deadline":
     case "RateLimited":
+    case "Initializing":
     case "Unavailable":
     case "Timeout":
     case "Unauthenticated":

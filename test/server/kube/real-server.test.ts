@@ -276,6 +276,15 @@ describe("the reflector", () => {
     await stop();
   });
 
+  test("is synced at once with a kind that the server has no cache of yet", async () => {
+    const gadgetType = { ...widgetType, plural: "gadgets", kind: "Gadget" };
+    await defineKind(gadgetType);
+    start({ type: gadgetType });
+    await whenSynced();
+    expect([restarts, reflector.state()]).toMatchObject([["Initializing"], { phase: "Synced" }]);
+    await stop();
+  });
+
   test("resumes after a crash of the API server without listing again", async () => {
     start();
     await whenSynced();
@@ -315,14 +324,21 @@ function fromTheStart(open: RealClient["api"]["openStream"]): RealClient["api"][
 }
 
 async function createWidgets(): Promise<void> {
+  await defineKind(widgetType);
+  await vi.waitFor(() => real.client.list(widgetType), 10_000);
+}
+
+/** Nobody has asked for an object of the kind when this returns. */
+async function defineKind({ group, plural, kind }: ResourceType): Promise<void> {
+  const name = `${plural}.${group}`;
   const crd = {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: "widgets.test.example.com" },
+    metadata: { name },
     spec: {
-      group: "test.example.com",
+      group,
       scope: "Namespaced",
-      names: { plural: "widgets", kind: "Widget" },
+      names: { plural, kind },
       versions: [
         {
           name: "v1",
@@ -356,14 +372,12 @@ async function createWidgets(): Promise<void> {
       ],
     },
   };
-  const child = promisify(execFile)(cluster.kubectl, [
-    "--kubeconfig",
-    cluster.kubeconfig,
-    "apply",
-    "-f",
-    "-",
-  ]);
-  child.child.stdin?.end(JSON.stringify(crd));
+  await kubectl(["apply", "-f", "-"], JSON.stringify(crd));
+  await kubectl(["wait", "--for=condition=established", `crd/${name}`]);
+}
+
+async function kubectl(args: readonly string[], input = ""): Promise<void> {
+  const child = promisify(execFile)(cluster.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
+  child.child.stdin?.end(input);
   await child;
-  await vi.waitFor(() => real.client.list(widgetType), 10_000);
 }

@@ -20,6 +20,7 @@ import {
   type ScriptedServer,
   silence,
   startScriptedServer,
+  statusOf,
   stream,
   streamAndEnd,
   streamAndReset,
@@ -136,6 +137,16 @@ describe("the first listing", () => {
     await settled(["a 3", "b 7"]);
     await requested(["watch all", "list", "list next", "watch 9"]);
     expect(restarts).toEqual(["Idle"]);
+  });
+
+  test("is read in pages while the server fills its cache", async () => {
+    const status = statusOf(429, "TooManyRequests", "storage is (re)initializing");
+    server.onWatch(respond(status, 429, { "retry-after": "60" }), stream());
+    server.onList(respond(listOf("9", [{ name: "a", version: "3" }])));
+    start();
+    await settled(["a 3"]);
+    await requested(["watch all", "list", "watch 9"]);
+    expect(restarts).toEqual(["Initializing"]);
   });
 
   test("starts over when a page's token has expired, and nothing is taken from the part", async () => {

@@ -134,6 +134,7 @@ describe("events", () => {
 describe("failures", () => {
   const keeps: RestartReason[] = [
     "RateLimited",
+    "Initializing",
     "Unavailable",
     "Timeout",
     "Unauthenticated",
@@ -196,7 +197,25 @@ describe("failures", () => {
     },
   );
 
-  test.each<RestartReason>([...keeps, ...loses.filter((reason) => reason !== "Unsupported")])(
+  test("a server whose cache is not filled yet is asked for pages at once, but only once", () => {
+    const pages = step(initial, failed("Initializing", 0, 1_000));
+    expect(pages).toMatchObject({
+      state: { phase: "Initial", via: "stream" },
+      next: { kind: "ListPages" },
+      restart: "Initializing",
+    });
+    const refused = step(pages.state, failed("Initializing", 0, 1_000));
+    expect(refused.next).toEqual({ kind: "Wait", ms: 1_000 });
+    const again = step(refused.state, { kind: "Woke" });
+    expect(again.next).toEqual({ kind: "OpenStream", version: undefined });
+    expect(step(again.state, failed("Initializing", 0, 9_000)).next).toEqual({
+      kind: "Wait",
+      ms: 9_000,
+    });
+  });
+
+  const others = ["Unsupported", "Initializing"];
+  test.each<RestartReason>([...keeps, ...loses].filter((reason) => !others.includes(reason)))(
     "%s during the initial stream backs off and streams again",
     (reason) => {
       const result = step(initial, failed(reason));
