@@ -14,17 +14,18 @@ import { serviceAccountType } from "../resource-types.ts";
 export type AccountRef = ReportedObject;
 
 /**
- * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store: it holds the key
- * of every ServiceAccount and of every one that a PolicyBinding names. Whether the caches have seen our own
- * writes is asked by the reconciler itself, of all the objects that it decides on.
+ * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store. It holds the key of every
+ * account that a PolicyBinding names, whether it exists or not; and of those whose access is suspended or that have
+ * bindings on record. Of any other account, nothing is known to be bound, and nothing is to be. Whether the caches have
+ * seen our own writes is asked by the reconciler itself, of all the objects that it decides on.
  */
 export function createAccountStore(
   caches: Pick<Caches, "serviceAccounts" | "policyBindings">,
 ): Store<AccountRef> {
   const { serviceAccounts, policyBindings } = caches;
-  const exists = (key: ObjectKey) =>
-    serviceAccounts.get(key) !== undefined ||
+  const isNamed = (key: ObjectKey) =>
     policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
+  const isConcerned = (key: ObjectKey) => hasBindings(serviceAccounts.get(key)) || isNamed(key);
   return {
     get synced() {
       return serviceAccounts.synced && policyBindings.synced;
@@ -32,10 +33,10 @@ export function createAccountStore(
     get allCurrent() {
       return serviceAccounts.allCurrent && policyBindings.allCurrent;
     },
-    get: (key) => (exists(key) ? toRef(key) : undefined),
+    get: (key) => (isConcerned(key) ? toRef(key) : undefined),
     list: () => {
       const keys = [
-        ...serviceAccounts.list().map(keyOf),
+        ...serviceAccounts.list().filter(hasBindings).map(keyOf),
         ...policyBindings.list().flatMap((binding) => accountKey(binding) ?? []),
       ];
       return [...new Map(keys.map((key) => [keyText(key), toRef(key)])).values()];
@@ -49,7 +50,8 @@ export function createAccountStore(
       };
       const stops = [
         serviceAccounts.subscribe((change) => {
-          if (accountMatters(change)) enqueue(change.key);
+          const { key, old } = change;
+          if ((hasBindings(old) || isConcerned(key)) && accountMatters(change)) enqueue(key);
         }),
         policyBindings.subscribe((change) => {
           const binding = change.new ?? change.old;
@@ -61,6 +63,11 @@ export function createAccountStore(
       };
     },
   };
+}
+
+function hasBindings(account: ServiceAccount | undefined): boolean {
+  const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
+  return spec?.suspendAccess === true || account?.status?.bindings !== undefined;
 }
 
 export function toRef(key: ObjectKey): AccountRef {

@@ -12,7 +12,8 @@ import { systemClock } from "../../../../src/util/time.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
 const at = (name: string) => ({ metadata: { namespace: "team-a", name } });
-const CI_BOT = toRef({ namespace: "team-a", name: "ci-bot" });
+const KEY = { namespace: "team-a", name: "ci-bot" };
+const CI_BOT = toRef(KEY);
 const binding = (policyIds: readonly string[], status = {}) => ({
   ...at("reading"),
   spec: { serviceAccountRef: { name: "ci-bot" }, policyIds },
@@ -31,7 +32,7 @@ test("a binding stands for its account, whether that exists or not", () => {
   const { kube, store, woken } = watched();
   kube.put(policyBindingType, binding(["p1"]));
   expect(woken).toEqual(["team-a/ci-bot"]);
-  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toEqual(CI_BOT);
+  expect(store.get(KEY)).toEqual(CI_BOT);
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {} });
   expect(store.list()).toEqual([CI_BOT]);
 });
@@ -40,7 +41,7 @@ test("an account without objects is not there", () => {
   const { kube, store } = watched();
   kube.put(policyBindingType, binding(["p1"]));
   kube.remove(policyBindingType, { namespace: "team-a", name: "reading" });
-  expect(store.get({ namespace: "team-a", name: "ci-bot" })).toBeUndefined();
+  expect(store.get(KEY)).toBeUndefined();
 });
 
 test("what this controller reports wakes nobody", () => {
@@ -54,8 +55,28 @@ test("what this controller reports wakes nobody", () => {
   expect(woken).toEqual([]);
 });
 
+test("an account without bindings wakes nobody", () => {
+  const { kube, store, woken } = watched();
+  kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: {} });
+  kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: { tpn: "t" } });
+  expect([woken, store.list(), store.get(KEY)]).toEqual([[], [], undefined]);
+});
+
+test.each([
+  ["suspended", { suspendAccess: true }, {}],
+  ["with bindings on record", {}, { tpn: "t", bindings: { policyIds: ["p1"] } }],
+])("an account %s is there without a PolicyBinding", (_, spec, status) => {
+  const { kube, store, woken } = watched();
+  kube.put(serviceAccountType, { ...at("ci-bot"), spec, status });
+  expect([store.list(), store.get(KEY)]).toEqual([[CI_BOT], CI_BOT]);
+  kube.put(serviceAccountType, { ...at("ci-bot"), spec: { suspendAccess: false }, status: {} });
+  expect(woken).toEqual(["team-a/ci-bot", "team-a/ci-bot"]);
+});
+
 test("a change of the account's readiness wakes it", () => {
   const { kube, woken } = watched();
+  kube.put(policyBindingType, binding(["p1"]));
+  woken.length = 0;
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: {} });
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: { tpn: "t" } });
   expect(woken).toEqual(["team-a/ci-bot", "team-a/ci-bot"]);
