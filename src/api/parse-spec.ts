@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Kind } from "./kind.ts";
 
@@ -39,14 +40,18 @@ export function parseSpec<Spec extends z.ZodType>(
   return parsed;
 }
 
-function judge<Spec extends z.ZodType>(schema: Spec, spec: unknown): ParsedSpec<z.output<Spec>> {
-  const parsed = schema.safeParse(spec, {
+function judge<Spec extends z.ZodType>(
+  schema: Spec,
+  stored: unknown,
+): ParsedSpec<z.output<Spec>> {
+  const parsed = schema.safeParse(stored, {
     error: ({ code, input }) =>
       code === "invalid_type" && input === undefined ? "is required" : undefined,
   });
-  return parsed.success
-    ? { ok: true, spec: parsed.data }
-    : { ok: false, message: describe(parsed.error.issues) };
+  if (!parsed.success) return { ok: false, message: describe(parsed.error.issues) };
+  // Mostly the API server has filled in every default, and one copy of the spec in memory is enough.
+  const spec = isDeepStrictEqual(parsed.data, stored) ? (stored as typeof parsed.data) : parsed.data;
+  return { ok: true, spec };
 }
 
 function describe(issues: readonly z.core.$ZodIssue[]): string {

@@ -35,6 +35,13 @@ describe("the operator's own parse", () => {
     });
   });
 
+  test("is the stored spec itself where nothing is to be filled in or left out", () => {
+    const filled = parseSpec(apiKeyKind, { spec: { serviceAccountRef: { name: "ci-bot" } } });
+    if (!filled.ok) throw new Error("was refused");
+    const again = parseSpec(apiKeyKind, { spec: filled.spec });
+    expect(again.ok && again.spec).toBe(filled.spec);
+  });
+
   test("passes over fields that it does not know", () => {
     const spec = { clusterId: 7, later: true };
     expect(parseSpec(resourceQuotaExportKind, { spec })).toEqual({
