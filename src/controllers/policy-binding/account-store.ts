@@ -25,7 +25,7 @@ export function createAccountStore(
   const { serviceAccounts, policyBindings } = caches;
   const isNamed = (key: ObjectKey) =>
     policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
-  const isConcerned = (key: ObjectKey) => hasBindings(serviceAccounts.get(key)) || isNamed(key);
+  const isConcerned = (key: ObjectKey) => mayHaveBindings(serviceAccounts.get(key)) || isNamed(key);
   return {
     get synced() {
       return serviceAccounts.synced && policyBindings.synced;
@@ -36,7 +36,7 @@ export function createAccountStore(
     get: (key) => (isConcerned(key) ? toRef(key) : undefined),
     list: () => {
       const keys = [
-        ...serviceAccounts.list().filter(hasBindings).map(keyOf),
+        ...serviceAccounts.list().filter(mayHaveBindings).map(keyOf),
         ...policyBindings.list().flatMap((binding) => accountKey(binding) ?? []),
       ];
       return [...new Map(keys.map((key) => [keyText(key), toRef(key)])).values()];
@@ -51,7 +51,7 @@ export function createAccountStore(
       const stops = [
         serviceAccounts.subscribe((change) => {
           const { key, old } = change;
-          if ((hasBindings(old) || isConcerned(key)) && accountMatters(change)) enqueue(key);
+          if ((mayHaveBindings(old) || isConcerned(key)) && accountMatters(change)) enqueue(key);
         }),
         policyBindings.subscribe((change) => {
           const binding = change.new ?? change.old;
@@ -65,7 +65,7 @@ export function createAccountStore(
   };
 }
 
-function hasBindings(account: ServiceAccount | undefined): boolean {
+function mayHaveBindings(account: ServiceAccount | undefined): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
   return spec?.suspendAccess === true || account?.status?.bindings !== undefined;
 }
