@@ -40,17 +40,16 @@ export function parseSpec<Spec extends z.ZodType>(
   return parsed;
 }
 
-function judge<Spec extends z.ZodType>(
-  schema: Spec,
-  stored: unknown,
-): ParsedSpec<z.output<Spec>> {
+function judge<Spec extends z.ZodType>(schema: Spec, stored: unknown): ParsedSpec<z.output<Spec>> {
   const parsed = schema.safeParse(stored, {
     error: ({ code, input }) =>
       code === "invalid_type" && input === undefined ? "is required" : undefined,
   });
   if (!parsed.success) return { ok: false, message: describe(parsed.error.issues) };
   // Mostly the API server has filled in every default, and one copy of the spec in memory is enough.
-  const spec = isDeepStrictEqual(parsed.data, stored) ? (stored as typeof parsed.data) : parsed.data;
+  const spec = isDeepStrictEqual(parsed.data, stored)
+    ? (stored as typeof parsed.data)
+    : parsed.data;
   return { ok: true, spec };
 }
 

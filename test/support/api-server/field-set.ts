@@ -28,7 +28,7 @@ export type Fields = ReadonlyMap<FieldPath, string>;
 /** Trees are not changed once they are stored, and asked about more than once. */
 const known = new WeakMap<Tree, { readonly schema: Schema | undefined; readonly fields: Fields }>();
 
-/** Every leaf, every item of a keyed list, every empty object. */
+/** Every leaf, every item of a keyed list, every object that is empty or owned as a whole. */
 export function fieldsOf(schema: Schema, object: Tree): Fields {
   return remembered(object, schema, () => {
     const fields = new Map<FieldPath, string>();
@@ -73,7 +73,7 @@ function collect(
   path: FieldPath,
   fields: Map<FieldPath, string>,
 ): void {
-  if (isTree(value)) {
+  if (isTree(value) && !isAtomic(schema)) {
     let isEmpty = true;
     for (const name in value) {
       isEmpty = false;
@@ -94,6 +94,11 @@ function collect(
     fields.set(inner, "");
     if (isTree(item)) collect(schema.items, item, inner, fields);
   }
+}
+
+/** Such an object is owned as a whole. */
+export function isAtomic(schema: Schema | undefined): boolean {
+  return schema?.["x-kubernetes-map-type"] === "atomic";
 }
 
 /** The items of such a list are owned one by one. */

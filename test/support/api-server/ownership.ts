@@ -4,6 +4,7 @@ import {
   type FieldPath,
   type FieldSet,
   fieldsOf,
+  isAtomic,
   isGranular,
   isWithinField,
   removeField,
@@ -86,7 +87,7 @@ function holds(set: Iterable<FieldPath>, path: FieldPath): boolean {
 }
 
 function merged(schema: Schema | undefined, live: Json | undefined, wanted: Json): Json {
-  if (isTree(wanted)) {
+  if (isTree(wanted) && !isAtomic(schema)) {
     const result: Tree = isTree(live) ? { ...live } : {};
     for (const [name, part] of Object.entries(wanted)) {
       const known = schema?.properties?.[name] ?? schema?.additionalProperties;

@@ -20,6 +20,7 @@ export interface Schema {
   readonly maxProperties?: number;
   readonly "x-kubernetes-list-type"?: "atomic" | "map" | "set";
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
+  readonly "x-kubernetes-map-type"?: "atomic" | "granular";
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
 }
 

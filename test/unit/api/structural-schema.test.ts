@@ -271,6 +271,18 @@ describe.each(kinds)("the schema of $kind", (kind) => {
     );
     expect(unbounded.map(({ path }) => path)).toEqual([]);
   });
+
+  test("has objects in the status, and conditions, that are written as a whole", () => {
+    const parts = Object.values(status.properties ?? {});
+    const isMap = (part: StructuralSchema) => part["x-kubernetes-list-type"] === "map";
+    const objects = parts.flatMap((part) => (isMap(part) ? (part.items ?? []) : part));
+    const types = objects
+      .filter(({ type }) => type === "object")
+      .map((part) => part["x-kubernetes-map-type"]);
+    // At least the plan and a condition.
+    expect(types.length).toBeGreaterThan(1);
+    expect(new Set(types)).toEqual(new Set(["atomic"]));
+  });
 });
 
 interface Named {
