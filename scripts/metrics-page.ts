@@ -1,6 +1,6 @@
 /** The reference of metrics, from the metrics themselves. */
 import { Registry } from "prom-client";
-import { createMetrics } from "../src/observability/metrics.ts";
+import { createMetrics, LAG_SAMPLE_MS } from "../src/observability/metrics.ts";
 
 interface Declared {
   readonly name: string;
@@ -69,5 +69,6 @@ let nobody but Prometheus read them is in [docs/observability.md](../observabili
 const CLOSING = `## Process
 
 \`process_*\` and \`nodejs_*\`, as prom-client has them: memory, CPU, open files, event loop lag and garbage collection.
+The percentiles of the lag come of a timer of ${LAG_SAMPLE_MS} ms, which they include.
 
 This page is generated from the metrics in \`src/observability\`.`;

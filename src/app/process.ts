@@ -3,7 +3,7 @@ import { collectDefaultMetrics, type Registry } from "prom-client";
 import { loadKubeEndpoint } from "../kube/config/config.ts";
 import { createKubeTransport } from "../kube/transport/transport.ts";
 import { createLogger } from "../observability/logger.ts";
-import { createMetrics } from "../observability/metrics.ts";
+import { createMetrics, LAG_SAMPLE_MS } from "../observability/metrics.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import type { Log } from "../util/log.ts";
 import { systemRandom } from "../util/random.ts";
@@ -30,7 +30,7 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     podServer: config.podServer,
     clock,
   });
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
   const metrics = createMetrics(registry);
   const transport = createKubeTransport({
     endpoint,

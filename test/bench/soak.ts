@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { LAG_SAMPLE_MS } from "../../src/observability/metrics.ts";
 import { isInOrder, takeStock } from "../process/support/ledger.ts";
 import { type OperatorProcess, preferBundle } from "../process/support/program.ts";
 import { openRig, type Place, patiently, type Rig } from "../process/support/rig.ts";
@@ -202,7 +203,8 @@ async function takeFloor(operator: OperatorProcess, startedAt: number): Promise<
 /** The operator's histogram of delays begins anew with each scrape. */
 async function takeSample(operator: OperatorProcess, startedAt: number): Promise<Sample> {
   const { text } = await operator.get("/metrics");
-  const delayMs = rounded(metricIn(text, "nodejs_eventloop_lag_p99_seconds") * 1_000);
+  const timerMs = metricIn(text, "nodejs_eventloop_lag_p99_seconds") * 1_000;
+  const delayMs = rounded(timerMs - LAG_SAMPLE_MS);
   return { hours: hoursSince(startedAt), rssMb: rssMbOf(operator), delayMs };
 }
 
