@@ -117,6 +117,7 @@ async function startWork({ kube }: Rig, place: Place) {
   await place.createAccounts(Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`));
   await place.createKeys(names.map((_, slot) => keyIn(slot)));
   const takeStockOfAll = () => takeStock(kube, iam, namespace);
+  // Calls, not keys: one that finds the token of an hour ago expired is refused, and made once more.
   const done = () => iam.requests.count("issueKey") - created;
   let before = -1;
   const isDone = async () => {

@@ -38,6 +38,8 @@ export interface ReconcileContext<State> extends Context, StatusWriteContext {
   readonly state: State | undefined;
   /** Replaces the process state at once, whatever becomes of the run. */
   setState(state: State | undefined): void;
+  /** The finalizer of this version of the object is gone; runs over what the cache still shows of it end at once. */
+  noteReleased?(object: ReportedObject): void;
 }
 
 export interface KindController<K extends KindTypes> {

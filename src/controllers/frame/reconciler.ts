@@ -17,6 +17,17 @@ import { recordEvent } from "./write-report.ts";
 /** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
 const RELEASED_RECHECK_MS = 30 * SECOND;
 
+/**
+ * An object as it was when its finalizer was removed. The cache shows it until the watch tells, and no version of a write
+ * stands for that: the API server answers the last removal with the version from before.
+ */
+interface ReleasedView {
+  readonly uid: string;
+  readonly resourceVersion: string | undefined;
+  /** Monotonic. */
+  readonly until: number;
+}
+
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
   /** To be called when an object is no longer in the cache. */
@@ -39,8 +50,10 @@ export function createReconciler<K extends KindTypes>(
   context: Context,
   states = new ProcessState<K["State"]>(),
 ): KindReconciler<K> {
+  const released = new Map<string, ReleasedView>();
   const forget = (key: ObjectKey) => {
     states.forget(keyText(key));
+    released.delete(keyText(key));
     kind.forget?.(key);
   };
   const unanswered = new Set<string>();
@@ -48,6 +61,10 @@ export function createReconciler<K extends KindTypes>(
     ...context,
     signal,
     unanswered,
+    noteReleased: ({ metadata: { namespace = "", name, uid, resourceVersion } }) => {
+      const until = context.clock.monotonic() + RELEASED_RECHECK_MS;
+      released.set(keyText({ namespace, name }), { uid, resourceVersion, until });
+    },
     get state() {
       return states.of(uid);
     },
@@ -64,8 +81,13 @@ export function createReconciler<K extends KindTypes>(
         forget(key);
         return {};
       }
-      states.track(keyText(key), object.metadata.uid);
-      const run = contextOf(object.metadata.uid, signal);
+      const { uid, resourceVersion } = object.metadata;
+      const view = released.get(keyText(key));
+      const isSeen = view?.uid === uid && view.resourceVersion === resourceVersion;
+      if (isSeen && context.clock.monotonic() < view.until)
+        return { requeueAfterMs: RELEASED_RECHECK_MS };
+      states.track(keyText(key), uid);
+      const run = contextOf(uid, signal);
       const parsed = kind.parse(object);
       const isPlanned = await isPlannedOnly(kind, object, run);
       const runOver = isPlanned ? planKind : runKind;
@@ -161,6 +183,7 @@ async function release<K extends KindTypes>(
   run: ReconcileContext<K["State"]>,
 ): Promise<Result> {
   await removeFinalizer(run, kind.type, object);
+  run.noteReleased?.(object);
   for (const event of events) recordEvent(run, object, event);
   const reasons = events.map(({ reason }) => reason);
   run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons }, "released object");

@@ -102,6 +102,9 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
         metadata: { ...KEY, ...metadata },
         spec: { suspend: false, ...spec },
       }),
+    clock,
+    runOver: (seen: ServiceAccount) =>
+      reconcile(seen, { id: "run", signal: new AbortController().signal }),
     run: (signal = new AbortController().signal) =>
       reconcile(object() as ServiceAccount, { id: "run", signal }),
   };
@@ -111,7 +114,31 @@ const GONE = { type: "Normal", reason: "Gone", action: "Delete", note: "Gone." }
 const DELETED = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [FINALIZER] };
 const unavailable = new IamError("Unavailable", "down", { operation: "login" });
 
+const LOOKED = "Look (finalizer)";
+
 describe("a run", () => {
+  test("over an object as it was before its release does nothing, for a while", async () => {
+    const world = toy(["Look"]);
+    world.put({}, DELETED);
+    const before = world.object() as ServiceAccount;
+    await world.run();
+    expect([world.performed, world.object()]).toEqual([[LOOKED], undefined]);
+    expect(await world.runOver(before)).toEqual({ requeueAfterMs: 30_000 });
+    expect(world.performed).toEqual([LOOKED]);
+    await world.clock.advance(30_000);
+    await world.runOver(before);
+    expect(world.performed).toEqual([LOOKED, LOOKED]);
+  });
+
+  test("over another version of a released object goes its way", async () => {
+    const world = toy(["Look"]);
+    world.put({}, DELETED);
+    const { metadata, ...rest } = world.object() as ServiceAccount;
+    await world.run();
+    await world.runOver({ ...rest, metadata: { ...metadata, resourceVersion: "999" } });
+    expect(world.performed).toEqual([LOOKED, LOOKED]);
+  });
+
   test("performs one action after the other, reports once and asks to be run again", async () => {
     const world = toy(["Look", "Change"]);
     world.put();
