@@ -14,9 +14,12 @@ beforeAll(async () => {
   await cluster.createNamespaces("team-a", "team-b");
   const scope = "--set=scope.namespaces={team-a}";
   await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", scope));
-  // A policy is in force some moments after it was created.
-  const isInForce = async () =>
-    (await finalizersOf("team-a", {}, {}, "--dry-run=server")).length > 0;
+  // A policy is in force some moments after it was created; until it knows the kind, it lets nothing pass.
+  const isInForce = () =>
+    finalizersOf("team-a", {}, {}, "--dry-run=server").then(
+      (finalizers) => finalizers.length > 0,
+      () => false,
+    );
   await until("the policy to be in force", isInForce);
 });
 afterAll(async () => cluster?.stop());
