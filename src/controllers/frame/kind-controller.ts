@@ -39,7 +39,7 @@ export interface ReconcileContext<State> extends Context, StatusWriteContext {
   /** Replaces the process state at once, whatever becomes of the run. */
   setState(state: State | undefined): void;
   /** The finalizer of this version of the object is gone; runs over what the cache still shows of it end at once. */
-  noteReleased?(object: ReportedObject): void;
+  noteReleased(object: ReportedObject): void;
 }
 
 export interface KindController<K extends KindTypes> {

@@ -183,7 +183,7 @@ async function release<K extends KindTypes>(
   run: ReconcileContext<K["State"]>,
 ): Promise<Result> {
   await removeFinalizer(run, kind.type, object);
-  run.noteReleased?.(object);
+  run.noteReleased(object);
   for (const event of events) recordEvent(run, object, event);
   const reasons = events.map(({ reason }) => reason);
   run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons }, "released object");

@@ -61,12 +61,15 @@ function deleteSecrets({
     : undefined;
 }
 
-/** Every key whose pair was kept; what has become of it. */
+/**
+ * Every key whose pair was kept; what has become of it. The one in use goes last: where the console's list lacks it although
+ * it works, or although an earlier run has ended it already, the list says nothing about the others either.
+ */
 function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
   const isListed = superseded.some(({ keyId }) => keyId === current?.keyId);
   return current === undefined || isListed
     ? superseded
-    : [{ ...current, state: "Live" as const }, ...superseded];
+    : [...superseded, { ...current, state: "Live" as const }];
 }
 
 /** The object may go: names the keys that stay alive at the console. */

@@ -46,6 +46,7 @@ export function listKeysBeforeRestore(
   { now }: ClockReading,
 ): ApiKeyStep | undefined {
   const { keysBeforeRestore, status, held, staging, target } = snapshot;
+  if (keysBeforeRestore.length === 0) return undefined;
   const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
   const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
   const orphans = keysBeforeRestore.filter(

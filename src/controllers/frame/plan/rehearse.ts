@@ -51,6 +51,7 @@ function planningRun<State>(run: ReconcileContext<State>, log: PlanLog): Reconci
   return {
     ...planningContext(run, log),
     signal: run.signal,
+    noteReleased: run.noteReleased,
     get state() {
       return state;
     },

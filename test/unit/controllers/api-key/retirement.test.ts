@@ -203,6 +203,20 @@ describe("a key that the console will not end", () => {
   });
 });
 
+test.each<Fault>(["refused", "crash before"])(
+  "a deletion that ends its keys and then fails (%s) goes on where it was",
+  async (fault) => {
+    const world = await afterOverlap();
+    world.remove();
+    world.fault = (_, name) => (name === "patch apikeys" ? fault : undefined);
+    expect(await world.pass()).toBeInstanceOf(Error);
+    expect(world.console.keys.map(({ state }) => state)).toEqual(["Deleted", "Deleted"]);
+    world.fault = () => undefined;
+    expect(await world.pass()).not.toBeInstanceOf(Error);
+    expect(world.exists()).toBe(false);
+  },
+);
+
 test("a Secret that was replaced since it was looked at is not deleted", async () => {
   const world = await afterOverlap();
   await world.settle();

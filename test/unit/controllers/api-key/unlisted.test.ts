@@ -68,3 +68,16 @@ test("the first key of an account stays in doubt", async () => {
   expect(orphans(world)).toEqual([]);
   expect(world.unaccounted()).toEqual(["sak_1"]);
 });
+
+test("does not hold up a deletion, with an old key besides the one in use", async () => {
+  const world = silent();
+  world.console.extra = { deleteKey: true };
+  world.apiKey();
+  await world.settle();
+  world.rotate("again");
+  await world.settle();
+  world.remove();
+  expect(await world.pass()).not.toBeInstanceOf(Error);
+  expect(world.exists()).toBe(false);
+  expect(world.console.keys.map(({ state }) => state)).toEqual(["Deleted", "Deleted"]);
+});
