@@ -13,6 +13,10 @@ import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
 import type { Store, StoreChange } from "../kube/store/store.ts";
 import { type Watch, watch } from "../runtime/controller.ts";
+import { SECOND } from "../util/time.ts";
+
+/** Many keys of one account may come at once. */
+const NEW_KEYS_MS = SECOND;
 
 export interface Watches {
   readonly clusterConnections: readonly Watch[];
@@ -111,8 +115,9 @@ function onLabels({ namespaces }: Caches, store: Store): Watch {
 function serviceAccountWatches(caches: Caches): readonly Watch[] {
   const { serviceAccounts, apiKeys, policyBindings } = caches;
   return [
-    // What still uses an account holds its deletion; a key in use belongs into its list.
-    watch(apiKeys, accountOfEndedOrNewKey),
+    // What still uses an account holds its deletion.
+    watch(apiKeys, whenGone(accountOfKey)),
+    watch(apiKeys, accountOfNewKey, NEW_KEYS_MS),
     watch(policyBindings, whenGone(accountKey)),
     // Those who wait for the claim of another.
     watch(serviceAccounts, ({ old, new: now }) =>
@@ -209,10 +214,10 @@ function accountOfKey({
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
-function accountOfEndedOrNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
-  const object = now ?? old;
-  const key = object && accountOfKey(object);
-  const isNews = now === undefined || old?.status?.current?.keyId !== now.status?.current?.keyId;
+/** A key that has come into use belongs into the account's list. */
+function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+  const key = now && accountOfKey(now);
+  const isNews = old?.status?.current?.keyId !== now?.status?.current?.keyId;
   return isNews && key !== undefined ? [key] : [];
 }
 

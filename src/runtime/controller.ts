@@ -17,20 +17,21 @@ import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 /** Another kind whose changes enqueue objects of the controller's own. */
 export interface Watch {
   readonly store: Pick<Store, "synced">;
-  /** Calls back with the keys a change enqueues; returns the way to stop. */
-  subscribe(enqueue: (key: ObjectKey) => void): () => void;
+  /** Calls back with the keys a change enqueues, and with when they are due from now, if not at once; returns the way to stop. */
+  subscribe(enqueue: (key: ObjectKey, afterMs?: number) => void): () => void;
 }
 
-/** A watch by a function from a change to the keys it enqueues. */
+/** A watch by a function from a change to the keys it enqueues. All changes within `gatherMs` are met by one run. */
 export function watch<T extends KubeObject>(
   store: Store<T>,
   toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
+  gatherMs = 0,
 ): Watch {
   return {
     store,
     subscribe: (enqueue) =>
       store.subscribe((change) => {
-        for (const key of toKeys(change)) enqueue(key);
+        for (const key of toKeys(change)) enqueue(key, gatherMs);
       }),
   };
 }
@@ -153,7 +154,9 @@ class RunningController<T extends KubeObject> implements Controller {
     metrics.startController(this.name, allWorkersOf(this.#options));
     this.#stops.push(
       store.subscribe((change) => this.#onChange(change)),
-      ...watches.map((each) => each.subscribe((key) => this.#enqueue(keyText(key)))),
+      ...watches.map((each) =>
+        each.subscribe((key, afterMs = 0) => this.#enqueue(keyText(key), { afterMs })),
+      ),
       observeQueue(this.name, this.#queue, metrics),
     );
     for (const object of store.list()) {
@@ -193,7 +196,9 @@ class RunningController<T extends KubeObject> implements Controller {
     return now - Math.max(this.#lastProgressAt, this.#workingSince, workSince);
   }
 
+  /** Once they are, they stay it. */
   #allSynced(): boolean {
+    if (this.#workingSince !== undefined) return true;
     const { store, watches = [], needs = [] } = this.#options;
     const caches = [store, ...watches.map((each) => each.store), ...needs];
     return caches.every(({ synced }) => synced);
@@ -206,10 +211,10 @@ class RunningController<T extends KubeObject> implements Controller {
       this.#enqueue(key, { endsHold: asks(change), isNews: isUnseen(change) });
   }
 
-  #enqueue(key: string, { endsHold = false, isNews = false } = {}): void {
+  #enqueue(key: string, { endsHold = false, isNews = false, afterMs = 0 } = {}): void {
     // What the first listing brings is no change, and what has come or changed meanwhile need not wait behind it.
     const priority = isNews || this.#allSynced() ? "change" : "resync";
-    this.#queue.add(key, { priority, endsHold });
+    this.#queue.add(key, { priority, endsHold, afterMs });
   }
 
   #traitsOf(key: string): KeyTraits {

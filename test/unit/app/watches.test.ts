@@ -63,7 +63,9 @@ function createCluster() {
   const woken: string[] = [];
   for (const kind of Object.keys(watches) as (keyof Watches)[])
     for (const watch of watches[kind])
-      watch.subscribe((key) => woken.push(`${kind} ${keyText(key)}`));
+      watch.subscribe((key, afterMs = 0) =>
+        woken.push(`${kind} ${keyText(key)}${afterMs > 0 ? ` in ${afterMs} ms` : ""}`),
+      );
   let version = 1;
   const put = (
     kind: (typeof names)[number],
@@ -187,7 +189,7 @@ describe("who is woken", () => {
         put("apiKeys", "ci", { spec, status: { current: { keyId }, ...more } });
     expect(wakes(key("k1"))).toEqual([
       "resourceQuotaExports team-a/quota",
-      "serviceAccounts team-a/bot",
+      "serviceAccounts team-a/bot in 1000 ms",
     ]);
     expect(wakes(key("k1", { renewalTime: "x" }))).toEqual([]);
     expect(wakes(removeKey)).toContain("serviceAccounts team-a/bot");

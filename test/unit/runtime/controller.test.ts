@@ -64,9 +64,10 @@ interface Setting {
   readonly reconcile?: Reconcile<Thing>;
   readonly concurrency?: number;
   readonly unsynced?: boolean;
+  readonly gatherMs?: number;
 }
 
-function setUp({ reconcile, concurrency, unsynced, tracer }: Setting = {}) {
+function setUp({ reconcile, concurrency, unsynced, tracer, gatherMs }: Setting = {}) {
   const clock = createFakeClock();
   const onListenerError = (error: unknown) => {
     throw error;
@@ -104,7 +105,9 @@ function setUp({ reconcile, concurrency, unsynced, tracer }: Setting = {}) {
     },
     onGone: ({ name }) => gone.push(name),
     errorPolicy,
-    watches: [watch(others, ({ key }) => [{ namespace: key.namespace, name: `of-${key.name}` }])],
+    watches: [
+      watch(others, ({ key }) => [{ namespace: key.namespace, name: `of-${key.name}` }], gatherMs),
+    ],
     ...(concurrency === undefined ? {} : { concurrency }),
     clock,
     random,
@@ -191,6 +194,20 @@ describe("a controller", () => {
     await clock.settle();
     otherWriter.put(thing("x"));
     await clock.settle();
+    expect(passes).toEqual(["of-x", "of-x"]);
+  });
+
+  test("meets in one run what comes within the time to gather", async () => {
+    const { clock, writer, otherWriter, thing, passes } = setUp({ gatherMs: SECOND });
+    writer.put(thing("of-x"));
+    await clock.settle();
+    otherWriter.put(thing("x"));
+    await clock.advance(SECOND - 1);
+    otherWriter.put(thing("x"));
+    expect(passes).toEqual(["of-x"]);
+    await clock.advance(1);
+    expect(passes).toEqual(["of-x", "of-x"]);
+    await clock.advance(SECOND);
     expect(passes).toEqual(["of-x", "of-x"]);
   });
 
