@@ -20,7 +20,13 @@ const SHARED: ReadonlySet<string> = new Set([
   "searchActions",
 ]);
 
-/** [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace meanwhile. */
+/** A change takes up to so long until the operator hears of it, and of several at once the last one the longest. */
+const WATCH_MS = 20;
+
+/**
+ * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
+ * meanwhile, or has changed it so shortly before that the refused call was not about it yet.
+ */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
   /** When somebody else last changed an object, by namespace. */
@@ -37,8 +43,8 @@ export const retryAfter: CreateWatcher = (world) => {
       const refused = asked.get(id);
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
-      const isAsked =
-        refused && (changedAt.get(call.target.split("/")[0] ?? "") ?? 0) > refused.sentAt;
+      const changed = changedAt.get(call.target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY;
+      const isAsked = refused && changed + WATCH_MS > refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };
