@@ -10,7 +10,7 @@ import type { NetworkContext } from "./network.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 const BOOKMARK_MS = 55_000;
-const LATENCY_MS = [1, 20] as const;
+export const WATCH_LATENCY_MS = [1, 20] as const;
 
 export function createOpenStream(
   context: NetworkContext,
@@ -226,6 +226,6 @@ class OpenWatch {
 }
 
 function latency({ kernel }: NetworkContext): number {
-  const [least, most] = LATENCY_MS;
+  const [least, most] = WATCH_LATENCY_MS;
   return least + kernel.random.fraction() * (most - least);
 }

@@ -2,6 +2,7 @@
 import { HOUR, SECOND } from "../../../src/util/time.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
+import { WATCH_LATENCY_MS } from "../watch-network.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 function idOf({ process, server, operation, target }: CallRecord): string {
@@ -20,8 +21,8 @@ const SHARED: ReadonlySet<string> = new Set([
   "searchActions",
 ]);
 
-/** A change takes up to so long until the operator hears of it, and of several at once the last one the longest. */
-const WATCH_MS = 20;
+/** A change takes up to so long until the operator hears of it. */
+const [, WATCH_MS] = WATCH_LATENCY_MS;
 
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
