@@ -11,7 +11,11 @@ interface Declared {
 
 /** By the first of these that fits; every metric is in one section. */
 const sections: readonly (readonly [title: string, about: string, pattern: RegExp])[] = [
-  ["Keys", "One series for each ApiKey.", /^iam_operator_(apikey|orphaned|superseded)/],
+  [
+    "Keys",
+    "One series for each ApiKey, as its status says.",
+    /^iam_operator_(apikey|orphaned|superseded)/,
+  ],
   [
     "Consumers",
     "Pods that read the Secrets of keys.",

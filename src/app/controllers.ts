@@ -1,6 +1,5 @@
 /** Every controller with its store, its watches and its share of the work. */
 
-import type { ApiKey } from "../api/api-key.ts";
 import { createConsumersController } from "../consumers/controller.ts";
 import {
   type ApiKeyController,
@@ -20,7 +19,6 @@ import { createAccountStore } from "../controllers/policy-binding/account-store.
 import { createAccountBindingsController } from "../controllers/policy-binding/controller.ts";
 import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
 import { createServiceAccountController } from "../controllers/service-account/controller.ts";
-import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, keyOf, type ObjectKey, parseKey } from "../kube/resource.ts";
 import {
   type Controller,
@@ -30,27 +28,21 @@ import {
 import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import {
-  accountOf,
-  accountOrBinding,
-  accountShare,
-  apiKeyShare,
-  connectionShare,
-  isSuspensionDue,
-} from "./shares.ts";
+import { exportObjects } from "./object-gauges.ts";
+import { createOwnership } from "./own-objects.ts";
+import { accountShare, apiKeyShare, connectionShare, isSuspensionDue } from "./shares.ts";
 import { createWatches, type Watches } from "./watches.ts";
 
 export interface ControllerSet {
+  /** From now on, scrapes show the objects that this operator works on. */
+  exportObjects(): void;
   readonly controllers: readonly Controller[];
   readonly apiKeys: ApiKeyController;
 }
 
 /** A kind's own part of its controller. */
 type Part<T extends KubeObject> = Pick<ControllerOptions<T>, "name" | "store" | "reconcile"> &
-  Partial<ControllerOptions<T>> & {
-    /** Whose labels say which operator works on the object; by default its own. */
-    readonly sharedBy?: (object: T) => KubeObject | undefined;
-  };
+  Partial<ControllerOptions<T>>;
 type Start = <T extends KubeObject>(part: Part<T>) => Controller;
 
 /** Puts a queue and workers in front of every reconciler. */
@@ -62,7 +54,8 @@ export function createControllers(
   tracer: Tracer,
 ): ControllerSet {
   const { caches } = context;
-  const start = starter(context, config, tracer);
+  const isOurs = createOwnership(caches, config.selector);
+  const start = starter(context, config, isOurs, tracer);
   const watches = createWatches(caches, registry.sessions);
   const board = new ConsumersBoard(consumersMode(config));
   const apiKeys = createApiKeyController(context, {
@@ -70,7 +63,6 @@ export function createControllers(
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
     consumers: board,
   });
-  const sharedBy = (apiKey: ApiKey) => accountOf(caches, apiKey);
   const apiKeyController = start({
     name: "ApiKey",
     store: caches.apiKeys,
@@ -78,13 +70,13 @@ export function createControllers(
     onGone: apiKeys.onGone,
     watches: watches.apiKeys,
     resourceOf: (apiKey) => apiKeyShare(caches, apiKey),
-    sharedBy,
     concurrency: config.concurrency,
   });
   const enqueue = (key: ObjectKey) => apiKeyController.enqueue(key);
   const consumers = createConsumersController(context, board, enqueue);
   return {
     apiKeys,
+    exportObjects: () => exportObjects(context.metrics, caches, isOurs),
     controllers: [
       ...connectionControllers(context, registry, config, watches, start),
       ...accountControllers(context, watches, start),
@@ -92,7 +84,7 @@ export function createControllers(
       // Without permission to look at Pods, nothing is queued and nothing is asked.
       ...(config.consumers === "none"
         ? []
-        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers, sharedBy })]),
+        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers })]),
       start({
         name: "ResourceQuotaExport",
         store: caches.resourceQuotaExports,
@@ -158,24 +150,22 @@ function accountControllers(
       watches: watches.accountBindings,
       predicate: () => true,
       resourceOf: (ref) => accountShare(caches, keyOf(ref)),
-      sharedBy: (ref) => accountOrBinding(caches, keyOf(ref)),
       isUrgent,
     }),
   ];
 }
 
-/** Kinds that every operator works on, whatever its share of the objects is. */
-const UNSHARED: ReadonlySet<string> = new Set(["ClusterConnection", "Connection"]);
-
-function starter(context: Context, config: Config, tracer: Tracer): Start {
-  const { caches, metrics, clock, random, log } = context;
-  const selects = parseLabelSelector(config.selector) ?? (() => true);
-  /** Objects of other operators' shares are left alone. */
-  const ours = <T extends KubeObject>({ name, reconcile, sharedBy }: Part<T>): Reconcile<T> => {
-    if (config.selector === "" || UNSHARED.has(name)) return reconcile;
-    const labelsOf = (object: T) => (sharedBy?.(object) ?? object).metadata.labels;
-    return async (object, run) => (selects(labelsOf(object)) ? reconcile(object, run) : {});
-  };
+function starter(
+  { caches, metrics, clock, random, log }: Context,
+  config: Config,
+  isOurs: (object: KubeObject) => boolean,
+  tracer: Tracer,
+): Start {
+  /** Objects of other operators are left alone. */
+  const ours =
+    <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
+    async (object, run) =>
+      isOurs(object) ? reconcile(object, run) : {};
   return (part) =>
     createController({
       needs: Object.values(caches),
@@ -187,6 +177,6 @@ function starter(context: Context, config: Config, tracer: Tracer): Start {
       metrics,
       tracer,
       ...part,
-      reconcile: ours(part),
+      reconcile: ours(part.reconcile),
     });
 }

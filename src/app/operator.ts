@@ -142,7 +142,7 @@ export function createOperator(options: OperatorOptions): Operator {
 async function lead(
   election: LeaderElection,
   signal: AbortSignal,
-  { controllers, apiKeys }: ControllerSet,
+  { controllers, apiKeys, exportObjects }: ControllerSet,
   events: EventWriter,
   { clock, config, log }: OperatorOptions,
 ): Promise<LeadershipEnd> {
@@ -162,6 +162,7 @@ async function lead(
   const end = await election.run({
     signal: electing.signal,
     onStartedLeading: () => {
+      exportObjects();
       for (const controller of controllers) controller.start(working.signal);
     },
   });

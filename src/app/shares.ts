@@ -1,8 +1,8 @@
 /** What the queue needs to know of objects to be fair to tenants: which connection a run will wait for, and what is urgent. */
 import type { ApiKey } from "../api/api-key.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
-import { type Caches, indexes } from "../controllers/frame/context.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
 
 type WithConnection = KubeObject & {
   readonly spec?: {
@@ -36,7 +36,7 @@ export function apiKeyShare(caches: Caches, apiKey: ApiKey): string | undefined 
   return account && connectionShare(account);
 }
 
-/** The ServiceAccount of an ApiKey: whatever is done for an account is done by one operator. */
+/** The ServiceAccount of an ApiKey. */
 export function accountOf(
   { serviceAccounts }: Pick<Caches, "serviceAccounts">,
   apiKey: ApiKey,
@@ -44,15 +44,6 @@ export function accountOf(
   const { namespace } = keyOf(apiKey);
   const spec: Partial<ApiKey["spec"]> | undefined = apiKey.spec;
   return serviceAccounts.get({ namespace, name: spec?.serviceAccountRef?.name ?? "" });
-}
-
-/** The named ServiceAccount; where there is none, one PolicyBinding of it stands for all. */
-export function accountOrBinding(
-  { serviceAccounts, policyBindings }: Pick<Caches, "serviceAccounts" | "policyBindings">,
-  key: ObjectKey,
-): KubeObject | undefined {
-  const [binding] = policyBindings.byIndex(indexes.serviceAccount, keyText(key));
-  return serviceAccounts.get(key) ?? binding;
 }
 
 /** Whether an account's access is to be suspended and may still have policies bound. */

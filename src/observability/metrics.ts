@@ -42,13 +42,6 @@ export function createMetrics(registry: Registry) {
     registry,
     ...declared,
 
-    /** Removes every series of an object that is gone. */
-    forgetObject(kind: string, namespace: string, name: string): void {
-      declared.objectReady.remove({ kind, namespace, name });
-      if (kind === "ApiKey") forgetApiKey(declared, namespace, name);
-      if (kind === "ResourceQuotaExport") forgetExport(declared, namespace, name);
-    },
-
     /** Removes the quotas of one export, so that those which vanished at the console vanish here. */
     forgetQuotas(exportNamespace: string, exportName: string): void {
       forgetQuotas(declared, exportNamespace, exportName);
@@ -86,26 +79,6 @@ function declare(registry: Registry) {
     ...controllerMetrics(registry),
     ...queueMetrics(registry),
   };
-}
-
-function forgetApiKey(metrics: Declared, namespace: string, name: string): void {
-  const series = { namespace, name };
-  metrics.apiKeyExpiration.remove(series);
-  metrics.apiKeyRenewal.remove(series);
-  metrics.apiKeyReady.remove(series);
-  metrics.apiKeyIssuanceAllowed.remove(series);
-  metrics.orphanedKeys.remove(series);
-  metrics.supersededLiveKeys.remove(series);
-  metrics.consumers.remove(series);
-  metrics.staleConsumers.remove(series);
-}
-
-function forgetExport(metrics: Declared, namespace: string, name: string): void {
-  forgetQuotas(metrics, namespace, name);
-  const match = { export_namespace: namespace, export: name };
-  metrics.quotaExportTotal.remove(match);
-  metrics.quotaExportLastSuccess.remove(match);
-  metrics.quotaExportDuration.remove(match);
 }
 
 function forgetQuotas(metrics: Declared, namespace: string, name: string): void {

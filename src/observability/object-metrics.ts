@@ -1,9 +1,10 @@
 import { Counter, type Registry } from "prom-client";
-import { SeriesGauge } from "./series-gauge.ts";
+import { CollectedGauge } from "./collected-gauge.ts";
 
+/** Gauges of objects have no series before somebody says where they are collected from. */
 export function objectMetrics(registry: Registry) {
   return {
-    objectReady: new SeriesGauge(
+    objectReady: new CollectedGauge(
       "iam_operator_object_ready",
       "Whether an object is ready (1) or not (0).",
       ["kind", "namespace", "name"],
@@ -77,5 +78,5 @@ export function consumerMetrics(registry: Registry) {
 
 function gaugePerKey(registry: Registry) {
   return (name: string, help: string) =>
-    new SeriesGauge(name, help, ["namespace", "name"], registry);
+    new CollectedGauge(name, help, ["namespace", "name"], registry);
 }

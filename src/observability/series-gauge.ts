@@ -1,26 +1,19 @@
-import type { Gauge, Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { CollectedGauge, type Sample } from "./collected-gauge.ts";
 
 /** Series by the values of their labels, one label a level; the last level has the series' values. */
 type Level = Map<string, Level | number>;
 
 /**
- * A gauge of many series that come and go with the objects they tell of. prom-client's own keeps a text and an object of
- * labels for each series, which for many objects is more than the objects themselves take.
+ * A gauge that is told its series, which come and go. prom-client's own keeps a text and an object of labels for each of
+ * them.
  */
-export class SeriesGauge<Label extends string> {
-  readonly type = "gauge";
-  readonly aggregator = "sum";
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly Label[];
-  #series: Level = new Map();
+export class SeriesGauge<Label extends string> extends CollectedGauge<Label> {
+  readonly #series: Level = new Map();
 
   constructor(name: string, help: string, labelNames: readonly Label[], registry: Registry) {
-    this.name = name;
-    this.help = help;
-    this.labelNames = labelNames;
-    // What a registry needs of a gauge is what is here.
-    registry.registerMetric(this as unknown as Gauge<Label>);
+    super(name, help, labelNames, registry);
+    this.collectFrom(() => this.#samples(this.#series, []));
   }
 
   set(labels: Readonly<Record<Label, string>>, value: number): void {
@@ -41,35 +34,22 @@ export class SeriesGauge<Label extends string> {
     removeFrom(this.#series, this.#pathOf(labels));
   }
 
-  reset(): void {
-    this.#series = new Map();
-  }
-
-  async get() {
-    const { name, help, type, aggregator } = this;
-    return { name, help, type, aggregator, values: [...this.#values(this.#series, [])] };
-  }
-
-  *#values(level: Level, path: readonly string[]): Generator<LabeledValue> {
+  *#samples(level: Level, path: readonly string[]): Generator<Sample<Label>> {
     for (const [step, next] of level) {
       const steps = [...path, step];
-      if (next instanceof Map) yield* this.#values(next, steps);
+      if (next instanceof Map) yield* this.#samples(next, steps);
       else yield { labels: this.#labelsOf(steps), value: next };
     }
   }
 
-  #labelsOf(path: readonly string[]): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.labelNames.map((name, index) => [name, path[index] ?? ""]));
+  #labelsOf(path: readonly string[]): Readonly<Record<Label, string>> {
+    const labels = this.labelNames.map((name, index) => [name, path[index] ?? ""]);
+    return Object.fromEntries(labels) as Record<Label, string>;
   }
 
   #pathOf(labels: Readonly<Partial<Record<Label, string>>>): string[] {
     return this.labelNames.flatMap((name) => labels[name] ?? []);
   }
-}
-
-interface LabeledValue {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
 }
 
 /** Levels that have become empty go as well. */

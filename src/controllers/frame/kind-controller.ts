@@ -1,7 +1,7 @@
 /**
  * What a kind says about itself. Everything that is the same for all kinds is the frame's ({@link createReconciler}):
- * parsing the spec, suspension, the finalizer, the loop, failures, statuses, events where conditions change,
- * `object_ready`, when to reconcile again, and the process state that goes with its object.
+ * parsing the spec, suspension, the finalizer, the loop, failures, statuses, events where conditions change, when to
+ * reconcile again, and the process state that goes with its object.
  */
 import type { ParsedSpec } from "../../api/parse-spec.ts";
 import type { ResourceType } from "../../kube/resource.ts";
@@ -87,7 +87,7 @@ export interface KindController<K extends KindTypes> {
     run: ReconcileContext<K["State"]>,
   ): Promise<Progress<K>>;
 
-  /** Pure. Status, conditions, events and metrics from one value, for success and for failure alike. */
+  /** Pure. Status, conditions and events from one value, for success and for failure alike. */
   report(
     progress: Progress<K>,
     outcome: Outcome,

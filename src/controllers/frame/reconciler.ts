@@ -97,10 +97,7 @@ export function createReconciler<K extends KindTypes>(
         ? await rejectSpec(kind, object, parsed.message, run)
         : await release(kind, object, [], run);
     },
-    onGone: (key) => {
-      forget(key);
-      context.metrics.forgetObject(kind.type.kind, key.namespace, key.name);
-    },
+    onGone: forget,
   };
 }
 

@@ -1,16 +1,9 @@
-/** Makes a report known: statuses, events, metrics. */
+/** Makes a report known: statuses and events. Gauges of objects are collected from their statuses. */
 import { API_VERSION } from "../../api/meta.ts";
 import type { EventNote } from "../../kube/events/event-recorder.ts";
-import { keyOf } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
 import { conditionEvents } from "./rules/condition-events.ts";
-import {
-  type ObjectReport,
-  type Report,
-  type ReportedObject,
-  readinessOf,
-  statusOf,
-} from "./rules/report.ts";
+import { type ObjectReport, type Report, type ReportedObject, statusOf } from "./rules/report.ts";
 import { type StatusWriteContext, writeStatus } from "./status-writer.ts";
 
 type ReportContext = Context & StatusWriteContext & { readonly signal: AbortSignal };
@@ -22,7 +15,6 @@ export async function writeReport(
 ): Promise<void> {
   for (const each of objects) {
     const written = await writeObjectStatus(each, context);
-    setGauges(each, context);
     const warnings = (each.conditions ?? [])
       .filter((condition) => condition.status !== undefined && condition.isWarning)
       .map(({ type }) => type);
@@ -53,13 +45,4 @@ export function recordEvent(
   event: EventNote,
 ): void {
   events.record({ apiVersion: API_VERSION, kind, metadata }, event);
-}
-
-function setGauges(report: ObjectReport, { metrics }: Context): void {
-  const { namespace, name } = keyOf(report.object);
-  const ready = readinessOf(report).state === "Ready" ? 1 : 0;
-  metrics.objectReady.set({ kind: report.type.kind, namespace, name }, ready);
-  for (const { metric, value } of report.gauges ?? [])
-    if (value === undefined) metrics[metric].remove({ namespace, name });
-    else metrics[metric].set({ namespace, name }, value);
 }

@@ -1,9 +1,9 @@
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import { type Context, indexes } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
-import { policyBindingType, serviceAccountType } from "../resource-types.ts";
+import { serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
@@ -33,18 +33,7 @@ export function createAccountBindingsController(
     perform,
     report: (progress, outcome, _, state) => report(policyBindings, progress, outcome, state),
   };
-  const { reconcile, onGone } = createReconciler(kind, context);
-  const forgetReleased = createForgetReleased(context);
-  return {
-    reconcile: (ref, run) => {
-      forgetReleased(keyOf(ref));
-      return reconcile(ref, run);
-    },
-    onGone: (key) => {
-      forgetReleased(key);
-      onGone(key);
-    },
-  };
+  return createReconciler(kind, context);
 }
 
 /**
@@ -59,18 +48,4 @@ async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boo
   if (!isHeld || account?.spec.suspendAccess === true) return false;
   const { bindings } = await observe(ref, undefined, run);
   return bindings.every(({ withdrawn }) => withdrawn.length === 0);
-}
-
-/** The metrics of PolicyBindings that an account had before and has no more. */
-function createForgetReleased({ caches, metrics }: Context): (account: ObjectKey) => void {
-  const known = new Map<string, ReadonlySet<string>>();
-  return (account) => {
-    const key = keyText(account);
-    const bindings = caches.policyBindings.byIndex(indexes.serviceAccount, key);
-    const names = new Set(bindings.map(({ metadata }) => metadata.name));
-    for (const name of known.get(key) ?? [])
-      if (!names.has(name)) metrics.forgetObject(policyBindingType.kind, account.namespace, name);
-    if (names.size === 0) known.delete(key);
-    else known.set(key, names);
-  };
 }

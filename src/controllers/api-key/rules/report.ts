@@ -7,20 +7,14 @@ import { DAY, type Instant, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import type {
-  GaugeValue,
-  KindCondition,
-  ObjectReport,
-  Report,
-  StatusCache,
-} from "../../frame/rules/report.ts";
+import type { KindCondition, ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import type { Timing } from "../timing.ts";
 import { ISSUANCE_ALLOWED } from "./blocks.ts";
 import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
-import { EXPIRING_SOON, isUsable, readinessOf } from "./readiness.ts";
+import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec } from "./status.ts";
@@ -75,7 +69,6 @@ export function objectReport(
     suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
     conditions: conditionsOf(snapshot, outcome, status.content),
     handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
-    gauges: gaugesOf(snapshot, status, outcome, at.now),
     write: { resourceVersion: object.metadata.resourceVersion },
   };
 }
@@ -152,31 +145,6 @@ function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
     return { type, status: "False", reason: outcome.reason, message: outcome.message };
   const message = "A key may be issued when one is due.";
   return { type, status: "True", reason: "Allowed", message };
-}
-
-function gaugesOf(
-  snapshot: ApiKeySnapshot,
-  { consumers, orphanCount, superseded = [] }: ApiKeyStatus,
-  outcome: Outcome,
-  now: Instant,
-): readonly GaugeValue[] {
-  const { current } = snapshot.status;
-  const before = findCondition(snapshot.object.status?.conditions, ISSUANCE_ALLOWED);
-  const allowed = issuanceAllowed(outcome) ?? before;
-  const renewal = renewalOf(snapshot, now);
-  return [
-    { metric: "apiKeyReady", value: isUsable(snapshot, now) ? 1 : 0 },
-    { metric: "apiKeyIssuanceAllowed", value: allowed?.status === "False" ? 0 : 1 },
-    { metric: "orphanedKeys", value: orphanCount },
-    {
-      metric: "supersededLiveKeys",
-      value: superseded.filter(({ state }) => state === "Live").length,
-    },
-    { metric: "consumers", value: consumers?.pods },
-    { metric: "staleConsumers", value: consumers?.stale },
-    { metric: "apiKeyExpiration", value: current && current.expirationTime / SECOND },
-    { metric: "apiKeyRenewal", value: renewal && renewal / SECOND },
-  ];
 }
 
 function waitMs(outcome: Outcome): number {

@@ -12,7 +12,6 @@ import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
 import type { Store } from "../../../kube/store/store.ts";
-import type { Metrics } from "../../../observability/metrics.ts";
 import type { Instant } from "../../../util/time.ts";
 import { suspendedReadiness } from "./readiness.ts";
 
@@ -74,7 +73,6 @@ export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly handledRequest?: string | undefined;
   /** What would be done, of an object that is only planned for. */
   readonly plan?: Plan;
-  readonly gauges?: readonly GaugeValue[];
   readonly write?: Pick<StatusWriteOptions, "resourceVersion" | "foreignFields">;
 }
 
@@ -85,22 +83,6 @@ export type KindCondition = { readonly type: string } & (
     })
   | { readonly status?: undefined }
 );
-
-/** One of the metrics that have one series for each object; without a value, the series goes. */
-export interface GaugeValue {
-  readonly metric: GaugeName;
-  readonly value: number | undefined;
-}
-
-/** Gauges with the labels namespace and name. */
-export type GaugeName = Extract<
-  keyof Metrics,
-  | `apiKey${"Ready" | "Expiration" | "Renewal" | "IssuanceAllowed"}`
-  | "orphanedKeys"
-  | "supersededLiveKeys"
-  | "consumers"
-  | "staleConsumers"
->;
 
 /** What a stored status says besides the fields that every kind has. */
 export function ownFields<Status extends CommonStatus>(

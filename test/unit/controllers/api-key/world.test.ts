@@ -263,11 +263,10 @@ describe("Secrets in other hands", () => {
       status: "False",
       reason: "BudgetExceeded",
     });
-    expect(await world.gauge("iam_operator_apikey_issuance_allowed")).toBe(0);
     await world.clock.advance(DAY);
     await world.settle();
     expect(world.posts()).toBe(3);
-    expect(await world.gauge("iam_operator_apikey_issuance_allowed")).toBe(1);
+    expect(world.condition("IssuanceAllowed")).toMatchObject({ status: "True" });
     expectSound(world);
   });
 

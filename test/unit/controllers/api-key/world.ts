@@ -196,12 +196,6 @@ export class KeyWorld {
       .filter((keyId) => !listed.includes(keyId));
   }
 
-  /** The value of a gauge of the key. */
-  async gauge(name: string): Promise<number | undefined> {
-    const metric = await this.#metrics.registry.getSingleMetric(name)?.get();
-    return metric?.values[0]?.value;
-  }
-
   #context(): Context {
     const grant = { policyIds: ["*"], importServiceAccounts: true, maxExpiresInDays: 3_650 };
     return {

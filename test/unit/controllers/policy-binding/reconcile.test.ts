@@ -293,15 +293,6 @@ describe("deleting", () => {
     expect(world.bound()).toEqual([]);
     expect(world.events.map(({ reason }) => reason)).not.toContain("PoliciesNotRevoked");
   });
-
-  test("the metric of a binding goes with it", async () => {
-    const world = await withReading();
-    expect(await world.metrics.render()).toContain('name="reading"');
-    world.unbind("reading");
-    await world.settle();
-    await world.pass();
-    expect(await world.metrics.render()).not.toContain('name="reading"');
-  });
 });
 
 describe("crashing", () => {
