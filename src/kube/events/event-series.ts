@@ -4,12 +4,12 @@ import type { EventNote, EventTarget } from "./event-recorder.ts";
 
 /** An event at the API server, new or repeated. */
 export interface EventSeries {
-  readonly id: string;
   readonly target: EventTarget;
   readonly event: EventNote;
-  readonly count: number;
-  /** Where it was written to, once it was. */
-  readonly name: string | undefined;
+  /** How often it has happened by now. */
+  count: number;
+  /** What it was written as, once it was. */
+  name: string | undefined;
 }
 
 export interface EventLimits {
@@ -19,7 +19,7 @@ export interface EventLimits {
   readonly seriesMs: number;
   readonly burst: number;
   readonly refillMs: number;
-  /** Objects and series remembered. */
+  /** Objects remembered. */
   readonly remembered: number;
 }
 
@@ -32,88 +32,104 @@ export const defaultEventLimits: EventLimits = {
   remembered: 4_096,
 };
 
-interface Expiring {
-  /** From then on it is as if it had never been. */
-  readonly until: number;
+interface RememberedSeries extends EventSeries {
+  /** Whether it is the one for all further notes. */
+  readonly isMerged: boolean;
+  /** Monotonic. */
+  until: number;
 }
 
-interface Remembering extends EventSeries, Expiring {}
-
-interface Similar extends Expiring {
-  readonly notes: Set<string>;
+/** The events of one object, of which each has its effect until a time of its own (monotonic). */
+interface ObjectEvents {
+  series: readonly RememberedSeries[];
+  /** When all tokens are back, which also says how many there are. */
+  allowanceUntil: number;
 }
 
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #limits: EventLimits;
-  readonly #series: Remembered<Remembering>;
-  readonly #similar: Remembered<Similar>;
-  /** Each until all of its tokens are back, which also says how many there are. */
-  readonly #allowances: Remembered<Expiring>;
+  /** By object; what was used least recently comes first. */
+  readonly #objects = new Map<string, ObjectEvents>();
 
   constructor(clock: Clock, limits: EventLimits = defaultEventLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#series = new Remembered(clock, limits.remembered);
-    this.#similar = new Remembered(clock, limits.remembered);
-    this.#allowances = new Remembered(clock, limits.remembered);
   }
 
-  /** How much is remembered. */
+  /** How many objects are remembered. */
   get size(): number {
-    return this.#series.size + this.#similar.size + this.#allowances.size;
+    return this.#objects.size;
   }
 
   /** The series to write, or `undefined` where the object has had too many events. It counts all the same. */
   add(target: EventTarget, event: EventNote): EventSeries | undefined {
-    const until = this.#clock.monotonic() + this.#limits.seriesMs;
-    const id = this.#idOf(target, event, until);
-    const old = this.#series.get(id);
-    const series: Remembering =
-      old === undefined
-        ? { id, target: referenceTo(target), event, count: 1, name: undefined, until }
-        : { ...old, count: old.count + 1, until };
-    this.#series.set(id, series);
-    return this.#isAllowed(objectId(target)) ? series : undefined;
+    const now = this.#clock.monotonic();
+    const of = this.#eventsOf(target, now);
+    const series = this.#seriesOf(of, target, event);
+    series.count += 1;
+    series.until = now + this.#limits.seriesMs;
+    return this.#isAllowed(of, now) ? series : undefined;
   }
 
-  /** The series as it is by now. */
-  latest(series: EventSeries): EventSeries {
-    return this.#series.get(series.id) ?? series;
+  /** What is left of an object's events; from now on it is the last to be forgotten. */
+  #eventsOf(target: EventTarget, now: number): ObjectEvents {
+    const id = objectId(target);
+    const of = this.#objects.get(id) ?? { series: [], allowanceUntil: now };
+    of.series = of.series.filter(({ until }) => until >= now);
+    this.#objects.delete(id);
+    this.#makeRoom(now);
+    this.#objects.set(id, of);
+    return of;
   }
 
-  /** Notes where a series was written to; `undefined` where what was written is gone. */
-  written({ id }: EventSeries, name: string | undefined): void {
-    const series = this.#series.get(id);
-    if (series !== undefined) this.#series.set(id, { ...series, name });
+  /**
+   * Forgets what has no effect any more, and what was used least recently where there is too much. Only the head is looked
+   * at: what has its effect for long may keep what has lost it for a while.
+   */
+  #makeRoom(now: number): void {
+    for (const [id, { series, allowanceUntil }] of this.#objects) {
+      const isOver = allowanceUntil < now && series.every(({ until }) => until < now);
+      if (!isOver && this.#objects.size < this.#limits.remembered) return;
+      this.#objects.delete(id);
+    }
   }
 
   /** Events that differ in their note alone share a series when there are too many of them. */
-  #idOf(target: EventTarget, event: EventNote, until: number): string {
-    const kind = idOf(objectId(target), event.type, event.reason, event.action);
-    const notes = this.#similar.get(kind)?.notes ?? new Set<string>();
-    this.#similar.set(kind, { notes, until });
-    if (notes.size < this.#limits.similar) notes.add(event.note);
-    return notes.has(event.note) ? idOf(kind, event.note) : kind;
+  #seriesOf(of: ObjectEvents, target: EventTarget, event: EventNote): RememberedSeries {
+    const alike = of.series.filter((series) => isAlike(series.event, event));
+    const own = alike.find(({ isMerged, event: { note } }) => !isMerged && note === event.note);
+    const isMerged = own === undefined && alike.length >= this.#limits.similar;
+    const known = isMerged ? alike.find((series) => series.isMerged) : own;
+    if (known !== undefined) return known;
+    const series = {
+      target: referenceTo(target),
+      event,
+      count: 0,
+      name: undefined,
+      isMerged,
+      until: 0,
+    };
+    of.series = [...of.series, series];
+    return series;
   }
 
-  #isAllowed(object: string): boolean {
+  #isAllowed(of: ObjectEvents, now: number): boolean {
     const { burst, refillMs } = this.#limits;
-    const now = this.#clock.monotonic();
-    const until = this.#allowances.get(object)?.until ?? now;
+    const until = Math.max(of.allowanceUntil, now);
     const allowed = until - now <= (burst - 1) * refillMs;
-    this.#allowances.set(object, { until: allowed ? until + refillMs : until });
+    of.allowanceUntil = allowed ? until + refillMs : until;
     return allowed;
   }
 }
 
-function objectId({ kind, metadata: { namespace = "", name, uid = "" } }: EventTarget): string {
-  return idOf(kind, namespace, name, uid);
+function isAlike(a: EventNote, b: EventNote): boolean {
+  return a.type === b.type && a.reason === b.reason && a.action === b.action;
 }
 
-/** No part but the last can have a line break in it: they are names and words. */
-function idOf(...parts: readonly string[]): string {
-  return parts.join("\n");
+/** No part can have a line break in it. */
+function objectId({ kind, metadata: { namespace = "", name, uid } }: EventTarget): string {
+  return uid ?? [kind, namespace, name].join("\n");
 }
 
 /** The object itself is not kept: a series outlives it by far, and it may be large. */
@@ -129,41 +145,4 @@ function referenceTo({ apiVersion, kind, metadata }: EventTarget): EventTarget {
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
   };
-}
-
-/**
- * Forgets what has expired, and beyond the limit what was used least recently. Only the head is looked at: what expires
- * late may keep what expired behind it for a while.
- */
-class Remembered<T extends Expiring> {
-  readonly #entries = new Map<string, T>();
-  readonly #clock: Clock;
-  readonly #limit: number;
-
-  constructor(clock: Clock, limit: number) {
-    this.#clock = clock;
-    this.#limit = limit;
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(id: string): T | undefined {
-    const entry = this.#entries.get(id);
-    return entry === undefined || this.#hasExpired(entry) ? undefined : entry;
-  }
-
-  set(id: string, value: T): void {
-    this.#entries.delete(id);
-    this.#entries.set(id, value);
-    for (const [oldest, entry] of this.#entries) {
-      if (this.#entries.size <= this.#limit && !this.#hasExpired(entry)) return;
-      this.#entries.delete(oldest);
-    }
-  }
-
-  #hasExpired({ until }: T): boolean {
-    return until < this.#clock.monotonic();
-  }
 }

@@ -63,7 +63,7 @@ export interface EventWriter extends EventRecorder {
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { clock, log, onDropped = () => undefined } = options;
   const correlator = new EventCorrelator(clock, options.limits);
-  const queue = new Map<string, EventSeries>();
+  const queue = new Set<EventSeries>();
   const stopped = new AbortController();
   let writing: Promise<void> | undefined;
 
@@ -72,9 +72,9 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     if (time > clock.now()) await clock.sleep(time - clock.now(), signal).catch(() => undefined);
   };
   const drain = async () => {
-    for (const [id, series] of queue) {
-      queue.delete(id);
-      await write(options, correlator, correlator.latest(series)).catch((error: unknown) => {
+    for (const series of queue) {
+      queue.delete(series);
+      await write(options, series).catch((error: unknown) => {
         onDropped();
         log.debug({ err: toError(error) }, "could not write an event");
         return waitUntil(isKubeError(error) ? (error.retryAt ?? 0) : 0);
@@ -86,11 +86,11 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   return {
     record(target, event) {
       const series = correlator.add(target, event);
-      if (series === undefined || (queue.size >= MAX_QUEUED && !queue.has(series.id))) {
+      if (series === undefined || (queue.size >= MAX_QUEUED && !queue.has(series))) {
         onDropped();
         return;
       }
-      queue.set(series.id, series);
+      queue.add(series);
       // The caller's reconcile goes on first.
       writing ??= Promise.resolve().then(drain);
     },
@@ -105,16 +105,12 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   };
 }
 
-async function write(
-  options: EventWriterOptions,
-  correlator: EventCorrelator,
-  series: EventSeries,
-): Promise<void> {
+async function write(options: EventWriterOptions, series: EventSeries): Promise<void> {
   if (series.name !== undefined && (await addToSeries(options, series, series.name))) return;
   const event = toEvent(options, series);
-  correlator.written(series, undefined);
+  series.name = undefined;
   await options.client.create(eventType, event);
-  correlator.written(series, event.metadata.name);
+  series.name = event.metadata.name;
 }
 
 /** False where the event is gone: they live for an hour. */

@@ -187,7 +187,8 @@ describe("an event recorder", () => {
   test("keeps its memory and its queue bounded", async () => {
     const { clock, writer, calls, dropped } = setUp();
     for (let n = 0; n < 6_000; n += 1) {
-      writer.record({ ...target, metadata: { ...target.metadata, name: `k${n}` } }, event());
+      const metadata = { ...target.metadata, name: `k${n}`, uid: `u${n}` };
+      writer.record({ ...target, metadata }, event());
     }
     expect(dropped()).toBe(5_000);
     await clock.settle();
