@@ -78,9 +78,10 @@ function convert(
 
 function convertFields(schema: z.ZodObject, value: object, time: ConvertTime): object {
   const fields = value as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(
-    Object.entries(schema.shape)
-      .map(([name, field]) => [name, convert(field, fields[name], time)] as const)
-      .filter(([, converted]) => converted !== undefined),
-  );
+  const converted: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const told = convert(field, fields[name], time);
+    if (told !== undefined) converted[name] = told;
+  }
+  return converted;
 }
