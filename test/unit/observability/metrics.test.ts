@@ -148,3 +148,17 @@ test("gauges that move by themselves are brought up to date at every scrape", as
   stop();
   expect(await seen()).toBe(2);
 });
+
+test("a scrape gives others their turn after each metric", async () => {
+  const { metrics } = setUp();
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await metrics.render();
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(metrics.registry.getMetricsAsArray().length);
+});
