@@ -49,18 +49,24 @@ export function createLogger({
     },
     format === "json" ? sink : pretty(sink),
   );
-  return { log: toLog(logger), flush: () => sink.flushSync() };
+  return { log: toLog(() => logger, level === "debug"), flush: () => sink.flushSync() };
 }
 
-function toLog(logger: Logger): Log {
+/** Most runs say nothing: a logger of their own is made for the first line. */
+function toLog(open: () => Logger, isDebugging: boolean): Log {
+  let opened: Logger | undefined;
+  const logger = () => {
+    opened ??= open();
+    return opened;
+  };
   return {
     debug: (fields, message) => {
-      if (logger.isLevelEnabled("debug")) logger.debug(plainFields(fields), message);
+      if (isDebugging) logger().debug(plainFields(fields), message);
     },
-    info: (fields, message) => logger.info(plainFields(fields), message),
-    warn: (fields, message) => logger.warn(plainFields(fields), message),
-    error: (fields, message) => logger.error(plainFields(fields), message),
-    child: (fields: LogFields) => toLog(logger.child(plainFields(fields))),
+    info: (fields, message) => logger().info(plainFields(fields), message),
+    warn: (fields, message) => logger().warn(plainFields(fields), message),
+    error: (fields, message) => logger().error(plainFields(fields), message),
+    child: (fields: LogFields) => toLog(() => logger().child(plainFields(fields)), isDebugging),
   };
 }
 
