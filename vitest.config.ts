@@ -29,7 +29,8 @@ function project(name: string, include: readonly string[], exclude: readonly str
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // On two cores: many tests wait for real servers in real time.
+    maxWorkers: 3,
     pool: "forks",
     reporters: [
       "default",
