@@ -8,25 +8,12 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
 import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
 import { rehearse } from "./plan/rehearse.ts";
 import { ProcessState } from "./process-state.ts";
+import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome } from "./report-run.ts";
 import { isReleased } from "./rules/next-step.ts";
 import { isPlanOnly } from "./rules/plan-only.ts";
 import { walk } from "./walk.ts";
 import { recordEvent } from "./write-report.ts";
-
-/** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
-const RELEASED_RECHECK_MS = 30 * SECOND;
-
-/**
- * An object as it was when its finalizer was removed. The cache shows it until the watch tells, and no version of a write
- * stands for that: the API server answers the last removal with the version from before.
- */
-interface ReleasedView {
-  readonly uid: string;
-  readonly resourceVersion: string | undefined;
-  /** Monotonic. */
-  readonly until: number;
-}
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
@@ -50,10 +37,10 @@ export function createReconciler<K extends KindTypes>(
   context: Context,
   states = new ProcessState<K["State"]>(),
 ): KindReconciler<K> {
-  const released = new Map<string, ReleasedView>();
+  const released = new ReleasedViews(context.clock);
   const forget = (key: ObjectKey) => {
     states.forget(keyText(key));
-    released.delete(keyText(key));
+    released.forget(key);
     kind.forget?.(key);
   };
   const unanswered = new Set<string>();
@@ -61,10 +48,7 @@ export function createReconciler<K extends KindTypes>(
     ...context,
     signal,
     unanswered,
-    noteReleased: ({ metadata: { namespace = "", name, uid, resourceVersion } }) => {
-      const until = context.clock.monotonic() + RELEASED_RECHECK_MS;
-      released.set(keyText({ namespace, name }), { uid, resourceVersion, until });
-    },
+    noteReleased: (object) => released.note(object),
     get state() {
       return states.of(uid);
     },
@@ -81,24 +65,27 @@ export function createReconciler<K extends KindTypes>(
         forget(key);
         return {};
       }
-      const { uid, resourceVersion } = object.metadata;
-      const view = released.get(keyText(key));
-      const isSeen = view?.uid === uid && view.resourceVersion === resourceVersion;
-      if (isSeen && context.clock.monotonic() < view.until)
-        return { requeueAfterMs: RELEASED_RECHECK_MS };
-      states.track(keyText(key), uid);
-      const run = contextOf(uid, signal);
-      const parsed = kind.parse(object);
-      const isPlanned = await isPlannedOnly(kind, object, run);
-      const runOver = isPlanned ? planKind : runKind;
-      if (parsed.ok) return await runOver(kind, object, parsed.spec, run);
-      kind.forget?.(key);
-      return object.metadata.deletionTimestamp === undefined || isPlanned
-        ? await rejectSpec(kind, object, parsed.message, run)
-        : await release(kind, object, [], run);
+      if (released.has(object)) return { requeueAfterMs: RELEASED_RECHECK_MS };
+      states.track(keyText(key), object.metadata.uid);
+      return await reconcileObject(kind, object, contextOf(object.metadata.uid, signal));
     },
     onGone: forget,
   };
+}
+
+/** One run over a whole object that there is something to do about. */
+async function reconcileObject<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  run: ReconcileContext<K["State"]>,
+): Promise<Result> {
+  const parsed = kind.parse(object);
+  const isPlanned = await isPlannedOnly(kind, object, run);
+  if (parsed.ok) return (isPlanned ? planKind : runKind)(kind, object, parsed.spec, run);
+  kind.forget?.(keyOf(object));
+  return object.metadata.deletionTimestamp === undefined || isPlanned
+    ? rejectSpec(kind, object, parsed.message, run)
+    : release(kind, object, [], run);
 }
 
 async function isPlannedOnly<K extends KindTypes>(
