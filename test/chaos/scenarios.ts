@@ -180,10 +180,11 @@ async function freeze(scene: Scene) {
   await scene.createKeys();
   if (!(await inTheMiddle(scene))) problems.push(IDLE);
   leader.signal("SIGSTOP");
-  // What it has sent is lost, and so is what it was told and has not written yet.
-  const postsOpenAtKills = scene.openPosts();
-  const lossesAtKills = postsOpenAtKills + (await unkept(scene));
   const frozenAt = performance.now();
+  const postsOpenAtKills = scene.openPosts();
+  // What it has sent reaches the console; the answers are lost, and so is what it was told and has not written yet.
+  await sleep(ISSUE_MS + 200);
+  const lossesAtKills = await unkept(scene);
   await until("the standby to lead", () => standby.leads(), 40_000);
   say(`the standby leads ${seconds(frozenAt)} s after the freeze`);
   scene.forgetOpenPosts();
