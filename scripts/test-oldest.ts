@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const runs = [
   ["node_modules/vitest/vitest.mjs", "run", "--project", "cluster"],
-  ["scripts/chart-test.ts", "test/chart/rights.test.ts", "test/chart/release.test.ts"],
+  ["scripts/chart-test.ts", "test/chart/rights", "test/chart/release.test.ts"],
 ];
 const failed = runs.filter((command) => {
   const { status } = spawnSync(process.execPath, command, {

@@ -8,7 +8,8 @@ export default defineConfig({
   test: {
     include: ["test/chart/**/*.test.ts"],
     root: new URL("../..", import.meta.url).pathname,
-    maxWorkers: 2,
+    // On two cores: they wait for real servers in real time.
+    maxWorkers: 3,
     pool: "forks",
     testTimeout: 2 * minute,
     hookTimeout: 30 * minute,
