@@ -3,7 +3,7 @@ import type { ApiKeyStatus } from "../api/api-key.ts";
 import { findCondition, isTrue } from "../api/conditions.ts";
 import { ISSUANCE_ALLOWED } from "../controllers/api-key/rules/blocks.ts";
 import type { Caches } from "../controllers/frame/context.ts";
-import type { ReportedObject } from "../controllers/frame/rules/report.ts";
+import type { CommonStatus, ReportedObject } from "../controllers/frame/rules/report.ts";
 import { type KubeObject, keyOf } from "../kube/resource.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { parseInstant, SECOND } from "../util/time.ts";
@@ -12,7 +12,7 @@ import { parseInstant, SECOND } from "../util/time.ts";
 const ofApiKey = {
   apiKeyExpiration: ({ current }) => seconds(current?.expirationTime),
   apiKeyRenewal: ({ renewalTime }) => seconds(renewalTime),
-  apiKeyReady: ({ conditions }) => (isTrue(conditions, "Ready") ? 1 : 0),
+  apiKeyReady: isReady,
   apiKeyIssuanceAllowed: ({ conditions }) =>
     findCondition(conditions, ISSUANCE_ALLOWED)?.status === "False" ? 0 : 1,
   orphanedKeys: ({ orphanCount = 0 }) => orphanCount,
@@ -32,17 +32,30 @@ export function exportObjects(
 ): void {
   metrics.objectReady.collectFrom(function* () {
     for (const object of reportedObjects(caches).filter(isOurs)) {
-      const labels = { kind: object.kind ?? "", ...keyOf(object) };
-      yield { labels, value: isTrue(object.status?.conditions, "Ready") ? 1 : 0 };
+      const value = valueIn(object.status, isReady);
+      if (value !== undefined)
+        yield { labels: { kind: object.kind ?? "", ...keyOf(object) }, value };
     }
   });
   for (const gauge of Object.keys(ofApiKey) as ApiKeyGauge[])
     metrics[gauge].collectFrom(function* () {
       for (const object of caches.apiKeys.list().filter(isOurs)) {
-        const value = ofApiKey[gauge](object.status ?? {});
+        const value = valueIn(object.status, ofApiKey[gauge]);
         if (value !== undefined) yield { labels: keyOf(object), value };
       }
     });
+}
+
+/** A stored status may be older than any schema: one that cannot be read takes no other's series away. */
+function valueIn<Status>(
+  status: Status | undefined,
+  read: (status: Partial<Status>) => number | undefined,
+): number | undefined {
+  try {
+    return read(status ?? {});
+  } catch {
+    return undefined;
+  }
 }
 
 function reportedObjects(caches: Caches): readonly ReportedObject[] {
@@ -54,6 +67,10 @@ function reportedObjects(caches: Caches): readonly ReportedObject[] {
     ...caches.policyBindings.list(),
     ...caches.resourceQuotaExports.list(),
   ];
+}
+
+function isReady({ conditions }: CommonStatus): number {
+  return isTrue(conditions, "Ready") ? 1 : 0;
 }
 
 function seconds(time: string | undefined): number | undefined {

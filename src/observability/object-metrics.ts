@@ -32,7 +32,7 @@ export function apiKeyMetrics(registry: Registry) {
     ),
     apiKeyReady: perKey(
       "iam_operator_apikey_ready",
-      "Whether the Secret holds a usable key (1) or not (0).",
+      "Whether the Secret holds a key that is known to work (1) or not (0).",
     ),
     apiKeyIssuanceAllowed: perKey(
       "iam_operator_apikey_issuance_allowed",

@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { exportObjects } from "../../../src/app/object-gauges.ts";
 import { createOwnership } from "../../../src/app/own-objects.ts";
+import type { Caches } from "../../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -99,6 +100,30 @@ test("an object has its series from its creation to its end", async () => {
   ]);
   cluster.remove(apiKeyType, { namespace: "team", name: "new" });
   expect(await samples()).toEqual([]);
+});
+
+test("a stored status that cannot be read has no series, and the others have theirs", async () => {
+  const broken = {
+    kind: "ApiKey",
+    metadata: metadata("broken"),
+    status: { conditions: {}, superseded: null },
+  };
+  const sound = { kind: "ApiKey", metadata: metadata("sound"), status: ready };
+  const nothing = { list: () => [] };
+  const caches = {
+    clusterConnections: nothing,
+    connections: nothing,
+    serviceAccounts: nothing,
+    apiKeys: { list: () => [broken, sound] },
+    policyBindings: nothing,
+    resourceQuotaExports: nothing,
+  };
+  const metrics = createMetrics(new Registry());
+  exportObjects(metrics, caches as unknown as Caches, () => true);
+  const text = await metrics.render();
+  expect(text).toContain('object_ready{kind="ApiKey",namespace="team",name="sound"} 1');
+  expect(text).toContain('superseded_live_keys{namespace="team",name="sound"} 0');
+  expect(text).not.toContain('superseded_live_keys{namespace="team",name="broken"}');
 });
 
 test("objects of other operators are theirs to show, by the labels of the account", async () => {
