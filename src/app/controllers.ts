@@ -28,14 +28,14 @@ import {
 import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { exportObjects } from "./object-gauges.ts";
+import { exposeObjects } from "./object-gauges.ts";
 import { createOwnership } from "./own-objects.ts";
 import { accountShare, apiKeyShare, connectionShare, isSuspensionDue } from "./shares.ts";
 import { createWatches, type Watches } from "./watches.ts";
 
 export interface ControllerSet {
   /** From now on, scrapes show the objects that this operator works on. */
-  exportObjects(): void;
+  exposeObjects(): void;
   readonly controllers: readonly Controller[];
   readonly apiKeys: ApiKeyController;
 }
@@ -76,7 +76,7 @@ export function createControllers(
   const consumers = createConsumersController(context, board, enqueue);
   return {
     apiKeys,
-    exportObjects: () => exportObjects(context.metrics, caches, isOurs),
+    exposeObjects: () => exposeObjects(context.metrics, caches, isOurs),
     controllers: [
       ...connectionControllers(context, registry, config, watches, start),
       ...accountControllers(context, watches, start),
@@ -164,8 +164,8 @@ function starter(
   /** Objects of other operators are left alone. */
   const ours =
     <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
-    async (object, run) =>
-      isOurs(object) ? reconcile(object, run) : {};
+    (object, run) =>
+      isOurs(object) ? reconcile(object, run) : Promise.resolve({});
   return (part) =>
     createController({
       needs: Object.values(caches),

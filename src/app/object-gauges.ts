@@ -25,7 +25,7 @@ const ofApiKey = {
 type ApiKeyGauge = keyof typeof ofApiKey;
 
 /** From now on, scrapes show the objects that this operator works on. */
-export function exportObjects(
+export function exposeObjects(
   metrics: Metrics,
   caches: Caches,
   isOurs: (object: KubeObject) => boolean,

@@ -142,7 +142,7 @@ export function createOperator(options: OperatorOptions): Operator {
 async function lead(
   election: LeaderElection,
   signal: AbortSignal,
-  { controllers, apiKeys, exportObjects }: ControllerSet,
+  { controllers, apiKeys, exposeObjects }: ControllerSet,
   events: EventWriter,
   { clock, config, log }: OperatorOptions,
 ): Promise<LeadershipEnd> {
@@ -162,7 +162,7 @@ async function lead(
   const end = await election.run({
     signal: electing.signal,
     onStartedLeading: () => {
-      exportObjects();
+      exposeObjects();
       for (const controller of controllers) controller.start(working.signal);
     },
   });

@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { exportObjects } from "../../../src/app/object-gauges.ts";
+import { exposeObjects } from "../../../src/app/object-gauges.ts";
 import { createOwnership } from "../../../src/app/own-objects.ts";
 import type { Caches } from "../../../src/controllers/frame/context.ts";
 import {
@@ -40,7 +40,7 @@ function setUp(selector = "") {
   const cluster = new MemoryCluster(systemClock);
   const caches = cluster.openCaches();
   const metrics = createMetrics(new Registry());
-  exportObjects(metrics, caches, createOwnership(caches, selector));
+  exposeObjects(metrics, caches, createOwnership(caches, selector));
   const samples = async () =>
     (await metrics.render())
       .split("\n")
@@ -119,7 +119,7 @@ test("a stored status that cannot be read has no series, and the others have the
     resourceQuotaExports: nothing,
   };
   const metrics = createMetrics(new Registry());
-  exportObjects(metrics, caches as unknown as Caches, () => true);
+  exposeObjects(metrics, caches as unknown as Caches, () => true);
   const text = await metrics.render();
   expect(text).toContain('object_ready{kind="ApiKey",namespace="team",name="sound"} 1');
   expect(text).toContain('superseded_live_keys{namespace="team",name="sound"} 0');
