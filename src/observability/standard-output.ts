@@ -22,6 +22,8 @@ export class StandardOutput {
   #lines: string[] = [];
   #length = 0;
   #isWriting = false;
+  /** Whether a thread may be writing right now. Nobody can ask how far it is. */
+  #isUnderWay = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -41,12 +43,14 @@ export class StandardOutput {
   flushSync(): void {
     const until = this.#clock.monotonic() + MAX_FLUSH_MS;
     let rest = this.#take();
+    // The last words come after what is under way.
+    if (this.#isUnderWay) pause(RETRY_MS);
     while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(STDOUT, rest));
       } catch (error) {
         if (!isBusy(error) || this.#clock.monotonic() > until) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+        pause(RETRY_MS);
       }
     }
   }
@@ -58,7 +62,9 @@ export class StandardOutput {
   }
 
   #writeOn(rest: Buffer): void {
+    this.#isUnderWay = true;
     write(STDOUT, rest, (error, written) => {
+      this.#isUnderWay = false;
       if (isBusy(error)) this.#clock.setTimer(RETRY_MS, () => this.#writeOn(rest));
       else if (error === null && written < rest.length) this.#writeOn(rest.subarray(written));
       else this.#writeAll();
@@ -71,6 +77,11 @@ export class StandardOutput {
     this.#length = 0;
     return all;
   }
+}
+
+/** Blocks the whole program, but for its threads. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 function isBusy(error: unknown): boolean {
