@@ -1,4 +1,5 @@
 /** What requests to the API server are made with, read seldom and for all callers together. */
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, SECOND } from "../../util/time.ts";
 
 export interface TlsMaterial {
@@ -12,6 +13,7 @@ export interface TlsMaterial {
 
 /** What a connection and its requests are made with, as files and plugins had it a moment ago. */
 export interface KubeCredentials {
+  /** One object for as long as nothing of it changes: connections that were made with it stay in use. */
   readonly tls: TlsMaterial;
   /** `authorization` and, rarely, impersonation. Secret. */
   readonly headers: Readonly<Record<string, string>>;
@@ -60,7 +62,7 @@ export class CredentialSource {
 
   async #renew(isRejected: boolean): Promise<KubeCredentials> {
     try {
-      this.#known = await this.#read(isRejected);
+      this.#known = keepTls(await this.#read(isRejected), this.#known);
     } catch (error) {
       // A file that is being replaced is there again in a minute, and the old token may still do.
       if (this.#known === undefined || isRejected) throw error;
@@ -68,4 +70,9 @@ export class CredentialSource {
     this.#readAt = this.#clock.monotonic();
     return this.#known;
   }
+}
+
+function keepTls(read: KubeCredentials, known: KubeCredentials | undefined): KubeCredentials {
+  const isKnown = known !== undefined && isDeepStrictEqual(read.tls, known.tls);
+  return isKnown ? { ...read, tls: known.tls } : read;
 }

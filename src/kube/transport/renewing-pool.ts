@@ -1,4 +1,6 @@
+import { createSecureContext, type SecureContext } from "node:tls";
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import { HttpError } from "../../http/http.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import type { KubeCredentials, KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
 
@@ -23,12 +25,10 @@ export class RenewingPool {
   }
 
   get({ tls }: KubeCredentials): Dispatcher {
-    if (this.#current !== undefined && isSame(this.#current.tls, tls)) {
-      return this.#current.dispatcher;
-    }
+    if (this.#current?.tls === tls) return this.#current.dispatcher;
+    const dispatcher = createDispatcher(this.#endpoint, tls, this.#connections);
     // Calls under way end on the old connections.
     void this.close();
-    const dispatcher = createDispatcher(this.#endpoint, tls, this.#connections);
     this.#current = { tls, dispatcher };
     return dispatcher;
   }
@@ -44,21 +44,15 @@ export class RenewingPool {
   }
 }
 
-function isSame(a: TlsMaterial, b: TlsMaterial): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
-}
-
 /** Connections to the API server. Silence on them is for the caller to judge, who has a deadline. */
 export function createDispatcher(
   { server, proxyUrl }: KubeEndpoint,
   tls: TlsMaterial,
   connections: number,
 ): Dispatcher {
+  const { origin, protocol } = new URL(server);
   const tlsOptions = {
-    ...(tls.ca === undefined ? {} : { ca: [...tls.ca] }),
-    ...(tls.cert === undefined ? {} : { cert: tls.cert }),
-    ...(tls.key === undefined ? {} : { key: tls.key }),
-    ...(tls.passphrase === undefined ? {} : { passphrase: tls.passphrase }),
+    ...(protocol === "https:" ? { secureContext: secureContextOf(tls) } : {}),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     rejectUnauthorized: !tls.insecure,
   };
@@ -80,5 +74,31 @@ export function createDispatcher(
   if (proxyUrl !== undefined) {
     return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: tlsOptions, connect });
   }
-  return new Pool(new URL(server).origin, { ...common, connect: { ...connect, ...tlsOptions } });
+  return new Pool(origin, { ...common, connect: { ...connect, ...tlsOptions } });
+}
+
+/** Of all connections, since there may be hundreds of authorities to read. */
+const secureContexts = new WeakMap<TlsMaterial, SecureContext>();
+
+function secureContextOf(tls: TlsMaterial): SecureContext {
+  const known = secureContexts.get(tls);
+  if (known !== undefined) return known;
+  const made = createContext(tls);
+  secureContexts.set(tls, made);
+  return made;
+}
+
+/** The text of an error of OpenSSL may quote what it could not read. */
+function createContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
+  try {
+    return createSecureContext({
+      ...(ca === undefined ? {} : { ca: [...ca] }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(passphrase === undefined ? {} : { passphrase }),
+    });
+  } catch {
+    const hint = "the certificates or the key for the API server cannot be read";
+    throw new HttpError("refused", hint);
+  }
 }

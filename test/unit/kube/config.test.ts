@@ -33,11 +33,11 @@ function kubeconfig(cluster: object, user: object): string {
   return path;
 }
 
-function mountAccount(token: string): void {
+function mountAccount(token: string, authority = "authority"): void {
   const folder = join(directory, "var/run/secrets/kubernetes.io/serviceaccount");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "token"), token);
-  writeFileSync(join(folder, "ca.crt"), "authority");
+  writeFileSync(join(folder, "ca.crt"), authority);
   writeFileSync(join(folder, "namespace"), "iam-operator\n");
 }
 
@@ -138,7 +138,18 @@ describe("the Pod's own account", () => {
     elapsed = 59_000;
     expect(await endpoint.credentials()).toBe(first);
     elapsed = 60_000;
-    expect((await endpoint.credentials()).headers).toEqual({ authorization: "Bearer second" });
+    const second = await endpoint.credentials();
+    expect(second.headers).toEqual({ authorization: "Bearer second" });
+    expect(second.tls).toBe(first.tls);
+  });
+
+  test("has another authority when its file changes", async () => {
+    const endpoint = await load();
+    const first = await endpoint.credentials();
+    mountAccount("first", "another");
+    elapsed = 60_000;
+    const { tls } = await endpoint.credentials();
+    expect([first.tls.ca?.[0], tls.ca?.[0]]).toEqual(["authority", "another"]);
   });
 
   test("is read again at once when it was refused, by one of those who were", async () => {

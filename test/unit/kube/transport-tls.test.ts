@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TlsMaterial } from "../../../src/kube/config/credentials.ts";
+import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
+import { systemClock } from "../../../src/util/time.ts";
+import { opensslCertificate } from "../../support/openssl-certificate.ts";
+
+const certificate = opensslCertificate();
+const other = opensslCertificate();
+const trusting = (ca: string): TlsMaterial => ({ ca: [ca], insecure: false });
+
+describe.skipIf(certificate === undefined || other === undefined)("over TLS", () => {
+  if (certificate === undefined || other === undefined) return;
+  let connections: number;
+  let tls: TlsMaterial;
+  let get: () => Promise<string>;
+  let stop: () => Promise<void>;
+
+  beforeEach(async () => {
+    connections = 0;
+    tls = trusting(certificate.cert);
+    const server = createServer(certificate, (_, response) => response.end("hello"));
+    server.on("secureConnection", () => {
+      connections += 1;
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const endpoint = {
+      server: url,
+      proxyUrl: undefined,
+      namespace: undefined,
+      credentials: () => Promise.resolve({ tls, headers: {} }),
+    };
+    const transport = createKubeTransport({ endpoint, clock: systemClock, connections: 1 });
+    const call = { method: "GET", url, headers: {}, timeoutMs: 2_000, maxBytes: 1_000 } as const;
+    get = () =>
+      transport.send(call).then(
+        ({ status }) => String(status),
+        (error: unknown) => String(error),
+      );
+    stop = async () => {
+      await transport.close();
+      server.close();
+    };
+  });
+
+  afterEach(() => stop());
+
+  test("a connection is kept for as long as the authority is the same", async () => {
+    expect([await get(), await get()]).toEqual(["200", "200"]);
+    expect(connections).toBe(1);
+  });
+
+  test("a new authority counts from the next call on", async () => {
+    expect(await get()).toBe("200");
+    tls = trusting(other.cert);
+    expect(await get()).toContain("DEPTH_ZERO_SELF_SIGNED_CERT");
+    tls = trusting(certificate.cert);
+    expect(await get()).toBe("200");
+    expect(connections).toBe(2);
+  });
+
+  test("a certificate that cannot be read means that nothing is sent, and is not quoted", async () => {
+    tls = { ...trusting(certificate.cert), cert: "no certificate", key: certificate.key };
+    expect(await get()).toBe(
+      "HttpError: the certificates or the key for the API server cannot be read",
+    );
+    expect(connections).toBe(0);
+    tls = trusting(certificate.cert);
+    expect(await get()).toBe("200");
+  });
+});
