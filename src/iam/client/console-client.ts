@@ -83,7 +83,7 @@ export interface IamClientOptions extends Organization, TlsSettings {
 }
 
 const MUTATION_TIMEOUT_MS = 5_000;
-const LIST_SPACING_MS = 200;
+const MAX_LIST_PAUSE_MS = 200;
 
 /** A client for one console, with its own connections and session. Changed options need a new one. */
 export function createIamClient(options: IamClientOptions): IamClient {
@@ -169,7 +169,7 @@ function managementCalls(caller: Caller, clock: Clock) {
       ),
     // Every account that is created asks for the whole list.
     listServiceAccounts: shareCall(
-      { operation: "listServiceAccounts", clock, spacingMs: LIST_SPACING_MS },
+      { operation: "listServiceAccounts", clock, maxPauseMs: MAX_LIST_PAUSE_MS },
       async () => readAnswer(await caller.call(calls.listServiceAccounts()), readServiceAccounts),
     ),
     getServiceAccount: async (saId, signal) =>

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { shareCall } from "../../../src/iam/client/share-call.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { ACCOUNT, clientOf, failureOf, startConsole } from "./clients.ts";
 
 const OPERATION = "listServiceAccounts";
@@ -61,4 +63,23 @@ describe("those who list accounts at about the same time", () => {
     release();
     expect([await first, await patient]).toEqual([[], []]);
   });
+});
+
+test.each([
+  { duration: 0, pause: 0 },
+  { duration: 10, pause: 40 },
+  { duration: 50, pause: 200 },
+  { duration: 3_000, pause: 200 },
+])("after a call of $duration ms there is none for $pause ms", async ({ duration, pause }) => {
+  const clock = createFakeClock();
+  const starts: number[] = [];
+  const options = { operation: OPERATION, clock, maxPauseMs: 200 } as const;
+  const list = shareCall(options, async () => {
+    starts.push(clock.monotonic());
+    await clock.sleep(duration);
+  });
+  const both = Promise.all([list(), clock.sleep(1).then(() => list())]);
+  await clock.advance(10_000);
+  await both;
+  expect(starts).toEqual([0, Math.max(1, duration + pause)]);
 });
