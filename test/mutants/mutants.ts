@@ -16,17 +16,17 @@ export interface Mutant {
 }
 
 const testsOf: Readonly<Record<string, readonly string[]>> = {
-  "api-key.mutants": ["test/unit/controllers", "test/unit/iam", "test/unit/util"],
+  "api-key.mutants": ["test/unit/controllers/", "test/unit/iam/", "test/unit/util/"],
   "console.mutants": ["test/unit/iam/", "test/tenants"],
-  "account.mutants": ["test/unit/controllers"],
+  "account.mutants": ["test/unit/controllers/"],
   "cluster.mutants": [
-    "test/unit/kube",
-    "test/server/kube",
-    "test/unit/runtime",
-    "test/unit/app",
+    "test/unit/kube/",
+    "test/server/kube/",
+    "test/unit/runtime/",
+    "test/unit/app/",
     "test/tenants",
   ],
-  "consumers.mutants": ["test/unit/controllers"],
+  "consumers.mutants": ["test/unit/controllers/"],
 };
 
 /** `@ within: name`, then lines with `-` for what is found and with `+` for what it becomes. */
