@@ -18,7 +18,8 @@ import {
 import { sendOnce } from "../../http/send-once.ts";
 import type { Clock } from "../../util/time.ts";
 import type { KubeCredentials, KubeEndpoint } from "../config/credentials.ts";
-import { createDispatcher, RenewingPool } from "./renewing-pool.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import { RenewingPool } from "./renewing-pool.ts";
 import { bodyOf, type OpenedStream, openOnce } from "./stream.ts";
 
 export interface KubeTransportOptions {
