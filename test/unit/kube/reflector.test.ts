@@ -58,7 +58,7 @@ afterEach(async () => {
   await reflector.done;
   // Whatever the test did, nothing stays open.
   await transport.close();
-  await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+  await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   await server.stop();
 });
 
@@ -252,7 +252,7 @@ describe("a stream that ends", () => {
     await settled(["b 7", "a 3"]);
     abort.abort();
     await reflector.done;
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("takes a request without an answer along when aborted", async () => {
@@ -261,7 +261,7 @@ describe("a stream that ends", () => {
     await requested(["watch all"]);
     abort.abort();
     await reflector.done;
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("takes a page without an answer along when aborted", async () => {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await transport.close();
-  await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+  await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   await server.stop();
 });
 
@@ -255,13 +255,13 @@ describe("a stream", () => {
     };
     expect(await failureOf(read())).toBe("aborted");
     expect(seen).toEqual(["one", "two"]);
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("without a head in time fails and leaves nothing open", async () => {
     server.onWatch(silence);
     expect(await failureOf(open(new AbortController().signal, 100))).toBe("timeout");
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("that nobody reads is closed by its signal", async () => {
@@ -270,14 +270,14 @@ describe("a stream", () => {
     await open(abort.signal);
     expect(server.openSockets()).toBe(1);
     abort.abort();
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("that is left early is closed", async () => {
     server.onWatch(stream("x"));
     const { body } = await open(new AbortController().signal);
     for await (const _ of body) break;
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), 5_000);
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0));
   });
 
   test("holds the server back while it is not read", async () => {
