@@ -43,7 +43,7 @@ export function createDispatcher(
   return new Pool(origin, { ...common, connect: { ...connect, ...tlsOptions } });
 }
 
-/** Of all connections, since there may be hundreds of authorities to read. */
+/** One for all connections with the same settings: hundreds of authorities take a while to read. */
 const secureContexts = new WeakMap<TlsMaterial, SecureContext>();
 
 function secureContextOf(tls: TlsMaterial): SecureContext {
@@ -54,17 +54,11 @@ function secureContextOf(tls: TlsMaterial): SecureContext {
   return made;
 }
 
-/** The text of an error of OpenSSL may quote what it could not read. */
+/** OpenSSL's own error says neither whose certificate it is nor what it is for. */
 function createContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
   try {
-    return createSecureContext({
-      ...(ca === undefined ? {} : { ca: [...ca] }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(passphrase === undefined ? {} : { passphrase }),
-    });
+    return createSecureContext({ ca: ca && [...ca], cert, key, passphrase });
   } catch {
-    const hint = "the certificates or the key for the API server cannot be read";
-    throw new HttpError("refused", hint);
+    throw new HttpError("refused", "the certificates or the key for the API server cannot be read");
   }
 }
