@@ -1,10 +1,11 @@
-import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
+import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
 import type { ClaimRoom } from "../../http/pending-answer.ts";
 import { sendOnce } from "../../http/send-once.ts";
+import { withoutAddressAsName } from "../../http/server-name.ts";
 import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
 import type { Clock } from "../../util/time.ts";
 
@@ -81,14 +82,17 @@ function createAgent(
     requestTls: tls,
     // Plain http:// goes through a tunnel as well: the proxy gets to see no credentials that it could note.
     proxyTunnel: true,
-    clientFactory: (url) => new Pool(url, { connect: guarded(wire, addresses) }),
+    clientFactory: (url) =>
+      new Pool(url, { connect: withoutAddressAsName(guarded(wire, addresses)) }),
   });
 }
 
-function guarded(connect: buildConnector.BuildOptions, addresses: AddressPolicy | undefined) {
-  return addresses === undefined
-    ? connect
-    : guardedConnector({ ...connect, allowH2: false }, addresses);
+function guarded(
+  connect: buildConnector.BuildOptions,
+  addresses: AddressPolicy | undefined,
+): buildConnector.connector {
+  const options = { ...connect, allowH2: false };
+  return addresses === undefined ? buildConnector(options) : guardedConnector(options, addresses);
 }
 
 async function send(

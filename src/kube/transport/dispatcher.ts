@@ -1,6 +1,7 @@
 import { createSecureContext, type SecureContext } from "node:tls";
-import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { HttpError } from "../../http/http.ts";
+import { servedAs, withoutAddressAsName } from "../../http/server-name.ts";
 import { SECOND } from "../../util/time.ts";
 import type { KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
 
@@ -19,7 +20,7 @@ export function createDispatcher(
   const { origin, protocol } = new URL(server);
   const tlsOptions = {
     ...(protocol === "https:" ? { secureContext: secureContextOf(tls) } : {}),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    ...(tls.serverName === undefined ? {} : servedAs(tls.serverName)),
     rejectUnauthorized: !tls.insecure,
   };
   const connect = {
@@ -38,7 +39,14 @@ export function createDispatcher(
     bodyTimeout: 0,
   };
   if (proxyUrl !== undefined) {
-    return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: tlsOptions, connect });
+    return new ProxyAgent({
+      ...common,
+      uri: proxyUrl,
+      connectTimeout: CONNECT_MS,
+      requestTls: tlsOptions,
+      clientFactory: (url) =>
+        new Pool(url, { connect: withoutAddressAsName(buildConnector(connect)) }),
+    });
   }
   return new Pool(origin, { ...common, connect: { ...connect, ...tlsOptions } });
 }

@@ -1,25 +1,31 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../../src/kube/config/credentials.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { opensslCertificate } from "../../support/openssl-certificate.ts";
+import { startConnectProxy } from "../../support/connect-proxy.ts";
+import { opensslCertificate, opensslPki } from "../../support/openssl-certificate.ts";
+import { startTlsFront } from "../../support/tls-front.ts";
 
 const certificate = opensslCertificate();
 const other = opensslCertificate();
+const ofProxy = opensslPki("nobody");
 const trusting = (ca: string): TlsMaterial => ({ ca: [ca], insecure: false });
 
-describe.skipIf(certificate === undefined || other === undefined)("over TLS", () => {
-  if (certificate === undefined || other === undefined) return;
+describe.skipIf(certificate === undefined)("over TLS", () => {
+  if (certificate === undefined || other === undefined || ofProxy === undefined) return;
   let connections: number;
+  let proxyUrl: string | undefined;
   let tls: TlsMaterial;
   let get: () => Promise<string>;
   let stop: () => Promise<void>;
 
   beforeEach(async () => {
     connections = 0;
+    proxyUrl = undefined;
     tls = trusting(certificate.cert);
     const server = createServer(certificate, (_, response) => response.end("hello"));
     server.on("secureConnection", () => {
@@ -30,7 +36,9 @@ describe.skipIf(certificate === undefined || other === undefined)("over TLS", ()
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const endpoint = {
       server: url,
-      proxyUrl: undefined,
+      get proxyUrl() {
+        return proxyUrl;
+      },
       namespace: undefined,
       credentials: () => Promise.resolve({ tls, headers: {} }),
     };
@@ -71,5 +79,32 @@ describe.skipIf(certificate === undefined || other === undefined)("over TLS", ()
     expect(connections).toBe(0);
     tls = trusting(certificate.cert);
     expect(await get()).toBe("200");
+  });
+
+  test.each([
+    ["127.0.0.1", "200"],
+    ["127.0.0.2", "HttpError: the connection failed (ERR_TLS_CERT_ALTNAME_INVALID)"],
+    ["localhost", "200"],
+    ["elsewhere.test", "HttpError: the connection failed (ERR_TLS_CERT_ALTNAME_INVALID)"],
+  ])(
+    "the certificate has to be one of %s where the kubeconfig says so",
+    async (serverName, got) => {
+      tls = { ...trusting(certificate.cert), serverName };
+      expect(await get()).toBe(got);
+    },
+  );
+
+  test("a proxy with TLS may be named by its address", async () => {
+    await using tunnel = await startConnectProxy();
+    await using proxy = await startTlsFront(tunnel, ofProxy, { demanding: false });
+    const system = getCACertificates("default");
+    setDefaultCACertificates([...system, ofProxy.authority.cert]);
+    try {
+      proxyUrl = proxy.url;
+      expect(await get()).toBe("200");
+    } finally {
+      setDefaultCACertificates(system);
+    }
+    expect(tunnel.asked).toHaveLength(1);
   });
 });
