@@ -1,7 +1,7 @@
-# The operator's image. Both bases need the same glibc or a newer one in the second, and Node 26 on PATH; the
+# The operator's image. Both bases need the same glibc or a newer one in the second, and Node 24 on PATH; the
 # second needs no shell and no package manager. docs/image.md says more.
-ARG BUILD_BASE=node:26-slim
-ARG BASE=node:26-slim
+ARG BUILD_BASE=node:24-bookworm-slim
+ARG BASE=node:24-bookworm-slim
 
 FROM ${BUILD_BASE} AS build
 # Where npm has to trust an authority of its own; nothing of it stays in the image.

@@ -87,7 +87,7 @@ function requireNode() {
 
 async function installPackages() {
   if (packagesAreInstalled()) return;
-  say("installing the npm packages, with Node 26 among them: about a minute, once");
+  say("installing the npm packages, with Node 24 among them: about a minute, once");
   // Under npm the very same npm is taken; it may not be on PATH.
   const npm = process.env.npm_execpath;
   const [file, ...start] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];

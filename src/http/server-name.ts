@@ -13,7 +13,7 @@ export function servedAs(name: string) {
   };
 }
 
-/** Leaves out an address where the server's name belongs: undici gives a proxy's there, and Node refuses it. */
+/** Leaves out an address where the server's name belongs: undici gives a proxy's there, and Node 26 refuses it. */
 export function withoutAddressAsName(connect: buildConnector.connector): buildConnector.connector {
   return ({ servername, ...target }, callback) => {
     const isName = servername !== undefined && isIP(bareHost(servername)) === 0;
