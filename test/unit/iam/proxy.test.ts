@@ -1,9 +1,9 @@
 /** Consoles behind a proxy: a real one, which the test starts. */
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { createAddressPolicy } from "../../../src/http/address-policy.ts";
 import { readClientCertificate } from "../../../src/http/tls-settings.ts";
 import { startConnectProxy } from "../../support/connect-proxy.ts";
+import { trustByDefault } from "../../support/default-authorities.ts";
 import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
 import { ACCOUNT, clientOf, startConsole } from "./clients.ts";
@@ -43,17 +43,12 @@ test.runIf(pki !== undefined && ofProxy !== undefined)(
     await using front = await startTlsFront(console, pki as Pki);
     await using tunnel = await startConnectProxy();
     await using proxy = await startTlsFront(tunnel, ofProxy as Pki, { demanding: false });
-    const system = getCACertificates("default");
-    setDefaultCACertificates([...system, (ofProxy as Pki).authority.cert]);
-    try {
-      await clientOf(front, {
-        proxy: proxy.url,
-        caBundle: authority.cert,
-        clientCertificate: readClientCertificate(client.cert, client.key),
-      }).authenticate();
-    } finally {
-      setDefaultCACertificates(system);
-    }
+    using _ = trustByDefault((ofProxy as Pki).authority.cert);
+    await clientOf(front, {
+      proxy: proxy.url,
+      caBundle: authority.cert,
+      clientCertificate: readClientCertificate(client.cert, client.key),
+    }).authenticate();
     expect(tunnel.asked).toEqual([new URL(front.url).host]);
     expect([proxy.presented, front.presented]).toEqual([["none"], ["operator"]]);
   },

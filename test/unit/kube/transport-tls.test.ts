@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../../src/kube/config/credentials.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { startConnectProxy } from "../../support/connect-proxy.ts";
+import { trustByDefault } from "../../support/default-authorities.ts";
 import { opensslCertificate, opensslPki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
 
@@ -15,7 +15,9 @@ const other = opensslCertificate();
 const ofProxy = opensslPki("nobody");
 const trusting = (ca: string): TlsMaterial => ({ ca: [ca], insecure: false });
 
-describe.skipIf(certificate === undefined)("over TLS", () => {
+const hasAll = certificate !== undefined && other !== undefined && ofProxy !== undefined;
+
+describe.runIf(hasAll)("over TLS", () => {
   if (certificate === undefined || other === undefined || ofProxy === undefined) return;
   let connections: number;
   let proxyUrl: string | undefined;
@@ -97,14 +99,9 @@ describe.skipIf(certificate === undefined)("over TLS", () => {
   test("a proxy with TLS may be named by its address", async () => {
     await using tunnel = await startConnectProxy();
     await using proxy = await startTlsFront(tunnel, ofProxy, { demanding: false });
-    const system = getCACertificates("default");
-    setDefaultCACertificates([...system, ofProxy.authority.cert]);
-    try {
-      proxyUrl = proxy.url;
-      expect(await get()).toBe("200");
-    } finally {
-      setDefaultCACertificates(system);
-    }
+    using _ = trustByDefault(ofProxy.authority.cert);
+    proxyUrl = proxy.url;
+    expect(await get()).toBe("200");
     expect(tunnel.asked).toHaveLength(1);
   });
 });
