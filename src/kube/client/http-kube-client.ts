@@ -193,7 +193,10 @@ class HttpKubeClient implements KubeClient {
     call: WriteCall,
   ): Promise<T> {
     const { fieldManager } = this.#options;
-    const query = { fieldManager, ...(options.dryRun ? { dryRun: "All" } : {}), ...call.query };
+    // Without it the server parses the body a second time, to warn of fields that it does not know.
+    const fieldValidation = "Ignore";
+    const dryRun = options.dryRun ? { dryRun: "All" } : {};
+    const query = { fieldManager, fieldValidation, ...dryRun, ...call.query };
     return asObject<T>(call.attempted, await this.#mutate(type, options, { ...call, query }));
   }
 

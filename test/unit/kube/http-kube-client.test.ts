@@ -59,37 +59,37 @@ describe("requests", () => {
     [
       "create",
       (c) => c.create(configMapType, data),
-      "POST /api/v1/namespaces/ns/configmaps?fieldManager=iam-operator",
+      "POST /api/v1/namespaces/ns/configmaps?fieldManager=iam-operator&fieldValidation=Ignore",
       "application/json",
     ],
     [
       "create, dry",
       (c) => c.create(configMapType, data, { dryRun: true }),
-      "POST /api/v1/namespaces/ns/configmaps?fieldManager=iam-operator&dryRun=All",
+      "POST /api/v1/namespaces/ns/configmaps?fieldManager=iam-operator&fieldValidation=Ignore&dryRun=All",
       "application/json",
     ],
     [
       "apply",
       (c) => c.apply(configMapType, data),
-      "PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator&force=true",
+      "PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator&fieldValidation=Ignore&force=true",
       "application/apply-patch+yaml",
     ],
     [
       "apply to status",
       (c) => c.apply(configMapType, data, { subresource: "status", fieldManager: "other" }),
-      "PATCH /api/v1/namespaces/ns/configmaps/a/status?fieldManager=other&force=true",
+      "PATCH /api/v1/namespaces/ns/configmaps/a/status?fieldManager=other&fieldValidation=Ignore&force=true",
       "application/apply-patch+yaml",
     ],
     [
       "merge patch",
       (c) => c.mergePatch(configMapType, key, { data: {} }),
-      "PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator",
+      "PATCH /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator&fieldValidation=Ignore",
       "application/merge-patch+json",
     ],
     [
       "replace",
       (c) => c.replace(configMapType, data),
-      "PUT /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator",
+      "PUT /api/v1/namespaces/ns/configmaps/a?fieldManager=iam-operator&fieldValidation=Ignore",
       "application/json",
     ],
     [
