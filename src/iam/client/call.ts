@@ -3,7 +3,7 @@ import type { Json, KeyPair, Operation } from "../model.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One call as plain data: everything about it but the connection and the credentials' values. */
+/** One call as data: everything about it but the connection and the credentials' values. */
 export interface Call {
   readonly operation: Operation;
   readonly method: Method;
@@ -22,4 +22,6 @@ export interface Call {
   readonly ignoresHold?: true;
   /** Takes no X-Partition-Id. */
   readonly ignoresPartition?: true;
+  /** Is told each time that the call leaves, after all that it had to wait for. */
+  readonly onSend?: () => void;
 }

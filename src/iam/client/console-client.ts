@@ -45,7 +45,8 @@ import type { Call } from "./call.ts";
 import { Caller } from "./caller.ts";
 import * as calls from "./calls.ts";
 import type { IamClient } from "./client.ts";
-import { shareCall } from "./share-call.ts";
+import { shareCalls } from "./share-calls.ts";
+import { spaceCalls } from "./space-calls.ts";
 
 /** What happens on the wire, for metrics. Must not throw. */
 export interface IamObserver {
@@ -160,6 +161,21 @@ function createSession(
 
 /** Calls 1 to 10. */
 function managementCalls(caller: Caller, clock: Clock) {
+  // Every account that is created asks for the whole list.
+  const listAccounts = shareCalls(
+    "listServiceAccounts",
+    spaceCalls({ clock, maxPauseMs: MAX_LIST_PAUSE_MS }, async (_: "all", onSend: () => void) => {
+      const call = { ...calls.listServiceAccounts(), onSend };
+      return readAnswer(await caller.call(call), readServiceAccounts);
+    }),
+  );
+  // Every key that is issued asks for the account's list of keys.
+  const lookAtAccount = shareCalls("getServiceAccount", (saId: string, onSend) =>
+    unlessNotFound(async () => {
+      const call = { ...calls.getServiceAccount(saId), onSend };
+      return readAnswer(await caller.call(call), (json) => readServiceAccountDetail(json, saId));
+    }),
+  );
   return {
     authenticate: (signal) => caller.authenticate(signal),
     createServiceAccount: async (account, signal) =>
@@ -167,17 +183,8 @@ function managementCalls(caller: Caller, clock: Clock) {
         await caller.call(calls.createServiceAccount(account), signal),
         readServiceAccount,
       ),
-    // Every account that is created asks for the whole list.
-    listServiceAccounts: shareCall(
-      { operation: "listServiceAccounts", clock, maxPauseMs: MAX_LIST_PAUSE_MS },
-      async () => readAnswer(await caller.call(calls.listServiceAccounts()), readServiceAccounts),
-    ),
-    getServiceAccount: async (saId, signal) =>
-      unlessNotFound(async () =>
-        readAnswer(await caller.call(calls.getServiceAccount(saId), signal), (json) =>
-          readServiceAccountDetail(json, saId),
-        ),
-      ),
+    listServiceAccounts: (signal) => listAccounts("all", signal),
+    getServiceAccount: lookAtAccount,
     issueKey: async (saId, key, signal) =>
       readOnce(await caller.call(calls.issueKey(saId, key), signal), readKeyPair),
     validateKey: async (body, signal) =>

@@ -116,6 +116,7 @@ export class Exchange {
         if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
         isSending = true;
         span.set({ waitedMs: Math.round(clock.monotonic() - since) });
+        call.onSend?.();
         return await this.#transmit(call, identity, signal);
       }, signal);
     } catch (error) {

@@ -66,7 +66,7 @@ test("calls keep to the rate of the connection", async () => {
   const limits = { requestsPerSecond: 10, burst: 4, concurrency: 8, timeoutMs: 1_000 };
   const client = clientOf({ url: URL_ }, { send, limits, clock });
   await client.authenticate();
-  const all = Promise.all(Array.from({ length: 6 }, () => client.getServiceAccount("sa-1")));
+  const all = Promise.all(Array.from({ length: 6 }, () => client.evaluatePolicy({})));
   await settle();
   expect(sent).toBe(4);
   for (const expected of [5, 6, 7]) {

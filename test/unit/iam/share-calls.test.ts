@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { shareCall } from "../../../src/iam/client/share-call.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
 import { ACCOUNT, clientOf, failureOf, startConsole } from "./clients.ts";
 
 const OPERATION = "listServiceAccounts";
@@ -65,21 +63,47 @@ describe("those who list accounts at about the same time", () => {
   });
 });
 
-test.each([
-  { duration: 0, pause: 0 },
-  { duration: 10, pause: 40 },
-  { duration: 50, pause: 200 },
-  { duration: 3_000, pause: 200 },
-])("after a call of $duration ms there is none for $pause ms", async ({ duration, pause }) => {
-  const clock = createFakeClock();
-  const starts: number[] = [];
-  const options = { operation: OPERATION, clock, maxPauseMs: 200 } as const;
-  const list = shareCall(options, async () => {
-    starts.push(clock.monotonic());
-    await clock.sleep(duration);
+describe("those who look at an account at about the same time", () => {
+  const limits = { requestsPerSecond: 10_000, burst: 10_000, concurrency: 1, timeoutMs: 5_000 };
+
+  test("share an answer until the call leaves, and not with those who look at another one", async () => {
+    const server = await startConsole();
+    const client = clientOf(server, { limits });
+    const { saId } = server.world.createAccount(ACCOUNT);
+    const other = server.world.createAccount({ ...ACCOUNT, name: "other" });
+    await client.authenticate();
+    const inTheWay = server.faults.add({
+      operation: "listPolicies",
+      when: "beforeCommit",
+      action: { kind: "hold" },
+    });
+    const slow = client.listPolicies({ orgId: ACCOUNT.orgId });
+    await inTheWay.reached;
+    const early = client.getServiceAccount(saId);
+    const alone = client.getServiceAccount(other.saId);
+    const { keyId } = server.world.issueKey(saId, { description: "", expiresInDays: 1 }).key;
+    const late = client.getServiceAccount(saId);
+    inTheWay.release();
+    expect([await early, await late]).toMatchObject([{ keyIds: [keyId] }, { keyIds: [keyId] }]);
+    expect(await alone).toMatchObject({ saId: other.saId, keyIds: [] });
+    await slow;
+    expect(server.requests.count("getServiceAccount")).toBe(2);
   });
-  const both = Promise.all([list(), clock.sleep(1).then(() => list())]);
-  await clock.advance(10_000);
-  await both;
-  expect(starts).toEqual([0, Math.max(1, duration + pause)]);
+
+  test("get no answer that is older than their question, and do not wait for each other", async () => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    const { saId } = server.world.createAccount(ACCOUNT);
+    const fault = server.faults.add({
+      operation: "getServiceAccount",
+      when: "afterCommit",
+      action: { kind: "hold" },
+    });
+    const first = client.getServiceAccount(saId);
+    await fault.reached;
+    const { keyId } = server.world.issueKey(saId, { description: "", expiresInDays: 1 }).key;
+    expect(await client.getServiceAccount(saId)).toMatchObject({ keyIds: [keyId] });
+    fault.release();
+    expect(await first).toMatchObject({ keyIds: [] });
+  });
 });

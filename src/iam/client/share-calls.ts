@@ -1,0 +1,34 @@
+import { untilAborted } from "../../util/until-aborted.ts";
+import { IamError, isIamError } from "../errors.ts";
+import type { Operation } from "../model.ts";
+
+/**
+ * Lets those who ask for the same key before a call leaves have one answer. `make` makes the call, and says when it leaves,
+ * after all that it has to wait for: no answer is older than the question. The signal ends the wait of the one who asked, not
+ * the call.
+ */
+export function shareCalls<K, T>(
+  operation: Operation,
+  make: (key: K, onSend: () => void) => Promise<T>,
+): (key: K, signal?: AbortSignal) => Promise<T> {
+  const unsent = new Map<K, Promise<T>>();
+  const begin = (key: K): Promise<T> => {
+    const close = () => {
+      if (unsent.get(key) === answer) unsent.delete(key);
+    };
+    const answer: Promise<T> = Promise.resolve()
+      .then(() => make(key, close))
+      .finally(close);
+    unsent.set(key, answer);
+    return answer;
+  };
+  return async (key, signal) => {
+    try {
+      signal?.throwIfAborted();
+      return await untilAborted(unsent.get(key) ?? begin(key), signal);
+    } catch (error) {
+      if (isIamError(error) || !signal?.aborted) throw error;
+      throw new IamError("Unavailable", `${operation} was cancelled`, { operation });
+    }
+  };
+}
