@@ -41,11 +41,14 @@ ip link set "$link" up
 ip route add default via "$host"
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
+# As on any node, a program that ends is started again: the kubelet does where containerd does not answer yet.
 start() {
   name=$1
   shift
-  "$@" >"log/$name.log" 2>&1 &
-  echo $! >"log/$name.pid"
+  while :; do
+    "$@" || :
+    sleep 0.5
+  done >"log/$name.log" 2>&1 &
 }
 
 start containerd containerd --config containerd.toml
