@@ -5,6 +5,7 @@ import { FINALIZER } from "../../src/api/meta.ts";
 import { until } from "../process/support/until.ts";
 import { type Cluster, install, startCluster } from "./support/cluster.ts";
 
+const WANTED = "--set=admissionPolicy.finalizers=true";
 const OFFERED = "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy";
 
 let cluster: Cluster;
@@ -12,8 +13,8 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.createNamespaces("team-a", "team-b");
-  const scope = "--set=scope.namespaces={team-a}";
-  await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", scope));
+  const set = "--set=scope.namespaces={team-a},admissionPolicy.finalizers=true";
+  await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", set));
   // A policy is in force some moments after it was created; until it knows the kind, it lets nothing pass.
   const isInForce = () =>
     finalizersOf("team-a", {}, {}, "--dry-run=server").then(
@@ -94,14 +95,17 @@ describe("the policy is part of a release", () => {
     ["but where no namespace for Secrets is known", "secrets.strict=true", false],
     ["but that which only plans", "readOnly=true", false],
     ["but that which shares the work by labels", "scope.selector=team=a", false],
-    ["but where it is not wanted", "admissionPolicy.finalizers=false", false],
     ["but without admission policies", "admissionPolicy.create=false", false],
   ])("%s", async (_, set, isThere) => {
-    const text = await renderChart(cluster.helm, { args: [OFFERED, `--set=${set}`] });
+    const text = await renderChart(cluster.helm, { args: [OFFERED, WANTED, `--set=${set}`] });
     expect(text.includes("kind: MutatingAdmissionPolicy\n")).toBe(isThere);
   });
 
-  test("and not where the API server does not offer it", async () => {
-    expect(await renderChart(cluster.helm)).not.toContain("MutatingAdmissionPolicy");
+  test.each([
+    ["where nobody wants it", OFFERED],
+    ["where the API server does not offer it", WANTED],
+  ])("and not %s", async (_, arg) => {
+    const text = await renderChart(cluster.helm, { args: [arg] });
+    expect(text).not.toContain("MutatingAdmissionPolicy");
   });
 });

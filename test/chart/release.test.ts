@@ -85,6 +85,13 @@ test("goes back to the version before", async () => {
   expect((await accountFields()).suspendAccess).toBe(true);
 });
 
+test("lets people create ApiKeys as soon as an API server has started", async () => {
+  await cluster.killApiServer();
+  await cluster.startApiServer();
+  const key = manifest("ApiKey", "key", "team-a", { serviceAccountRef: { name: "bot" } });
+  expect(await kubectl(["create", "--dry-run=server", "-f", "-"], key)).toContain("created");
+});
+
 describe("people", () => {
   const can = (user: string, verb: string, resource: string) =>
     kubectl(["auth", "can-i", verb, ...resource.split(" "), `--as=${user}`, "-n=team-a"]).then(

@@ -33,10 +33,6 @@ const excuses: readonly (readonly [RegExp, string])[] = [
     /^get (apikeys|(cluster)?connections|policybindings|resourcequotaexports)/,
     "for an object that is too large to be kept in memory, or has changed while it was reconciled",
   ],
-  [
-    /^patch apikeys\./,
-    "for a finalizer that is missing, and for that of an ApiKey that is deleted",
-  ],
   [/^patch events/, "for an event that repeats"],
   [/^update apikeys\/finalizers/, "checked at writes of owner references, without a request"],
 ];
