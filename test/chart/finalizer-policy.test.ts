@@ -13,8 +13,8 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.createNamespaces("team-a", "team-b");
-  const set = "--set=scope.namespaces={team-a},admissionPolicy.finalizers=true";
-  await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", set));
+  const scope = "--set=scope.namespaces={team-a}";
+  await cluster.helmDo(...install("iam-operator", NAMESPACE, "--create-namespace", WANTED, scope));
   // A policy is in force some moments after it was created; until it knows the kind, it lets nothing pass.
   const isInForce = () =>
     finalizersOf("team-a", {}, {}, "--dry-run=server").then(

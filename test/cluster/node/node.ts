@@ -223,9 +223,9 @@ async function untilReady(
       await sleep(300);
     }
   }
-  const logs = readdirSync(join(directory, "log"))
-    .filter((name) => name.endsWith(".log"))
-    .map((name) => `${name}:\n${lastLines(join(directory, "log", name), 4)}`);
+  const logs = readdirSync(join(directory, "log")).map(
+    (name) => `${name}:\n${lastLines(join(directory, "log", name), 4)}`,
+  );
   throw new Error(
     `the node is not ready; all is kept in ${directory}\n${last}\n${logs.join("\n")}`,
   );
