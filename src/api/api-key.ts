@@ -28,6 +28,9 @@ const keyId = z.string().max(256).meta({ description: "The key's identifier at t
 const issueTime = timestamp.meta({ description: "When the key was asked for." });
 const expirationTime = timestamp.meta({ description: "When the key expires." });
 
+/** The most superseded and the most orphaned keys that a status lists. */
+export const MAX_LISTED_KEYS = 1_000;
+
 const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
 
 const window = z
@@ -316,7 +319,7 @@ const status = z.object({
         description: "What has become of it; a Live key still works.",
       }),
     }),
-    1_000,
+    MAX_LISTED_KEYS,
   )
     .optional()
     .meta({ description: "Earlier keys of this object that the console may still honour." }),
@@ -327,7 +330,7 @@ const status = z.object({
       observedTime: timestamp.meta({ description: "When the loss was noticed." }),
       expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
     }),
-    1_000,
+    MAX_LISTED_KEYS,
   )
     .optional()
     .meta({ description: "Keys that were issued but whose secret is lost." }),

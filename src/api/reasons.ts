@@ -171,6 +171,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ...heldBack,
         SecretConflict:
           "A Secret of that name exists: delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+        TooManyListedKeys:
+          "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
         LifetimeNotGranted: "Ask for a shorter expiresInDays, or for a grant of more.",
       },
     },
@@ -191,7 +193,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         NamespaceBudgetExceeded:
           "The namespace's grant allows no more keys today: wait, or ask for a higher maxIssuesPerDay.",
         TooManyLiveKeys:
-          "Earlier keys are still alive at the console: wait until one ends, or ask for a key by the same annotation.",
+          "Earlier keys are still valid in the console, and the key in use has not expired: wait, or request a rotation by the same annotation.",
       },
     },
     {

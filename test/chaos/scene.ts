@@ -1,8 +1,6 @@
 /** What every chaos scenario works with: servers of its own, many objects, and the books at the end. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { annotations as known } from "../../src/api/meta.ts";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import type { RequestRecord } from "../iam-server/request-log.ts";
 import { type Stock, takeStock } from "../process/support/ledger.ts";
 import { openRig, type Place, type Rig } from "../process/support/rig.ts";
@@ -84,33 +82,9 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
         () => false,
       ),
     settle: (patienceMs = 240_000) =>
-      untilInOrder(
-        async () => {
-          const stock = await takeStock(rig.kube, place.iam, place.namespace);
-          await askAtCap(stock.stuck, rig, place);
-          return stock;
-        },
-        say,
-        patienceMs,
-      ),
+      untilInOrder(() => takeStock(rig.kube, place.iam, place.namespace), say, patienceMs),
     close: () => rig.close(),
   };
-}
-
-/**
- * Whoever was killed three times in the middle of the same key's issue issues no fourth one that day, unless a
- * person asks as the condition says: this one does.
- */
-async function askAtCap(
-  stuck: readonly string[],
-  { kube }: Rig,
-  { namespace }: Place,
-): Promise<void> {
-  const annotations = { [known.rotateRequestedAt]: "beyond the cap" };
-  for (const text of stuck.filter((each) => each.includes(" TooManyLiveKeys "))) {
-    const name = text.slice(0, text.indexOf(":"));
-    await kube.mergePatch(apiKeyType, { namespace, name }, { metadata: { annotations } });
-  }
 }
 
 /** Takes stock until all is in order, or nothing gets better any more. */

@@ -37,12 +37,10 @@ export function everythingIsReady(world: SimWorld): string | undefined {
 export function isCapped(object: Tree): boolean {
   const status = treeAt(object, "status");
   const isHeld = listAt(status, "conditions").some(
-    (each) => isTree(each) && each.type === "IssuanceAllowed" && CAPS.has(String(each.reason)),
+    (each) => isTree(each) && each.type === "IssuanceAllowed" && each.reason === "BudgetExceeded",
   );
   return isHeld && listAt(status, "orphaned").length + listAt(status, "superseded").length > 1;
 }
-
-const CAPS = new Set(["BudgetExceeded", "TooManyLiveKeys"]);
 
 export function isReady(object: Tree): boolean {
   const { generation, deletionTimestamp } = treeAt(object, "metadata");

@@ -1,9 +1,5 @@
 /** [S4] How many keys may be issued a day, and be alive at once, whatever crashes and restarts there are. */
-import {
-  liveKeyCap,
-  pauseBeyondCap,
-  safetyLimit,
-} from "../../../src/controllers/api-key/rules/schedule.ts";
+import { liveKeyCap, safetyLimit } from "../../../src/controllers/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
 import {
@@ -12,8 +8,10 @@ import {
   isPeer,
   issuerOf,
   issuingObject,
+  pairOf,
   placeOf,
   type StoredApiKey,
+  targetOf,
 } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -77,13 +75,9 @@ export const caps: CreateWatcher = (world, circumstances) => {
     const live = keysOf(object).filter(
       (key) => key.status === "active" && now < key.expirationTime,
     );
-    const spec = object.spec as Parameters<typeof liveKeyCap>[0];
     const cap = capOf(object);
     if (live.length <= cap) return undefined;
-    const [last = 0, before = 0] = live.map(({ issueTime }) => issueTime).sort((a, b) => b - a);
-    const pause = pauseBeyondCap(spec, live.length - 1 - cap) - 2 * circumstances.widestSkew;
-    const isInTime = last - before >= pause - SECOND;
-    return (isUrgent(object) && isInTime) || isLeftByPeers(object, live.length, capOf)
+    return isUrgent(object) || isLeftByPeers(object, live.length, capOf)
       ? undefined
       : `${live.length} keys of ${placeOf(object)} are alive, at most ${cap} are allowed`;
   }
@@ -112,10 +106,13 @@ export const caps: CreateWatcher = (world, circumstances) => {
     return liveKeyCap(spec as Parameters<typeof liveKeyCap>[0], metadata.uid);
   }
 
-  /** Without a key, or shortly before it ends, a consumer may get more than the cap allows, if ever more seldom. */
-  function isUrgent({ status }: StoredApiKey): boolean {
-    const { current } = status ?? {};
+  /** Without a usable key, or shortly before it expires, only the daily budget counts. */
+  function isUrgent(object: StoredApiKey): boolean {
+    const { current } = object.status ?? {};
     if (current === undefined) return true;
+    const secret = targetOf(world, object);
+    if ((secret && pairOf(secret)?.keyId) !== current.keyId) return true;
+    if (world.console.world.whyKeyIsRefused(current.keyId) !== undefined) return true;
     const issueTime = parseInstant(current.issueTime) ?? 0;
     const limit = safetyLimit({
       issueTime,

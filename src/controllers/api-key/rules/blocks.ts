@@ -1,10 +1,12 @@
 /** Why no key may be issued now, and whether time or a person will change that. Pure. */
+import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
 import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
 import { rotationIsRequested } from "./needs.ts";
-import { type Lifetime, liveKeyCap, pauseBeyondCap, safetyLimit } from "./schedule.ts";
+import { isUsable } from "./readiness.ts";
+import { liveKeyCap, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 
@@ -16,6 +18,9 @@ export const WAITING_FOR_PEER = "WaitingForPeer";
 
 /** The safety net: whoever waits is enqueued when the attempt is explained. */
 const PEER_CHECK_MS = 5 * MINUTE;
+
+/** Room for what one recovery may find. */
+const LIST_RESERVE = 100;
 
 type BlockRule = (
   snapshot: ApiKeySnapshot,
@@ -30,6 +35,7 @@ export const blocks: readonly BlockRule[] = [
   stagingConflict,
   lifetimeIsNotGranted,
   namespaceBudgetIsUsedUp,
+  statusIsFull,
   budgetIsUsedUp,
   tooManyLiveKeys,
   peerIsUnsettled,
@@ -101,6 +107,10 @@ function budgetIsUsedUp(
   return blocked("Reconciling", { reason: "BudgetExceeded", message }, until - now);
 }
 
+/**
+ * Protects against an operator that rotates too often. It never keeps a workload without a usable key, nor with a key that
+ * expires soon: then only the daily budget counts.
+ */
 function tooManyLiveKeys(
   snapshot: ApiKeySnapshot,
   { now }: ClockReading,
@@ -108,30 +118,40 @@ function tooManyLiveKeys(
 ): Waiting | undefined {
   const { spec, self, status } = snapshot;
   const { current } = status;
-  const live = liveKeys(status, now);
-  const beyond = live.length - liveKeyCap(spec, self.uid);
-  if (beyond < 0 || rotationIsRequested(snapshot) !== undefined) return undefined;
-  // Without a usable key, or shortly before its end, a consumer matters more than the cap: the next one may
-  // follow sooner, but each only after twice the time.
-  const isUrgent = current === undefined || now >= safetyLimit(current);
-  const last = Math.max(...live.map(({ issueTime }) => issueTime));
-  const urgently = isUrgent ? last + pauseBeyondCap(spec, beyond) : Number.POSITIVE_INFINITY;
-  const until = Math.min(urgently, ...live.map(({ expirationTime }) => expirationTime));
-  if (now >= until) return undefined;
-  const message = `${because.message} But ${live.length} keys of this ApiKey are still alive at the console; the next one may follow when one of them ends, at ${toIso8601(until)} at the latest, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const isUrgent = current === undefined || now >= safetyLimit(current) || !isUsable(snapshot, now);
+  if (isUrgent || rotationIsRequested(snapshot) !== undefined) return undefined;
+  const expiries = liveKeyExpiries(status, now);
+  if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
+  const until = Math.min(safetyLimit(current), ...expiries);
+  const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key may follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
 }
 
-/** Keys that the console still accepts, as far as it is known; those whose secret is lost count like any other. */
-function liveKeys({ current, superseded, orphaned }: KeyStatus, now: Instant): readonly Lifetime[] {
+/**
+ * When the keys expire that the console still accepts, as far as it is known. Of orphaned keys with one attempt, one counts:
+ * the others came of attempts of other ApiKeys.
+ */
+function liveKeyExpiries(
+  { current, superseded, orphaned }: KeyStatus,
+  now: Instant,
+): readonly Instant[] {
+  const orphans = new Map(orphaned.map((key) => [key.attemptId, key.expirationTime]));
   return [
-    ...(current === undefined ? [] : [current]),
-    ...superseded.filter(({ state }) => state === "Live"),
-    ...orphaned.map(({ observedTime, expirationTime }) => ({
-      issueTime: observedTime,
-      expirationTime,
-    })),
-  ].filter(({ expirationTime }) => expirationTime > now);
+    ...(current === undefined ? [] : [current.expirationTime]),
+    ...superseded.filter(({ state }) => state === "Live").map((key) => key.expirationTime),
+    ...orphans.values(),
+  ].filter((expirationTime) => expirationTime > now);
+}
+
+/** A key that the status has no room for would be in no status: not even a request may issue it. */
+function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
+  const { superseded, orphaned } = status;
+  if (Math.max(superseded.length, orphaned.length) < MAX_LISTED_KEYS - LIST_RESERVE)
+    return undefined;
+  return blocked("Stalled", {
+    reason: "TooManyListedKeys",
+    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys, and has no room for more. Delete these keys in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
+  });
 }
 
 function peerIsUnsettled({ unsettledPeer }: ApiKeySnapshot): Waiting | undefined {

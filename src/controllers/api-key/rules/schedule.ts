@@ -69,24 +69,12 @@ export function overlapEnd(
 }
 
 /**
- * The most keys of one object that may be alive at once without a person asking: as many as an undisturbed
- * rotation needs, and one more. Only expiry ends a key.
+ * The most keys of one object that may be valid at once while it has a usable one and no rotation is requested: as many
+ * as an undisturbed rotation needs, and one more.
  */
 export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
   const lifetime = spec.expiresInDays * DAY;
   return Math.ceil(lifetime / periodOf(spec.rotation, lifetime, uid)) + 1;
-}
-
-/** So many doublings of the first pause make up a lifetime. */
-const DOUBLINGS = 6;
-
-/**
- * How long a consumer without a usable key waits for one more than the cap allows, counted from the last issue:
- * a day, or less where keys live for less than two months, and twice as long with each key beyond the cap. So
- * there is always another try, and no more than a handful of keys come of it in a lifetime.
- */
-export function pauseBeyondCap({ expiresInDays }: ApiKeySpec, beyond: number): number {
-  return Math.min(DAY, (expiresInDays * DAY) / 2 ** DOUBLINGS) * 2 ** beyond;
 }
 
 function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {

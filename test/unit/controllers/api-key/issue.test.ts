@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { blocks } from "../../../../src/controllers/api-key/rules/blocks.ts";
 import { needs } from "../../../../src/controllers/api-key/rules/needs.ts";
 import { firstFinding } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
+import { DAY, MINUTE } from "../../../../src/util/time.ts";
 import {
   account,
   at,
@@ -30,7 +30,7 @@ const orphan = (number: number, observedTime: number) => ({
   expirationTime: observedTime + 90 * DAY,
 });
 /** As many as may be alive. */
-const lost = (agoMs = 0) => [1, 2, 3].map((number) => orphan(number, NOW - agoMs));
+const lost = () => [1, 2, 3].map((number) => orphan(number, NOW));
 const TOO_MANY = "TooManyLiveKeys";
 
 describe("a key is needed", () => {
@@ -157,42 +157,57 @@ describe("a key may not be issued", () => {
       undefined,
     ],
     [
-      "while the first key was lost again and again",
+      "but without a key, however many are orphaned",
       snapshot({ status: { orphaned: lost() } }),
-      TOO_MANY,
-    ],
-    [
-      "but a day later, since nobody has a key yet",
-      snapshot({ status: { orphaned: lost(DAY) } }),
       undefined,
     ],
     [
-      "nor on that day where one more is lost already",
-      snapshot({ status: { orphaned: [...lost(DAY), orphan(4, NOW - DAY)] } }),
-      TOO_MANY,
+      "but with a Secret that is gone, however many are alive",
+      delivered({ status: { superseded: alive }, target: { kind: "Absent" } }),
+      undefined,
     ],
     [
-      "but when one of them has expired",
-      snapshot({
-        status: { orphaned: [...lost().slice(1), { ...orphan(1, NOW), expirationTime: NOW }] },
+      "but with a key that the console refuses, however many are alive",
+      delivered({
+        status: { superseded: alive },
+        rejection: { keyId: "sak_1", since: at().monotonic },
       }),
       undefined,
     ],
     [
-      "but for a first key on request, however many are lost",
-      snapshot({ status: { orphaned: lost() }, self: asked }),
-      undefined,
-    ],
-    [
-      "shortly before the end, where one was lost just now",
+      "but with an expired key, however many are alive",
       delivered({
         status: {
-          superseded: alive.slice(1),
-          orphaned: [orphan(3, NOW)],
-          current: current(1, { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
+          superseded: alive,
+          current: current(1, { issueTime: NOW - 90 * DAY, expirationTime: NOW }),
         },
       }),
+      undefined,
+    ],
+    [
+      "while two attempts have led to a key",
+      delivered({ status: { orphaned: lost().slice(1) } }),
       TOO_MANY,
+    ],
+    [
+      "but while one attempt found several keys: others issued them",
+      delivered({ status: { orphaned: lost().map((key) => ({ ...key, attemptId: "one" })) } }),
+      undefined,
+    ],
+    [
+      "but while an orphaned key has expired",
+      delivered({
+        status: { orphaned: [orphan(2, NOW), { ...orphan(1, NOW), expirationTime: NOW }] },
+      }),
+      undefined,
+    ],
+    [
+      "while the status has no room for another key, even on request",
+      delivered({
+        self: asked,
+        status: { orphaned: Array.from({ length: 900 }, (_, index) => orphan(index, NOW)) },
+      }),
+      "TooManyListedKeys",
     ],
     [
       "of a namespace that has had all its grant allows, also where a person asks",
@@ -205,20 +220,6 @@ describe("a key may not be issued", () => {
     ["while a peer is issuing", snapshot({ unsettledPeer: "other" }), "WaitingForPeer"],
   ])("%s", (_, world, reason) => {
     expect(firstFinding(blocks, world, at(), why)?.reason).toBe(reason);
-  });
-
-  test("keys that are lost one after the other come ever more seldom, and never stop for good", () => {
-    const spec = keySpec({});
-    let orphaned: readonly ReturnType<typeof orphan>[] = [];
-    const issued: number[] = [];
-    for (let now = NOW; now < NOW + 88 * DAY; now += HOUR) {
-      const world = snapshot({ spec, status: { orphaned } });
-      if (firstFinding(blocks, world, { ...at(), now }, why) !== undefined) continue;
-      issued.push(now);
-      orphaned = [...orphaned, orphan(issued.length, now)];
-    }
-    const days = issued.map((now) => Math.floor((now - NOW) / DAY));
-    expect(days).toEqual([0, 0, 0, 1, 3, 7, 15, 31, 63]);
   });
 
   test("a block says what to do and until when", () => {
