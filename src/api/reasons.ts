@@ -160,6 +160,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ExpiringSoon: "The key was not renewed in time: the message says what prevents it.",
         Recovering: "Wait: an interrupted issue is being explained, which takes about 20 seconds.",
         Verifying: "Wait: a new key may take a while until the console accepts it.",
+        KeyRefused: "Wait: a new key is issued within three minutes.",
         WaitingForPeer:
           "Wait: whether another ApiKey of the account lost a key is being found out, which takes about 20 seconds.",
       },
@@ -181,7 +182,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "The console has accepted a call with the key pair.",
       reasons: {
         VerificationFailed: "The console does not accept the new key: the old one stays in use.",
-        KeyRefused: "The console accepts the key no longer; another one is issued.",
+        KeyRefused: "The console no longer accepts the key; a new key is issued.",
       },
     },
     {

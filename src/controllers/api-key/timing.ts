@@ -13,8 +13,11 @@ export interface Timing {
   readonly verifyGiveUpMs: number;
   /** Between two looks at a Secret that nothing has touched. */
   readonly secretCheckMs: number;
-  /** Between two tries of a key in use that the console no longer lists. */
+  /** After this long, a key in use that the console rejects and no longer lists is replaced. */
+  readonly endedPatienceMs: number;
+  /** Between a list that lacks the accepted key in use and the next check; then twice as long each time. */
   readonly keyCheckMs: number;
+  readonly longestKeyCheckMs: number;
   /** How long a deletion waits for the console before the object is released. */
   readonly deletionPatienceMs: number;
 }
@@ -27,6 +30,8 @@ export const defaultTiming: Timing = {
   verifySlowRetryMs: 60_000,
   verifyGiveUpMs: 3_600_000,
   secretCheckMs: 300_000,
-  keyCheckMs: 600_000,
+  endedPatienceMs: 30_000,
+  keyCheckMs: 60_000,
+  longestKeyCheckMs: 3_600_000,
   deletionPatienceMs: 600_000,
 };

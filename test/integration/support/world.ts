@@ -65,7 +65,9 @@ export const quickTiming: Timing = {
   verifySlowRetryMs: 300,
   verifyGiveUpMs: 4_000,
   secretCheckMs: 700,
+  endedPatienceMs: 600,
   keyCheckMs: 700,
+  longestKeyCheckMs: 3_000,
   deletionPatienceMs: 3_000,
 };
 

@@ -113,7 +113,7 @@ export function rebuildStatus(
   recordKeyEvent(progress, run, "StatusRebuilt", "Recover", note);
   const now = run.clock.now();
   const found = withFoundKey(status, pair, self.rotateToken, now);
-  const isProven = progress.done.provenKeyId === pair.keyId;
+  const isProven = progress.done.verdicts?.get(pair.keyId) === true;
   return withSnapshot(progress, {
     status: isProven ? withAcceptedKey(found, pair.keyId, now) : found,
   });

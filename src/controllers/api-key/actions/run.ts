@@ -18,7 +18,8 @@ export type ApiKeyRun = ReconcileContext<ApiKeyMemory>;
 export const nothingRemembered: ApiKeyMemory = {
   recovery: undefined,
   rejection: undefined,
-  triedAt: undefined,
+  pendingRejection: undefined,
+  lastCheckTime: undefined,
   keysBeforeRestore: [],
 };
 

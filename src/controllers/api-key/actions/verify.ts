@@ -1,20 +1,21 @@
 /** Trying a key pair against the console. */
 import { isIamError } from "../../../iam/errors.ts";
-import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
+import type { Instant } from "../../../util/time.ts";
+import type { ActionOf, ApiKeyProgress, KeyRejection } from "../rules/snapshot.ts";
 import { withAcceptedKey } from "../rules/transitions.ts";
-import { type ApiKeyRun, readyAccount, remember, withDone, withSnapshot } from "./run.ts";
+import { type ApiKeyRun, readyAccount, remember } from "./run.ts";
 
 /** Answers that a console gives only to an authentic pair. A 404 may come from a proxy that knows no pairs. */
 const PROOF = new Set(["PermissionDenied", "InvalidArgument"]);
 
-/** Tries the pair with call 13. Refused pairs are remembered with the time of the first refusal. */
+/** Checks the pair by searchActions. Rejects if the console does not tell whether it accepts the pair. */
 export async function verifyPair(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"VerifyPair">,
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const { client } = readyAccount(progress.snapshot);
-  const tried = remember(progress, { triedAt: run.clock.now() }, run);
+  const startTime = run.clock.now();
   const isAccepted = await client.searchActions({ q: "a", pageSize: 1 }, pair, run.signal).then(
     () => true,
     (error: unknown) => {
@@ -23,19 +24,28 @@ export async function verifyPair(
       throw error;
     },
   );
-  return isAccepted ? noteAccepted(tried, pair.keyId, run) : noteRefused(tried, pair.keyId, run);
+  return noteVerdict(progress, pair.keyId, isAccepted, startTime, run);
 }
 
-function noteRefused(progress: ApiKeyProgress, keyId: string, run: ApiKeyRun): ApiKeyProgress {
-  const first = progress.snapshot.rejection;
-  const rejection = first?.keyId === keyId ? first : { keyId, since: run.clock.monotonic() };
-  return withDone(remember(progress, { rejection }, run), { unprovenKeyId: keyId });
-}
-
-function noteAccepted(progress: ApiKeyProgress, keyId: string, run: ApiKeyRun): ApiKeyProgress {
-  const accepted = withDone(remember(progress, { rejection: undefined }, run), {
-    provenKeyId: keyId,
-  });
-  const { status } = accepted.snapshot;
-  return withSnapshot(accepted, { status: withAcceptedKey(status, keyId, run.clock.now()) });
+function noteVerdict(
+  { snapshot, done }: ApiKeyProgress,
+  keyId: string,
+  isAccepted: boolean,
+  startTime: Instant,
+  run: ApiKeyRun,
+): ApiKeyProgress {
+  const checked = {
+    snapshot: isAccepted
+      ? { ...snapshot, status: withAcceptedKey(snapshot.status, keyId, run.clock.now()) }
+      : snapshot,
+    done: { ...done, verdicts: new Map(done.verdicts).set(keyId, isAccepted) },
+  };
+  const rejectionAfter = (before: KeyRejection | undefined) => {
+    if (isAccepted) return undefined;
+    return before?.keyId === keyId ? before : { keyId, since: run.clock.monotonic() };
+  };
+  const { rejection, pendingRejection } = snapshot;
+  return keyId === snapshot.status.current?.keyId
+    ? remember(checked, { rejection: rejectionAfter(rejection), lastCheckTime: startTime }, run)
+    : remember(checked, { pendingRejection: rejectionAfter(pendingRejection) }, run);
 }

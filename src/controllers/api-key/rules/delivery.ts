@@ -67,9 +67,9 @@ export function deliverPair(
   if (account.kind === "Waiting") return account;
   const conflict = secretConflict(snapshot);
   if (conflict !== undefined) return conflict;
-  if (done.provenKeyId === pair.keyId)
-    return { kind: "SwitchSecret", pair, previous: pairIn(target) };
-  if (done.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
+  const isAccepted = done.verdicts?.get(pair.keyId);
+  if (isAccepted === undefined) return { kind: "VerifyPair", pair };
+  if (isAccepted) return { kind: "SwitchSecret", pair, previous: pairIn(target) };
   const refusedForMs = refusedFor(snapshot, pair.keyId, at);
   return refusedForMs >= timing.verifyGiveUpMs
     ? giveUp(pair, snapshot, at)
@@ -87,8 +87,8 @@ function isNews(pair: IssuedPair, { status, target }: ApiKeySnapshot): boolean {
   return delivered.keyId !== pair.keyId && revision < pair.revision;
 }
 
-function refusedFor({ rejection }: ApiKeySnapshot, keyId: string, at: ClockReading): number {
-  return rejection?.keyId === keyId ? at.monotonic - rejection.since : 0;
+function refusedFor({ pendingRejection }: ApiKeySnapshot, keyId: string, at: ClockReading): number {
+  return pendingRejection?.keyId === keyId ? at.monotonic - pendingRejection.since : 0;
 }
 
 function giveUp(

@@ -2,20 +2,14 @@
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
-import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
 import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
-import type {
-  ActionOf,
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ApiKeyStep,
-  ReadyAccount,
-} from "./snapshot.ts";
+import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
+import { isCheckDue } from "./verification.ts";
 
 /** A Secret that has not changed is read only where something is to be done with it. */
 export function readTarget(
@@ -28,15 +22,10 @@ export function readTarget(
   const isAtRest =
     firstFinding(needs, snapshot, at, timing) === undefined &&
     snapshot.keysBeforeRestore.length === 0 &&
-    !mayNeedVerification(snapshot) &&
+    !isCheckDue(snapshot, at, timing) &&
     retire(progress, at) === undefined &&
     isStillDeclared(snapshot, at.now);
   return isAtRest ? undefined : { kind: "ReadTarget" };
-}
-
-function mayNeedVerification({ status: { current }, account, rejection }: ApiKeySnapshot): boolean {
-  if (current?.verificationTime === undefined || rejection !== undefined) return true;
-  return account.kind === "Ready" && isMissing(current.keyId, current.verificationTime, account);
 }
 
 /** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
@@ -48,42 +37,6 @@ export function renderSecret(
   if (rendering === undefined || rendering.isInPlace) return undefined;
   const { pair, previous } = rendering;
   return { kind: "RenderSecret", pair, previous };
-}
-
-/** A key in the Secret that was never tried, or that the console no longer lists, is tried. */
-export function verifyCurrent(
-  { snapshot, done }: ApiKeyProgress,
-  { now }: ClockReading,
-  timing: Timing,
-): ApiKeyStep | undefined {
-  const { status, account, target, rejection, triedAt = 0 } = snapshot;
-  const pair = pairIn(target);
-  if (pair === undefined || !isDelivered(snapshot) || account.kind !== "Ready") return undefined;
-  if (done.provenKeyId === pair.keyId) return undefined;
-  const verificationTime = status.current?.verificationTime;
-  const isUnproven = rejection?.keyId === pair.keyId || verificationTime === undefined;
-  if (!isUnproven && !isMissing(pair.keyId, verificationTime, account)) return undefined;
-  const retryMs = isUnproven ? timing.verifyRetryMs : timing.keyCheckMs;
-  // Never longer than that, also where the clock was set back.
-  const waitMs = Math.min(Math.max(triedAt + retryMs - now, 0), retryMs);
-  if (waitMs === 0 && done.unprovenKeyId !== pair.keyId) return { kind: "VerifyPair", pair };
-  if (!isUnproven) return undefined;
-  return {
-    kind: "Waiting",
-    state: "Reconciling",
-    reason: "Verifying",
-    message: `The console does not accept key ${pair.keyId}; it is tried again.`,
-    afterMs: Math.max(waitMs, timing.verifyRetryMs),
-  };
-}
-
-/** Whether the console has left a key out of a list that was made after the key had been accepted. */
-function isMissing(
-  keyId: string,
-  verificationTime: Instant,
-  { liveKeyIds, lastKeyListTime = 0 }: ReadyAccount,
-): boolean {
-  return lastKeyListTime > verificationTime && liveKeyIds?.includes(keyId) === false;
 }
 
 /** Ends superseded keys after the overlap, where the connection names the calls for it. */

@@ -7,6 +7,7 @@ import type { Timing } from "../timing.ts";
 import { renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
+import { replacedInMs } from "./verification.ts";
 
 type NeedRule = (snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing) => KeyNeed | undefined;
 
@@ -69,15 +70,15 @@ export function isOutdated(pair: IssuedPair, { current, superseded }: KeyStatus)
 }
 
 function keyIsRefused(
-  { status: { current }, rejection }: ApiKeySnapshot,
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
 ): KeyNeed | undefined {
-  if (current === undefined || rejection?.keyId !== current.keyId) return undefined;
-  if (at.monotonic - rejection.since < timing.verifyPatienceMs) return undefined;
+  const leftMs = replacedInMs(snapshot, at, timing);
+  if (leftMs === undefined || leftMs > 0) return undefined;
   return {
     reason: "KeyRefused",
-    message: `The console no longer accepts key ${current.keyId}.`,
+    message: `The console no longer accepts key ${snapshot.status.current?.keyId}.`,
   };
 }
 

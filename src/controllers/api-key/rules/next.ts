@@ -23,9 +23,10 @@ import {
   stageHeldPair,
 } from "./delivery.ts";
 import { carryOutIntent, prepareIssue } from "./issue.ts";
-import { readTarget, renderSecret, retire, verifyCurrent } from "./maintenance.ts";
+import { readTarget, renderSecret, retire } from "./maintenance.ts";
 import { recoverAttempt } from "./recovery.ts";
 import type { ActionOf, ApiKeyAction, ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
+import { verifyCurrent } from "./verification.ts";
 
 type ApiKeyRule = (
   progress: ApiKeyProgress,

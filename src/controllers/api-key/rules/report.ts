@@ -18,6 +18,7 @@ import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec } from "./status.ts";
+import { nextCheckMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
 
@@ -44,6 +45,7 @@ export function report(
             waitMs(outcome),
             nextDueMs(progress.snapshot, isConverged, at.now),
             checkMs(progress.snapshot, at, timing),
+            pairCheckMs(progress.snapshot, outcome, at, timing),
           ),
   };
 }
@@ -160,6 +162,18 @@ function checkMs(
   const isWatched = secretsAreWatched && target.kind !== "Foreign" && staging.kind !== "Foreign";
   if (isWatched) return Number.POSITIVE_INFINITY;
   return secretCheckMs * (0.9 + 0.2 * fraction);
+}
+
+/** Nothing is checked while the object is suspended or on its way out. */
+function pairCheckMs(
+  snapshot: ApiKeySnapshot,
+  { kind }: Outcome,
+  at: ClockReading,
+  timing: Timing,
+): number {
+  const isOff = kind === "Suspended" || snapshot.self.deletingSince !== undefined;
+  const dueMs = isOff ? undefined : nextCheckMs(snapshot, at, timing);
+  return dueMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** Milliseconds to the next moment at which something is due, whatever happens. */

@@ -46,8 +46,10 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
 export interface ApiKeyMemory {
   readonly recovery: KeyRecovery | undefined;
   readonly rejection: KeyRejection | undefined;
-  /** When the key in use was last tried against the console by this process. */
-  readonly triedAt: Instant | undefined;
+  /** The same of a new pair that is not delivered yet. */
+  readonly pendingRejection: KeyRejection | undefined;
+  /** When the console last answered a check of the key in use by this process: the time before the call. */
+  readonly lastCheckTime: Instant | undefined;
   /** Keys that this process has seen listed before the API server was restored from an older backup. */
   readonly keysBeforeRestore: readonly OrphanedKey[];
 }
@@ -125,10 +127,8 @@ export interface ApiKeyDone {
   readonly hasNotedStaged?: boolean;
   /** The second reading of the account's keys in a recovery. */
   readonly secondRead?: SecondRead | undefined;
-  /** The key that the console has accepted. */
-  readonly provenKeyId?: string;
-  /** The key that the console has refused. */
-  readonly unprovenKeyId?: string;
+  /** Whether the console has accepted a key, for each that was checked. */
+  readonly verdicts?: ReadonlyMap<string, boolean>;
   /** Whether the key went into a Secret that was somebody else's before. */
   readonly hasAdopted?: boolean;
   /** Keys that the console would not end. */

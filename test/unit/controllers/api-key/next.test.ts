@@ -125,22 +125,28 @@ describe("given this world, the next step is", () => {
     ["a staged pair: try it", snapshot({ staging: staged(pair(1)) }), "VerifyPair"],
     [
       "a staged pair that is proven: switch",
-      having({ provenKeyId: "sak_1" }, snapshot({ staging: staged(pair(1)) })),
+      having({ verdicts: new Map([["sak_1", true]]) }, snapshot({ staging: staged(pair(1)) })),
       "SwitchSecret",
     ],
     [
       "a staged pair that is refused: wait",
-      having({ unprovenKeyId: "sak_1" }, snapshot({ staging: staged(pair(1)) })),
+      having({ verdicts: new Map([["sak_1", false]]) }, snapshot({ staging: staged(pair(1)) })),
       "Waiting",
     ],
     [
       "a staged pair and a foreign target: wait",
-      having({ provenKeyId: "sak_1" }, snapshot({ staging: staged(pair(1)), target: foreign() })),
+      having(
+        { verdicts: new Map([["sak_1", true]]) },
+        snapshot({ staging: staged(pair(1)), target: foreign() }),
+      ),
       "Waiting",
     ],
     [
       "a staged pair and no account: wait",
-      having({ provenKeyId: "sak_1" }, snapshot({ staging: staged(pair(1)), account: waiting })),
+      having(
+        { verdicts: new Map([["sak_1", true]]) },
+        snapshot({ staging: staged(pair(1)), account: waiting }),
+      ),
       "Waiting",
     ],
     [
@@ -376,7 +382,7 @@ describe("given this world, the next step is", () => {
   test("a clock that was set back delays a try by no more than its interval", () => {
     const world = delivered({
       status: { current: current(1, { verificationTime: undefined }) },
-      triedAt: NOW + DAY,
+      lastCheckTime: NOW + DAY,
     });
     expect(step(world)).toMatchObject({
       kind: "Waiting",

@@ -60,7 +60,7 @@ describe("an old key", () => {
     ],
     [
       "the console refuses the new key",
-      rotated({ rejection: { keyId: "sak_2", since: at().monotonic }, triedAt: NOW }),
+      rotated({ rejection: { keyId: "sak_2", since: at().monotonic }, lastCheckTime: NOW }),
     ],
     [
       "the Secret holds the old one",

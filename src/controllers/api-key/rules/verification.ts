@@ -1,0 +1,114 @@
+/** When the pair in use is checked in the console, and how long a rejected one is kept. Pure. */
+import { annotations } from "../../../api/meta.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { requestToken } from "../../frame/request-token.ts";
+import { pairIn } from "../secret/view.ts";
+import type { Timing } from "../timing.ts";
+import { isDelivered } from "./rendering.ts";
+import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+
+/** Checks the key in the Secret if it was never accepted, if a list lacks it, and on request. */
+export function verifyCurrent(
+  { snapshot, done }: ApiKeyProgress,
+  at: ClockReading,
+  timing: Timing,
+): ApiKeyStep | undefined {
+  const { target, status, rejection } = snapshot;
+  const { current } = status;
+  const verdict = current && done.verdicts?.get(current.keyId);
+  if (current === undefined || verdict === true) return undefined;
+  const pair = pairIn(target);
+  if (verdict === undefined && pair !== undefined && isCheckDue(snapshot, at, timing))
+    return { kind: "VerifyPair", pair };
+  const dueMs = nextCheckMs(snapshot, at, timing);
+  if (dueMs === undefined) return undefined;
+  const isRejected = rejection?.keyId === current.keyId;
+  if (!isRejected && current.verificationTime !== undefined) return undefined;
+  return {
+    kind: "Waiting",
+    state: "Reconciling",
+    ...(current.verificationTime === undefined
+      ? { reason: "Verifying", message: `The console does not accept key ${current.keyId} yet.` }
+      : { reason: "KeyRefused", message: refusal(snapshot, current.keyId) }),
+    afterMs: dueMs,
+  };
+}
+
+/** Whether a check is due that has not been made; a requested one is due at once. */
+export function isCheckDue(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): boolean {
+  const dueMs = nextCheckMs(snapshot, at, timing);
+  return dueMs === 0 || (isCheckRequested(snapshot) && canCheck(snapshot));
+}
+
+/** Until the pair in use is checked next, or replaced as rejected; `undefined` if nothing contradicts it. */
+export function nextCheckMs(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): number | undefined {
+  const pauseMs = checkPauseMs(snapshot, at, timing);
+  if (pauseMs === undefined || !canCheck(snapshot)) return undefined;
+  const { lastCheckTime } = snapshot;
+  if (lastCheckTime === undefined) return 0;
+  // The clock may have been set back.
+  const dueMs = Math.min(Math.max(lastCheckTime + pauseMs - at.now, 0), pauseMs);
+  const replacedMs = replacedInMs(snapshot, at, timing) ?? 0;
+  return replacedMs > 0 ? Math.min(dueMs, replacedMs) : dueMs;
+}
+
+/** Between two checks of the pair in use; `undefined` if nothing contradicts it. */
+function checkPauseMs(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): number | undefined {
+  const { status, rejection, account, lastCheckTime = 0 } = snapshot;
+  const { current } = status;
+  if (current === undefined) return undefined;
+  if (rejection?.keyId === current.keyId) {
+    const isLate = at.monotonic - rejection.since >= timing.verifyPatienceMs;
+    return isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs;
+  }
+  if (current.verificationTime === undefined) return timing.verifyRetryMs;
+  if (!isUnlisted(snapshot) || account.kind !== "Ready") return undefined;
+  const sinceListMs = lastCheckTime - (account.lastKeyListTime ?? 0);
+  if (sinceListMs < 0) return 0;
+  // The list and the pair contradict each other. One of both is late: the longer it lasts, the rarer the checks.
+  return Math.min(Math.max(sinceListMs, timing.keyCheckMs), timing.longestKeyCheckMs);
+}
+
+/** Until a rejected key in use is replaced, negative if that is due; `undefined` if it is not rejected. */
+export function replacedInMs(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): number | undefined {
+  const { status, rejection } = snapshot;
+  if (rejection === undefined || rejection.keyId !== status.current?.keyId) return undefined;
+  const patienceMs = isUnlisted(snapshot) ? timing.endedPatienceMs : timing.verifyPatienceMs;
+  return rejection.since + patienceMs - at.monotonic;
+}
+
+/** Whether the console's list of the account's keys was made after the key was accepted, and lacks it. */
+export function isUnlisted({ account, status: { current } }: ApiKeySnapshot): boolean {
+  if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
+  const { liveKeyIds, lastKeyListTime = 0 } = account;
+  return (
+    lastKeyListTime > current.verificationTime && liveKeyIds?.includes(current.keyId) === false
+  );
+}
+
+function canCheck(snapshot: ApiKeySnapshot): boolean {
+  return snapshot.account.kind === "Ready" && isDelivered(snapshot);
+}
+
+function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {
+  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
+  return requested !== undefined && requested !== status?.lastHandledReconcileAt;
+}
+
+function refusal(snapshot: ApiKeySnapshot, keyId: string): string {
+  return isUnlisted(snapshot)
+    ? `The console rejects key ${keyId} and no longer lists it: it was deleted outside the operator. Unless the console accepts it again, a new key is issued within a minute.`
+    : `The console rejects key ${keyId}, which it accepted before. Unless the console accepts it again, a new key is issued within three minutes.`;
+}
