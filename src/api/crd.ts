@@ -42,6 +42,7 @@ export type Crd = ReturnType<typeof toCrd>;
 
 /** The schema of whole objects: what `kubectl explain` shows and the server validates. */
 export function objectSchema(kind: Kind): StructuralSchema {
+  const spec = toStructuralSchema(kind.spec);
   const schema: StructuralSchema = {
     description: kind.description,
     type: "object",
@@ -50,7 +51,12 @@ export function objectSchema(kind: Kind): StructuralSchema {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: metadataSchema(kind.maxNameLength),
-      spec: { description: "What is wanted.", ...toStructuralSchema(kind.spec) },
+      spec: {
+        description: "Desired state.",
+        // A manifest of a kind that requires no field may leave out its spec.
+        ...(spec.required === undefined ? { default: {} } : {}),
+        ...spec,
+      },
       status: {
         description: "What the operator has found and done. Only the operator writes it.",
         // So that observedGeneration has its default on a new object.

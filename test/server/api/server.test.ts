@@ -337,7 +337,7 @@ describe("kubectl", () => {
 
   test.each(kinds)("explains $kind", async (kind) => {
     const text = await kubectl("explain", `${kind.shortName}.spec`);
-    expect(text).toContain("What is wanted.");
+    expect(text).toContain("Desired state.");
     expect(text).not.toContain("<no description>");
   });
 });
@@ -362,5 +362,39 @@ describe("the examples", () => {
       ),
     );
     expect(new Set(shown)).toEqual(new Set(["Namespace", ...kinds.map(({ kind }) => kind)]));
+  });
+});
+
+/** Every file of documentation at the root and below docs/. */
+function pages(): readonly string[] {
+  const below = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  return ["README.md", ...below.map((name) => join("docs", name))].filter((name) =>
+    name.endsWith(".md"),
+  );
+}
+
+/** The whole manifests of our kinds in the yaml blocks of a page; one with the line `# ...` is an excerpt. */
+function manifestsOf(page: string): readonly string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)]
+    .flatMap(([, block = ""]) => block.split(/^---$/m))
+    .filter((block) => /^apiVersion: iam-operator\.io\//m.test(block) && !/^ *# \.\.\.$/m.test(block));
+}
+
+describe("a manifest in the documentation is accepted", () => {
+  const shown = pages().filter((page) => manifestsOf(page).length > 0);
+
+  test("of the README among others", () => {
+    expect(shown).toContain("README.md");
+  });
+
+  test.each(shown)("%s", async (page) => {
+    for (const [at, manifest] of manifestsOf(page).entries()) {
+      const file = join(folder, `${page.replaceAll("/", "-")}-${at}.yaml`);
+      writeFileSync(file, manifest);
+      const where = /^ {2}namespace:|namespace: \w/m.test(manifest) ? [] : ["--namespace=team-a"];
+      const tried = await tryKubectl("apply", "--dry-run=server", "--filename", file, ...where);
+      expect(tried).toMatchObject({ ok: true });
+    }
   });
 });
