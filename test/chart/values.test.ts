@@ -99,6 +99,11 @@ describe("refuses", () => {
       "metrics.serviceMonitor.create: has a meaning only with metrics.enabled=true",
     ],
     [
+      "two monitors of the same metrics",
+      "metrics.secure.enabled=false,metrics.serviceMonitor.create=true,metrics.podMonitor.create=auto",
+      "create either a ServiceMonitor or a PodMonitor",
+    ],
+    [
       "alerts about no metrics",
       "metrics.enabled=false,metrics.prometheusRule.create=true",
       "metrics.prometheusRule.create",
@@ -159,6 +164,66 @@ describe("refuses", () => {
   });
 });
 
+describe("the NetworkPolicy lets the operator out", () => {
+  const egress = async (set = "") => {
+    const text = await renderChart(helm, { args: set === "" ? [] : [`--set=${set}`] });
+    const policy = text
+      .split(/^---$/m)
+      .map((each) => parse(each))
+      .find((each) => each?.kind === "NetworkPolicy");
+    return policy.spec.egress as readonly EgressRule[];
+  };
+  const allows = (rules: readonly EgressRule[], protocol: string, port: number) =>
+    rules.some((rule) =>
+      rule.ports?.some((each) => each.protocol === protocol && each.port === port),
+    );
+
+  // Rules are judged after the Service's address was translated: what counts is the port of the server itself.
+  test.each([
+    ["kubeadm, kind, EKS", 53, 6443],
+    ["GKE, AKS", 53, 443],
+    ["OpenShift", 5353, 6443],
+    ["minikube", 53, 8443],
+    ["MicroK8s", 53, 16443],
+    ["k3s", 53, 6443],
+  ])("of %s", async (_, dns, apiServer) => {
+    const rules = await egress();
+    expect(allows(rules, "UDP", dns)).toBe(true);
+    expect(allows(rules, "TCP", dns)).toBe(true);
+    expect(allows(rules, "TCP", apiServer)).toBe(true);
+  });
+
+  test("by any rule that the administrator adds", async () => {
+    const added = { to: [{ ipBlock: { cidr: "192.0.2.7/32" } }] };
+    const rules = await egress("networkPolicy.egress[0].to[0].ipBlock.cidr=192.0.2.7/32");
+    expect(rules).toContainEqual(added);
+  });
+});
+
+describe("a monitor with the value auto", () => {
+  const kinds = async (...args: readonly string[]) =>
+    [...(await renderChart(helm, { args })).matchAll(/^kind: (\w+Monitor)$/gm)].map(
+      ([, kind]) => kind,
+    );
+  const served = "--api-versions=monitoring.coreos.com/v1";
+
+  test.each([
+    ["serviceMonitor", "ServiceMonitor"],
+    ["podMonitor", "PodMonitor"],
+  ])("of %s is created only if the cluster serves its kind", async (value, kind) => {
+    const set = `--set=metrics.${value}.create=auto,metrics.secure.enabled=false`;
+    expect(await kinds(set)).toEqual([]);
+    expect(await kinds(set, served)).toEqual([kind]);
+  });
+});
+
+test("namespaceOverride moves every object of the operator, and what names its namespace", async () => {
+  const args = ["--namespace=parent", "--set=namespaceOverride=keys"];
+  const text = await renderChart(helm, { args });
+  expect(text.replaceAll("meta.helm.sh/release-namespace: parent", "")).not.toContain("parent");
+  expect(text).toContain("--operator-namespace=keys");
+});
+
 describe("the heap", () => {
   test("gets three fifths of the limit, whatever an autoscaler makes of it", async () => {
     const text = await renderChart(helm);
@@ -199,4 +264,9 @@ test("an operator that only plans may write statuses, events and its lease, and 
 interface Rule {
   readonly verbs: readonly string[];
   readonly resources: readonly string[];
+}
+
+interface EgressRule {
+  readonly ports?: readonly { readonly protocol: string; readonly port: number }[];
+  readonly to?: readonly unknown[];
 }

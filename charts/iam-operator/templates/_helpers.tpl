@@ -13,10 +13,15 @@
 {{- end }}
 {{- end }}
 
+{{/* Where the operator runs, and with it the Secrets of ClusterConnections and the Lease. */}}
+{{- define "iam-operator.namespace" -}}
+{{- .Values.namespaceOverride | default .Release.Namespace }}
+{{- end }}
+
 {{/* Names of cluster-scoped objects: installations for a few namespaces must not get in each other's way. */}}
 {{- define "iam-operator.clusterName" -}}
 {{- if .Values.scope.namespaces }}
-{{- printf "%s-%s" .Release.Namespace (include "iam-operator.fullname" .) }}
+{{- printf "%s-%s" (include "iam-operator.namespace" .) (include "iam-operator.fullname" .) }}
 {{- else }}
 {{- include "iam-operator.fullname" . }}
 {{- end }}
@@ -44,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "iam-operator.subject" -}}
 - kind: ServiceAccount
   name: {{ include "iam-operator.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ include "iam-operator.namespace" . }}
 {{- end }}
 
 {{- define "iam-operator.image" -}}
@@ -143,6 +148,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if include "iam-operator.secureMetrics" . }}{{ .Values.metrics.secure.certificateSecret }}{{ end }}
 {{- end }}
 
+{{/* Non-empty if the chart creates a ServiceMonitor or PodMonitor, by the value of its `create`. */}}
+{{- define "iam-operator.createsMonitor" -}}
+{{- $create := toString .create }}
+{{- if and .root.Values.metrics.enabled (or (eq $create "true") (and (eq $create "auto") (.root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1"))) }}true{{ end }}
+{{- end }}
+
+{{/* Fields of an endpoint that Prometheus scrapes, by the values of its monitor. */}}
+{{- define "iam-operator.scrape" -}}
+port: metrics
+interval: {{ .monitor.interval }}
+{{- with .monitor.scrapeTimeout }}
+scrapeTimeout: {{ . }}
+{{- end }}
+# The label "namespace" is that of the object a number is about.
+honorLabels: true
+{{- with .monitor.relabelings }}
+relabelings:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .monitor.metricRelabelings }}
+metricRelabelings:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* The port of a URL, also where it does not say. */}}
 {{- define "iam-operator.portOf" -}}
 {{- $url := urlParse . }}
@@ -182,12 +212,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- fail "serviceAccount.annotations: has a meaning only with serviceAccount.create=true" }}
 {{- end }}
 {{- if not .Values.metrics.enabled }}
-{{- range list "serviceMonitor.create" "prometheusRule.create" }}
+{{- range list "serviceMonitor.create" "podMonitor.create" "prometheusRule.create" }}
 {{- $path := splitList "." . }}
-{{- if dig (first $path) (last $path) false $.Values.metrics }}
+{{- if eq (dig (first $path) (last $path) false $.Values.metrics | toString) "true" }}
 {{- fail (printf "metrics.%s: has a meaning only with metrics.enabled=true" .) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and (ne (toString .Values.metrics.serviceMonitor.create) "false") (ne (toString .Values.metrics.podMonitor.create) "false") }}
+{{- fail "metrics.podMonitor.create: create either a ServiceMonitor or a PodMonitor, or every metric is scraped twice" }}
 {{- end }}
 {{- if and .Values.metrics.secure.readers (not .Values.metrics.secure.enabled) }}
 {{- fail "metrics.secure.readers: has a meaning only with metrics.secure.enabled=true" }}
