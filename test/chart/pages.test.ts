@@ -73,11 +73,18 @@ const ours = async () =>
 describe("README", () => {
   scenario("leads to a key in two steps, and back out", async () => {
     await follow("README.md", "Install");
-    await follow("README.md", "Your first key");
-    await follow("README.md", "Everyday commands");
+    expect(await follow("README.md", "Your first key")).toMatch(/^ci-bot-key +True +sak_/m);
     expect(await cluster.asAdmin(["get", "secret", "ci-bot-key", "-n=team-a"])).toContain("Opaque");
     await follow("docs/uninstall.md", "Remove everything");
     expect(await ours()).toEqual([]);
+    const namespace = await cluster.asAdmin([
+      "get",
+      "namespace",
+      SYSTEM,
+      "-o",
+      "jsonpath={.status.phase}",
+    ]);
+    expect(namespace).toBe("Terminating");
   });
 
   test("names scripts that there are", () => {

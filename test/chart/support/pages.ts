@@ -30,7 +30,10 @@ export function blocksOf(page: string): readonly Block[] {
   return blocks;
 }
 
-/** Runs commands as a person would type them, in a copy of the checkout that names the console at `consoleUrl`. */
+/**
+ * Runs commands as a person would type them, in a copy of the checkout that names the console at `consoleUrl`. The test
+ * bed has neither nodes nor containers: what builds images or waits for Pods is left to the end-to-end run.
+ */
 export function createShell(cluster: Cluster, consoleUrl: string) {
   const home = mkdtempSync(join(cluster.directory, "shell-"));
   const bin = join(home, "bin");
@@ -43,7 +46,7 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
   writeFileSync(example, text.replace("baseURL: https://console.example.com", connected));
   const login = Object.entries(DEFAULT_CREDENTIALS).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(home, "login.env"), login.join(""));
-  // The test bed has no nodes: what waits for Pods is left to the end-to-end run.
+  for (const name of ["docker", "kind"]) shim(bin, name, "false", "");
   shim(bin, "kubectl", cluster.kubectl, "rollout");
   shim(bin, "helm", cluster.helm, "test");
   const state = join(cacheFolder(), "pages");
@@ -57,7 +60,10 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
   };
   return (code: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", code], { cwd: home, env });
+      const here = code
+        .replace("CONSOLE=https://console.example.com", `CONSOLE=${consoleUrl}`)
+        .replace("baseURL: $CONSOLE", "baseURL: $CONSOLE\n  insecureHTTP: true");
+      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", here], { cwd: home, env });
       let output = "";
       for (const stream of [child.stdout, child.stderr])
         stream.on("data", (chunk) => {
@@ -72,7 +78,9 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
     });
 }
 
+/** A program whose subcommand `left` (any, if empty) is left out. */
 function shim(bin: string, name: string, program: string, left: string): void {
-  const text = `#!/bin/sh\n[ "$1" = ${left} ] && exit 0\nexec '${program}' "$@"\n`;
+  const condition = left === "" ? "" : `[ "$1" = ${left} ] && `;
+  const text = `#!/bin/sh\n${condition}exit 0\nexec '${program}' "$@"\n`;
   writeFileSync(join(bin, name), text, { mode: 0o755 });
 }

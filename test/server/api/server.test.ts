@@ -378,14 +378,16 @@ function manifestsOf(page: string): readonly string[] {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)]
     .flatMap(([, block = ""]) => block.split(/^---$/m))
-    .filter((block) => /^apiVersion: iam-operator\.io\//m.test(block) && !/^ *# \.\.\.$/m.test(block));
+    .filter(
+      (block) => /^apiVersion: iam-operator\.io\//m.test(block) && !/^ *# \.\.\.$/m.test(block),
+    );
 }
 
 describe("a manifest in the documentation is accepted", () => {
   const shown = pages().filter((page) => manifestsOf(page).length > 0);
 
-  test("of the README among others", () => {
-    expect(shown).toContain("README.md");
+  test("of every kind's reference among others", () => {
+    expect(shown.filter((page) => page.startsWith("docs/reference/"))).toHaveLength(kinds.length);
   });
 
   test.each(shown)("%s", async (page) => {

@@ -98,7 +98,7 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
       return recordAccount(existing.account, "Recovered", snapshot);
     case "Foreign":
       return attempt === undefined
-        ? accountExists(desired.name, existing.saIds)
+        ? accountExists(snapshot, desired.name, existing.saIds)
         : { kind: "CloseAttempt" };
     case "None":
       return { kind: "RecordAttempt" };
@@ -111,10 +111,18 @@ function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): Acc
   return { kind: "CreateAccount", account: { orgId, projectId, name, description } };
 }
 
-function accountExists(name: string, saIds: readonly string[]): Waiting {
+function accountExists(
+  { connection }: AccountSnapshot,
+  name: string,
+  saIds: readonly string[],
+): Waiting {
+  const mayImport = connection.ok && connection.access.grant.importServiceAccounts;
+  const permission = mayImport
+    ? ""
+    : " Importing requires importServiceAccounts: true in this namespace's grant, which the connection's administrator sets.";
   return stalled(
     "AccountExists",
-    `The console already has an account named ${name} (${nameAll(saIds)}). Create this object anew, with another spec.name, or with spec.saId to import that account.`,
+    `The console already has an account named ${name} (${nameAll(saIds)}). Delete this ServiceAccount and create it again: with spec.saId to import that account, or with a different spec.name.${permission}`,
     RECHECK_MS,
   );
 }

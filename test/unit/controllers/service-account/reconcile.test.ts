@@ -174,6 +174,22 @@ describe("a service account", () => {
     expect(accountsAtConsole()).toHaveLength(1);
   });
 
+  test.each([
+    ["names the permission that an import requires", false, true],
+    ["does not name a permission that the namespace has", true, false],
+  ])("a taken name %s", async (_, importServiceAccounts, isNamed) => {
+    const grants = [{ name: "all", namespaces: { all: true }, importServiceAccounts }];
+    await world.putConnection({ grants });
+    await world.connect();
+    await world.putAccount("first", { name: "bot" });
+    await world.reconcile("first");
+    await world.putAccount("second", { name: "bot" });
+    const { object } = await world.reconcile("second");
+    const message = object?.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+    expect(message).toContain("with spec.saId to import that account");
+    expect(message.includes("importServiceAccounts: true")).toBe(isNamed);
+  });
+
   describe("in two namespaces", () => {
     const grants = [{ name: "all", namespaces: { names: ["a", "a-b"] } }];
     const accountOf = async (where: string, name: string) => {
