@@ -1,99 +1,123 @@
 /**
- * `npm run mutants -- [--only N,N] [--json FILE] [--record]`: puts every seeded bug into a copy of the sources and
- * runs the tests. The one that is known to notice it goes first (`killers.json`, written by `--record`).
+ * `npm run mutants -- [--only NAME,NAME] [--suite SUITE,SUITE] [--json FILE] [--record]`: puts every seeded bug into a
+ * copy of the sources and runs tests, first the test that is known to notice the bug. A NAME is `area/bug`, or an area.
+ * With `--suite` each of the suites has to notice it, otherwise one of them. `--record` writes `matrix.tsv`.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { toError } from "../../src/util/to-error.ts";
-import { type Mutant, mutants } from "./mutants.ts";
+import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
+import { areaOf, type Mutant, mutants } from "./mutants.ts";
 import { Sources } from "./sources.ts";
-import { type Killer, Trials, type Verdict } from "./trials.ts";
+import { Trials, type Verdict } from "./trials.ts";
 
 interface Result {
   readonly name: string;
+  readonly suite: Suite;
   readonly verdict: Verdict;
 }
 
+/** Where no suite is asked for; the others take too long. */
+const USUAL: readonly Suite[] = ["unit", "server"];
 const root = join(import.meta.dirname, "../..");
-const KILLERS = join(import.meta.dirname, "killers.json");
-const known: Readonly<Record<string, Killer>> = JSON.parse(readFileSync(KILLERS, "utf8"));
-
 const { values } = parseArgs({
   options: {
     only: { type: "string" },
+    suite: { type: "string" },
     json: { type: "string" },
     record: { type: "boolean", default: false },
   },
 });
-const only = values.only?.split(",").map(Number);
-const results = await tryAll(
-  mutants
-    .map((mutant, index) => ({ mutant, number: index + 1 }))
-    .filter(({ number }) => only === undefined || only.includes(number)),
-);
-if (values.record) recordKillers();
+let matrix = readMatrix();
+const suites = values.suite?.split(",").map(suiteNamed);
+const results = await tryAll(chosenMutants(values.only?.split(",")));
+if (values.record)
+  writeMatrix(
+    matrix,
+    mutants.map(({ name }) => name),
+  );
 process.exitCode = summarize();
 
-async function tryAll(chosen: readonly { mutant: Mutant; number: number }[]): Promise<Result[]> {
+function suiteNamed(name: string): Suite {
+  const suite = SUITES.find((each) => each === name);
+  if (suite === undefined) throw new Error(`unknown suite ${name}; known: ${SUITES.join(", ")}`);
+  return suite;
+}
+
+function chosenMutants(names: readonly string[] | undefined): readonly Mutant[] {
+  if (names === undefined) return mutants;
+  return names.flatMap((name) => {
+    const found = mutants.filter((mutant) => mutant.name === name || areaOf(mutant) === name);
+    if (found.length === 0) throw new Error(`unknown mutant ${name}`);
+    return found;
+  });
+}
+
+async function tryAll(chosen: readonly Mutant[]): Promise<readonly Result[]> {
   const sources = new Sources(root);
   await using trials = await Trials.of(root);
   const found: Result[] = [];
-  for (const { mutant, number } of chosen) {
-    const startedAt = performance.now();
-    const verdict = await judge(mutant, sources, trials);
-    found.push({ name: mutant.name, verdict });
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    console.log(`[${number}/${mutants.length}] ${seconds} s  ${mutant.name}: ${wordsOf(verdict)}`);
+  for (const [index, mutant] of chosen.entries()) {
+    for (const suite of suites ?? usualSuites(mutant)) {
+      const startedAt = performance.now();
+      const verdict = await judge(mutant, suite, sources, trials);
+      found.push({ name: mutant.name, suite, verdict });
+      note(mutant, suite, verdict);
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+      const what = `[${index + 1}/${chosen.length}] ${seconds} s  ${mutant.name}`;
+      console.log(`${what} ${suite}: ${wordsOf(verdict)}`);
+      if (suites === undefined && verdict.kind === "Noticed") break;
+    }
   }
   return found;
 }
 
-async function judge(mutant: Mutant, sources: Sources, trials: Trials): Promise<Verdict> {
+/** The suite that noticed the mutant the last time goes first. */
+function usualSuites({ name }: Mutant): readonly Suite[] {
+  const known = SUITES.filter((suite) => noticedBy(matrix.get(name), suite) !== undefined);
+  return [...new Set([...known.slice(0, 1), ...USUAL])];
+}
+
+async function judge(
+  mutant: Mutant,
+  suite: Suite,
+  sources: Sources,
+  trials: Trials,
+): Promise<Verdict> {
   try {
-    return await trials.judge(mutant, sources.apply(mutant), known[mutant.name]);
+    const known = noticedBy(matrix.get(mutant.name), suite);
+    return await trials.judge(mutant, sources.apply(mutant), suite, known);
   } catch (error) {
     return { kind: "Broken", why: toError(error).message };
   }
 }
 
+function note({ name }: Mutant, suite: Suite, verdict: Verdict): void {
+  if (verdict.kind === "Broken") return;
+  const test = verdict.kind === "Noticed" ? verdict.test : undefined;
+  matrix = withResult(matrix, name, suite, test);
+}
+
 function wordsOf(verdict: Verdict): string {
-  if (verdict.kind === "Killed") return `killed by ${verdict.file}: ${verdict.test}`;
-  return verdict.kind === "Survived" ? "SURVIVED" : `BROKEN: ${verdict.why}`;
-}
-
-function killers(): Readonly<Record<string, Killer>> {
-  return Object.fromEntries(
-    results.flatMap(({ name, verdict }) =>
-      verdict.kind === "Killed" ? [[name, { file: verdict.file, test: verdict.test }]] : [],
-    ),
-  );
-}
-
-/** Keeps what is known of mutants that were not tried; forgets those that no longer exist. */
-function recordKillers(): void {
-  const all = { ...known, ...killers() };
-  const current = mutants.flatMap(({ name }) => {
-    const killer = all[name];
-    return killer === undefined ? [] : [[name, killer] as const];
-  });
-  writeFileSync(KILLERS, `${JSON.stringify(Object.fromEntries(current), undefined, 2)}\n`);
+  if (verdict.kind === "Noticed") return `noticed by ${verdict.test}`;
+  return verdict.kind === "Missed" ? "MISSED" : `BROKEN: ${verdict.why}`;
 }
 
 function summarize(): number {
-  const of = (kind: Verdict["kind"]) =>
-    results.filter(({ verdict }) => verdict.kind === kind).map(({ name }) => name);
-  const summary = {
-    total: results.length,
-    killed: of("Killed").length,
-    survivors: of("Survived"),
-    broken: of("Broken"),
-    killers: killers(),
+  const names = new Set(results.map(({ name }) => name));
+  const isNoticed = (name: string) => {
+    const own = results.filter((each) => each.name === name);
+    const noticed = own.filter(({ verdict }) => verdict.kind === "Noticed");
+    return suites === undefined ? noticed.length > 0 : noticed.length === own.length;
   };
+  const missed = [...names].filter((name) => !isNoticed(name));
+  const broken = results.flatMap(({ name, verdict }) => (verdict.kind === "Broken" ? name : []));
+  const summary = { total: names.size, noticed: names.size - missed.length, missed, broken };
   if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify(summary, undefined, 2)}\n`);
-  console.log(`${summary.killed} of ${summary.total} mutants killed`);
-  for (const name of summary.survivors) console.log(`  survived: ${name}`);
-  for (const name of summary.broken) console.log(`  broken: ${name}`);
-  return summary.killed === summary.total && summary.total > 0 ? 0 : 1;
+    writeFileSync(values.json, `${JSON.stringify({ ...summary, results }, undefined, 2)}\n`);
+  console.log(`${summary.noticed} of ${summary.total} mutants noticed`);
+  for (const name of missed) console.log(`  missed: ${name}`);
+  for (const name of broken) console.log(`  broken: ${name}`);
+  return missed.length === 0 && names.size > 0 ? 0 : 1;
 }

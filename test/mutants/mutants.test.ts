@@ -1,23 +1,33 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { noticedBy, type Row, readMatrix, SUITES } from "./matrix.ts";
 import { mutants } from "./mutants.ts";
 import { Sources } from "./sources.ts";
 
 const root = join(import.meta.dirname, "../..");
 const sources = new Sources(root);
-const numbered = mutants.map((mutant, index) => ({ ...mutant, number: index + 1 }));
+const matrix = readMatrix();
 
-test.each(numbered)("mutant $number fits the sources: $name", ({ number, ...mutant }) => {
+test.each(mutants)("mutant $name fits the sources", (mutant) => {
   expect(() => sources.apply(mutant)).not.toThrow();
 });
 
-test("every mutant has a name of its own, and a test that is known to notice it", () => {
-  const names = mutants.map(({ name }) => name);
-  expect(new Set(names).size).toBe(names.length);
-  const killers = JSON.parse(readFileSync(join(import.meta.dirname, "killers.json"), "utf8"));
-  expect(Object.keys(killers)).toEqual(names);
-  const files = Object.values<{ file: string }>(killers).map(({ file }) => file);
-  for (const path of [...files, ...mutants.flatMap(({ tests }) => tests)])
-    expect(existsSync(join(root, path)), path).toBe(true);
+test("every mutant has its own name and a line in the matrix", () => {
+  expect([...matrix.keys()]).toEqual([...new Set(mutants.map(({ name }) => name))].toSorted());
+  expect(matrix.size).toBe(mutants.length);
 });
+
+test.each([...matrix])("mutant %s is noticed by a test that exists", (_, row) => {
+  const tests = testsIn(row);
+  expect(tests).not.toEqual([]);
+  for (const each of tests) expect(existsSync(join(root, fileOf(each))), each).toBe(true);
+});
+
+function testsIn(row: Row): readonly string[] {
+  return SUITES.flatMap((suite) => noticedBy(row, suite) ?? []);
+}
+
+function fileOf(noticed: string): string {
+  return noticed.split(": ")[0] ?? "";
+}

@@ -3,26 +3,21 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
+import type { Suite } from "./matrix.ts";
 import type { Mutant } from "./mutants.ts";
 import type { Mutated } from "./sources.ts";
-
-/** The test that notices a mutant. */
-export interface Killer {
-  readonly file: string;
-  readonly test: string;
-}
+import { PROJECTS, testsFor } from "./suites.ts";
 
 export type Verdict =
-  | ({ readonly kind: "Killed" } & Killer)
-  | { readonly kind: "Survived" }
+  /** `file: name of the test` */
+  | { readonly kind: "Noticed"; readonly test: string }
+  | { readonly kind: "Missed" }
   | { readonly kind: "Broken"; readonly why: string };
 
 const COPIED = ["src", "test", "crds", "package.json", "vitest.config.ts", "tsconfig.json"];
-/** In this order; the others take too long. */
-const PROJECTS = ["unit", "server"];
 /** A mutant may make a test run for ever, which is as good as failing. */
 const PATIENCE_MS = 180_000;
-const SURVIVED: Verdict = { kind: "Survived" };
+const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
   readonly #copy: string;
@@ -46,25 +41,32 @@ export class Trials implements AsyncDisposable {
   }
 
   /** First the test that noticed the mutant the last time, then its file, then all that might. */
-  async judge(mutant: Mutant, { file, text }: Mutated, known?: Killer): Promise<Verdict> {
+  async judge(
+    mutant: Mutant,
+    { file, text }: Mutated,
+    suite: Suite,
+    known?: string,
+  ): Promise<Verdict> {
     const path = join(this.#copy, file);
     const original = readFileSync(path, "utf8");
     this.#write(path, text);
     try {
-      for await (const verdict of this.#attempts(mutant, known))
-        if (verdict.kind !== "Survived") return verdict;
-      return SURVIVED;
+      for await (const verdict of this.#attempts(mutant, suite, known))
+        if (verdict.kind !== "Missed") return verdict;
+      return MISSED;
     } finally {
       this.#write(path, original);
     }
   }
 
-  async *#attempts({ tests }: Mutant, known?: Killer): AsyncGenerator<Verdict> {
-    if (known !== undefined) {
-      yield this.#run([known.file], PROJECTS, known.test);
-      yield this.#run([known.file], PROJECTS);
+  async *#attempts(mutant: Mutant, suite: Suite, known?: string): AsyncGenerator<Verdict> {
+    const project = PROJECTS[suite];
+    const [, file, name] = known?.match(/^(.+?): (.+)$/s) ?? [];
+    if (file !== undefined) {
+      yield this.#run([file], project, name);
+      yield this.#run([file], project);
     }
-    for (const project of PROJECTS) yield this.#run(tests, [project]);
+    yield this.#run(testsFor(mutant, suite), project);
   }
 
   #write(path: string, text: string): void {
@@ -72,17 +74,13 @@ export class Trials implements AsyncDisposable {
     this.#vitest.invalidateFile(path);
   }
 
-  async #run(
-    paths: readonly string[],
-    projects: readonly string[],
-    name?: string,
-  ): Promise<Verdict> {
+  async #run(paths: readonly string[], projectName: string, name?: string): Promise<Verdict> {
     const vitest = this.#vitest;
     if (name === undefined) vitest.resetGlobalTestNamePattern();
     else vitest.setGlobalTestNamePattern(new RegExp(`^${RegExp.escape(name)}$`));
     const found = await vitest.globTestSpecifications([...paths]);
-    const specifications = found.filter(({ project }) => projects.includes(project.name));
-    if (specifications.length === 0) return SURVIVED;
+    const specifications = found.filter(({ project }) => project.name === projectName);
+    if (specifications.length === 0) return MISSED;
     // What stops at the first failure leaves the modules of earlier runs in their place.
     const before = new Set(modulesOf(specifications));
     const run = vitest.runTestSpecifications(specifications);
@@ -93,7 +91,7 @@ export class Trials implements AsyncDisposable {
     await run.catch(() => undefined);
     await vitest.close();
     this.#vitest = await startVitest(this.#copy);
-    return { kind: "Killed", file: paths.join(" "), test: "it runs for ever" };
+    return { kind: "Noticed", test: `${paths.join(" ")}: runs forever` };
   }
 
   #verdictOf(modules: readonly TestModule[]): Verdict {
@@ -101,10 +99,10 @@ export class Trials implements AsyncDisposable {
       const [failed] = module.children.allTests("failed");
       if (failed === undefined) continue;
       const test = failed.fullName.replaceAll(" > ", " ");
-      return { kind: "Killed", file: relative(this.#copy, module.moduleId), test };
+      return { kind: "Noticed", test: `${relative(this.#copy, module.moduleId)}: ${test}` };
     }
     const errors = modules.flatMap((module) => module.errors());
-    if (errors.length === 0) return SURVIVED;
+    if (errors.length === 0) return MISSED;
     return { kind: "Broken", why: errors.map(({ message }) => message).join(" ") };
   }
 }

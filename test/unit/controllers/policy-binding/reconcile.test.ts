@@ -130,7 +130,7 @@ describe("binding", () => {
     expect(world.status("reading").foreignPolicyIds).toEqual(["pol-member"]);
   });
 
-  test("nothing is called while a cache is not synced (mutant 24)", async () => {
+  test("nothing is called while a cache is not synced", async () => {
     const world = await accountWorld({ synced: false });
     world.bind("reading", ["pol-read"]);
     expect(await world.pass()).toEqual({ requeueAfterMs: 1_000 });
@@ -148,7 +148,7 @@ describe("binding", () => {
     expect(world.calls()).toBe(before);
   });
 
-  test("a binding that the cache has not heard of is in the list all the same (mutant 25)", async () => {
+  test("a binding that the cache does not hold yet is in the list anyway", async () => {
     const world = await accountWorld();
     world.bind("reading", ["pol-read"]);
     world.kube.watching = false;
@@ -190,7 +190,7 @@ describe("deleting", () => {
     expect(world.exists("reading")).toBe(false);
   });
 
-  test("a failed revocation keeps the binding (mutant 30)", async () => {
+  test("a failed revocation keeps the binding", async () => {
     const world = await withReading();
     world.console.faults.add({
       operation: "syncBindings",

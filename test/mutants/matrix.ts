@@ -1,0 +1,47 @@
+/** Which suite notices which mutant: `matrix.tsv`, a line for each mutant, ordered by name. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const SUITES = ["unit", "server", "simulation", "integration"] as const;
+export type Suite = (typeof SUITES)[number];
+
+/** The test that notices the mutant, or `missed: ` and the reason. Absent: not run. */
+export type Row = Readonly<Partial<Record<Suite, string>>>;
+export type Matrix = ReadonlyMap<string, Row>;
+
+const FILE = join(import.meta.dirname, "matrix.tsv");
+const NOT_RUN = "not run";
+const MISSED = "missed: ";
+const UNEXPLAINED = `${MISSED}not explained yet`;
+
+export function readMatrix(): Matrix {
+  const lines = readFileSync(FILE, "utf8").trim().split("\n").slice(1);
+  return new Map(lines.map((line) => rowOf(line.split("\t"))));
+}
+
+function rowOf([name = "", ...cells]: readonly string[]): readonly [string, Row] {
+  const known = SUITES.map((suite, index) => [suite, cells[index] ?? NOT_RUN] as const);
+  return [name, Object.fromEntries(known.filter(([, cell]) => cell !== NOT_RUN))];
+}
+
+/** Keeps only the mutants with one of these names. */
+export function writeMatrix(matrix: Matrix, names: readonly string[]): void {
+  const lines = names.toSorted().map((name) => {
+    const row = matrix.get(name) ?? {};
+    return [name, ...SUITES.map((suite) => row[suite] ?? NOT_RUN)].join("\t");
+  });
+  writeFileSync(FILE, `${[["mutant", ...SUITES].join("\t"), ...lines].join("\n")}\n`);
+}
+
+/** The test that notices the mutant. */
+export function noticedBy(row: Row | undefined, suite: Suite): string | undefined {
+  const cell = row?.[suite];
+  return cell?.startsWith(MISSED) === true ? undefined : cell;
+}
+
+/** A known reason stays as long as the suite misses the mutant. */
+export function withResult(matrix: Matrix, name: string, suite: Suite, test?: string): Matrix {
+  const row = matrix.get(name);
+  const reason = noticedBy(row, suite) === undefined ? row?.[suite] : undefined;
+  return new Map([...matrix, [name, { ...row, [suite]: test ?? reason ?? UNEXPLAINED }]]);
+}

@@ -1,0 +1,36 @@
+/** Which tests of a suite may notice the mutants of an area. */
+import type { Suite } from "./matrix.ts";
+import { areaOf, type Mutant } from "./mutants.ts";
+
+/** The vitest project of each suite that vitest runs. */
+export const PROJECTS: Readonly<Record<Suite, string>> = {
+  unit: "unit",
+  server: "server",
+  simulation: "simulation",
+  integration: "cluster",
+};
+
+const CONTROLLERS = ["test/unit/controllers/", "test/unit/iam/", "test/unit/util/"];
+const CLUSTER = [
+  "test/unit/kube/",
+  "test/server/kube/",
+  "test/unit/runtime/",
+  "test/unit/app/",
+  "test/tenants",
+];
+const CONSOLE = ["test/unit/iam/", "test/tenants"];
+
+const TESTS: Readonly<Record<string, readonly string[]>> = {
+  app: ["test/unit/app/"],
+  consumers: ["test/unit/consumers/", "test/unit/controllers/"],
+  http: [...CONSOLE, ...CLUSTER],
+  iam: [...CONSOLE, ...CONTROLLERS],
+  kube: CLUSTER,
+  "leader-election": CLUSTER,
+  runtime: CLUSTER,
+};
+
+export function testsFor(mutant: Mutant, suite: Suite): readonly string[] {
+  if (suite === "integration") return ["test/integration/"];
+  return TESTS[areaOf(mutant)] ?? CONTROLLERS;
+}
