@@ -73,7 +73,8 @@ async function setUp(
       logFile: join(directory, "operator.log"),
       metricsPort: await freePort(),
       probePort: await freePort(),
-      args: ["--leader-elect=false"],
+      // For a Connection to the console on this machine.
+      args: ["--leader-elect=false", "--connection-networks=127.0.0.1"],
     }),
   );
   closers.push(() => operator.stop());

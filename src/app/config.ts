@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
+import { parseNetwork } from "../http/networks.ts";
 import { type ProxyEnvironment, readProxyEnvironment } from "../http/proxy.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { DURATION_PATTERN, parseDuration } from "../util/time.ts";
@@ -96,9 +97,12 @@ const flags = {
     help: "Whether to watch the Secrets that the operator has written, as metadata. Needs the permissions to list and watch Secrets, which include reading them. auto: where it has them.",
   },
   "connection-networks": {
-    schema: z.string().transform((text) => (text === "any" ? undefined : namesOf(text))),
-    fallback: "any",
-    help: "Loopback, link-local and metadata addresses, and the API server's, that namespaced Connections may reach, in CIDR notation and separated by commas; empty: none of them, any: all of them.",
+    schema: names.refine(
+      (networks) => networks.every((network) => parseNetwork(network) !== undefined),
+      "must be IP addresses or networks such as 10.20.0.0/16, separated by commas",
+    ),
+    fallback: "",
+    help: "The only networks that namespaced Connections can reach, in CIDR notation and separated by commas. Empty: all. Loopback, link-local and metadata addresses and the API server's are refused unless a network that is at least as narrow names them, such as 127.0.0.0/8.",
   },
   consumers: {
     schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),

@@ -4,6 +4,7 @@ import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/con
 import { createConnections } from "../controllers/connection/registry.ts";
 import type { Context } from "../controllers/frame/context.ts";
 import type { OpenStream, SendHttp } from "../http/http.ts";
+import { bareHost } from "../http/networks.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
 import { createEventWriter, type EventWriter } from "../kube/events/event-writer.ts";
@@ -20,6 +21,7 @@ import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
+import { createApiServerAddresses } from "./api-server-addresses.ts";
 import { createClusterCache } from "./caches.ts";
 import type { Config } from "./config.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
@@ -91,7 +93,14 @@ export function createOperator(options: OperatorOptions): Operator {
     log,
     onDropped: () => metrics.eventsDropped.inc(),
   });
-  const addresses = connectionAddresses(config, kube.baseURL);
+  const apiServer = createApiServerAddresses({
+    hosts: apiServerHosts(options),
+    // The chart gives this permission together with cluster-wide ones.
+    kube: config.namespaces.length === 0 || watchesCluster(config) ? client : undefined,
+    clock,
+    log,
+  });
+  const addresses = connectionAddresses(config, apiServer);
   const connections = createConnections({
     caches: cache.caches,
     clock,
@@ -193,6 +202,11 @@ function tracedSend(send: SendHttp, tracer: Tracer): SendHttp {
       return response;
     });
   };
+}
+
+function apiServerHosts({ kube, config: { podServer } }: OperatorOptions): readonly string[] {
+  const host = bareHost(new URL(kube.baseURL).hostname);
+  return podServer === undefined ? [host] : [host, bareHost(podServer.host)];
 }
 
 /** Cluster-scoped kinds need rights in the whole cluster. */

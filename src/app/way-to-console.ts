@@ -1,36 +1,43 @@
-/** How the operator gets to a console: by which proxy, and to which addresses. */
+/** How the operator reaches a console: by which proxy, and at which addresses. */
 import { isIP } from "node:net";
 import { parseConnectionKey } from "../controllers/connection-key.ts";
 import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
 import { bareHost } from "../http/networks.ts";
 import { proxyFor } from "../http/proxy.ts";
+import type { ApiServerAddresses } from "./api-server-addresses.ts";
 import type { Config } from "./config.ts";
 
-/** Where namespaced Connections may not go; `undefined` where they may go anywhere. */
+/** Which addresses namespaced Connections can reach. */
 export function connectionAddresses(
   { connectionNetworks }: Pick<Config, "connectionNetworks">,
-  baseURL: string,
-): AddressPolicy | undefined {
-  if (connectionNetworks === undefined) return undefined;
-  const host = bareHost(new URL(baseURL).hostname);
+  apiServer: ApiServerAddresses,
+): AddressPolicy {
   return createAddressPolicy({
     allowed: connectionNetworks,
-    refused: isIP(host) === 0 ? [] : [host],
+    refused: () => apiServer.current(),
+    ready: () => apiServer.refresh(),
   });
 }
 
 /**
- * An administrator's connection may go anywhere, and by the proxy of the operator's environment. Whom a proxy connects to is
- * the proxy's to judge: where tenants are kept from addresses, theirs get no proxy but one that they name, which is judged
- * as a console would be.
+ * A ClusterConnection can reach any address, and goes through the proxy of the operator's environment. For a Connection the
+ * policy judges the console's address, or that of the proxy that it names. The proxy of the environment judges addresses
+ * itself, so a Connection gets it only if no networks are set and its host is not a refused address.
  */
 export function wayTo(
   key: string,
   { baseURL, proxyURL }: { readonly baseURL: string; readonly proxyURL?: string },
-  { proxy: environment }: Pick<Config, "proxy">,
-  addresses: AddressPolicy | undefined,
+  { proxy: environment, connectionNetworks }: Pick<Config, "proxy" | "connectionNetworks">,
+  addresses: AddressPolicy,
 ): { readonly addresses?: AddressPolicy; readonly proxy?: string } {
-  const isJudged = addresses !== undefined && parseConnectionKey(key).kind === "Connection";
-  const proxy = proxyURL ?? (isJudged ? undefined : proxyFor(baseURL, environment));
-  return { ...(isJudged ? { addresses } : {}), ...(proxy === undefined ? {} : { proxy }) };
+  const shared = proxyFor(baseURL, environment);
+  if (parseConnectionKey(key).kind !== "Connection") {
+    const proxy = proxyURL ?? shared;
+    return proxy === undefined ? {} : { proxy };
+  }
+  if (proxyURL !== undefined) return { addresses, proxy: proxyURL };
+  const host = bareHost(new URL(baseURL).hostname);
+  const isRefused = isIP(host) !== 0 && addresses.refuses(host);
+  const mayUseShared = connectionNetworks.length === 0 && !isRefused;
+  return shared !== undefined && mayUseShared ? { proxy: shared } : { addresses };
 }

@@ -23,6 +23,29 @@ export function networkList(networks: readonly Network[]): BlockList {
   return list;
 }
 
+/** The prefix of the narrowest of the networks that has the address; `undefined` if none has it. */
+export function longestPrefix(networks: readonly Network[], address: string): number | undefined {
+  const family = familyOf(address);
+  const having = networks.filter(
+    (network) => network.family === family && networkList([network]).check(address, family),
+  );
+  return having.length === 0 ? undefined : Math.max(...having.map(({ prefix }) => prefix));
+}
+
+/** The IPv4 address that an IPv6 address stands for (mapped, or with the well-known prefix of NAT64); others unchanged. */
+export function untranslated(address: string): string {
+  const [bare = ""] = address.split("%");
+  if (isIP(bare) !== 6) return bare;
+  const canonical = bareHost(new URL(`http://[${bare}]`).hostname);
+  const [, high = "0", low] =
+    /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ??
+    /^64:ff9b::(?:([0-9a-f]+):)?([0-9a-f]*)$/.exec(canonical) ??
+    [];
+  if (low === undefined) return canonical;
+  const groups = [high, low].map((group) => Number.parseInt(group || "0", 16));
+  return groups.flatMap((group) => [group >> 8, group & 0xff]).join(".");
+}
+
 export function familyOf(address: string): Network["family"] {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }

@@ -17,6 +17,10 @@ export interface Namespace extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
+export interface EndpointSlice extends KubeObject {
+  readonly endpoints?: readonly { readonly addresses?: readonly string[] }[] | null;
+}
+
 /** The part of a container that says what it takes from Secrets. */
 export interface Container {
   readonly name: string;
@@ -108,6 +112,14 @@ export const namespaceType: ResourceType<Namespace> = {
   plural: "namespaces",
   kind: "Namespace",
   namespaced: false,
+};
+
+export const endpointSliceType: ResourceType<EndpointSlice> = {
+  group: "discovery.k8s.io",
+  version: "v1",
+  plural: "endpointslices",
+  kind: "EndpointSlice",
+  namespaced: true,
 };
 
 export const podType: ResourceType<Pod> = {

@@ -125,6 +125,7 @@ describe("people", () => {
     ["viewer", "list", "connections.iam-operator.io", true],
     ["viewer", "create", "apikeys.iam-operator.io", false],
     ["viewer", "get", "secrets", false],
+    ["viewer", "create", "connections.iam-operator.io", false],
     ["viewer", "get", "clusterconnections.iam-operator.io", false],
     ["editer", "create", "apikeys.iam-operator.io", true],
     ["editer", "delete", "serviceaccounts.iam-operator.io", true],
@@ -132,7 +133,9 @@ describe("people", () => {
     ["editer", "create", "connections.iam-operator.io", false],
     ["editer", "patch", "apikeys.iam-operator.io --subresource=status", false],
     ["adminer", "create", "policybindings.iam-operator.io", true],
+    // A Connection can name any Secret of its namespace: who can create one can read them anyway.
     ["adminer", "create", "connections.iam-operator.io", true],
+    ["adminer", "get", "secrets", true],
     ["adminer", "create", "apikeys.iam-operator.io", true],
     ["adminer", "create", "clusterconnections.iam-operator.io", false],
   ])("%s may %s %s: %s", async (user, verb, resource, expected) => {

@@ -115,6 +115,7 @@ describe("refuses", () => {
     ],
     ["two disruption budgets", "podDisruptionBudget.minAvailable=1", "set maxUnavailable to null"],
     ["a proxy without http", "proxy.https=proxy:3128", "/proxy/https"],
+    ["a network by name", "connections.networks={any}", "/connections/networks/0"],
     ["a host without a name", "hostAliases[0].ip=192.0.2.1", "missing property 'hostnames'"],
     ["a probe's path", "livenessProbe.path=/", "additional properties 'path' not allowed"],
     ["a word for consumers", "consumers.mode=watch", "'none', 'count', 'restart'"],
@@ -234,6 +235,13 @@ describe("the heap", () => {
     const text = await renderChart(helm, { args: ["--set=resources.limits=null"] });
     expect(text).not.toContain("NODE_OPTIONS");
   });
+});
+
+test("networks of Connections are a flag, and there is no flag without them", async () => {
+  const args = ["--set=connections.networks={10.20.0.0/16,127.0.0.1}"];
+  const text = await renderChart(helm, { args });
+  expect(text).toContain("- --connection-networks=10.20.0.0/16,127.0.0.1\n");
+  expect(await renderChart(helm)).not.toContain("--connection-networks");
 });
 
 test("a proxy is one of the operator's variables, and none without it", async () => {

@@ -72,7 +72,7 @@ describe.concurrent("the login of a Connection", () => {
       name: "lacks a key",
       entries: { username: "operator", password },
       reason: "SecretIncomplete",
-      message: /needs the keys username, password, domain.*found the keys password, username|found/,
+      message: /needs the keys username, password, domain; missing or empty: domain/,
     },
   ])(
     "waits for a Secret that $name, and names the keys",

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { secretType } from "../../src/controllers/resource-types.ts";
+import { connectionType, secretType } from "../../src/controllers/resource-types.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import { withServer } from "./support/gate.ts";
@@ -88,6 +88,18 @@ test("it serves its pages, logs JSON, and keeps secrets out of everything", asyn
   // The check itself sees a leak in a log.
   const planted = { log: `${operator.output()}${place.secrets()[0]}` };
   expect(findLeaks(planted, place.secrets())).toHaveLength(1);
+});
+
+test("by default, a Connection to this machine is refused before anything is sent", async () => {
+  const place = await rig().openPlace();
+  const operator = await place.start({ args: ["--connection-networks="] });
+  await operator.untilReady();
+  await until("the Connection to say so", async () => {
+    const key = { namespace: place.namespace, name: "console" };
+    const connection = await rig().kube.get(connectionType, key);
+    return JSON.stringify(connection?.status).includes("connections may not use this address");
+  });
+  expect(place.iam.requests.all).toEqual([]);
 });
 
 test("SIGTERM in the middle of an issue waits for the pair, keeps it, and gives the lease back", async () => {

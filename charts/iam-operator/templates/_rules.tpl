@@ -44,6 +44,14 @@
   verbs: [list, watch]
 {{- end }}
 
+{{/* The addresses of the API server, which Connections must not reach. */}}
+{{- define "iam-operator.rules.apiServer" -}}
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  resourceNames: [kubernetes]
+  verbs: [get]
+{{- end }}
+
 {{/* Secrets of ApiKeys and Connections: by name, and where they are watched also as a list. ConfigMaps of Connections. */}}
 {{- define "iam-operator.rules.secrets" -}}
 - apiGroups: [""]

@@ -34,6 +34,7 @@ export async function startDeployed(
       `--kubeconfig=${kubeconfig}`,
       `--metrics-address=127.0.0.1:${metrics}`,
       `--probe-address=127.0.0.1:${probes}`,
+      "--connection-networks=127.0.0.1",
     ],
     {
       env: { PATH: process.env.PATH, POD_NAME: "pod-1", ...variables(container) },

@@ -33,6 +33,15 @@ const quick = [
   "--set=metrics.secure.enabled=false",
 ];
 
+/** An API server on a loopback address writes none. */
+const ENDPOINTS = JSON.stringify({
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  metadata: { name: "kubernetes", namespace: "default" },
+  addressType: "IPv4",
+  endpoints: [{ addresses: ["192.0.2.10"] }],
+});
+
 export interface Scope {
   readonly title: string;
   readonly system: string;
@@ -56,6 +65,7 @@ export function describeRights(scopes: readonly Scope[]): void {
     await cluster.asAdmin(["apply", "--server-side", "-f", "crds"]);
     await cluster.asAdmin(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
     await cluster.restartControllerManager();
+    await cluster.asAdmin(["apply", "-f", "-"], ENDPOINTS);
   });
   afterAll(async () => {
     older?.close();

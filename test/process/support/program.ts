@@ -82,6 +82,8 @@ export async function startOperator(options: StartOptions): Promise<OperatorProc
     `--kubeconfig=${options.kubeconfig}`,
     `--metrics-address=127.0.0.1:${metricsPort}`,
     `--probe-address=127.0.0.1:${probePort}`,
+    // Consoles of tests are here, and so is the API server.
+    "--connection-networks=127.0.0.1",
     ...(options.args ?? []),
   ];
   const { child, output, exit } = run(flags, options.nodeArgs, options.environment);

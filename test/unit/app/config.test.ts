@@ -29,7 +29,7 @@ test("the defaults are those that are documented", () => {
     concurrency: 16,
     secretCheckInterval: 300_000,
     watchSecrets: "auto",
-    connectionNetworks: undefined,
+    connectionNetworks: [],
     consumers: "none",
     metricsAddress: { port: 8080 },
     metricsSecure: false,
@@ -55,6 +55,17 @@ test("the proxy comes from the variables that other programs read", () => {
   expect(problem([], { https_proxy: "proxy.example.com" })).toBe(
     "HTTPS_PROXY: must be a URL such as http://proxy.example.com:3128",
   );
+});
+
+test("networks of Connections are addresses or networks", () => {
+  expect(read(["--connection-networks=10.0.0.0/8, fd00::1"]).connectionNetworks).toEqual([
+    "10.0.0.0/8",
+    "fd00::1",
+  ]);
+  for (const text of ["any", "10.0.0.0/33", "10.0.0.0/8 fd00::1"])
+    expect(problem([`--connection-networks=${text}`])).toBe(
+      "--connection-networks: must be IP addresses or networks such as 10.20.0.0/16, separated by commas",
+    );
 });
 
 describe("OpenTelemetry's variables", () => {

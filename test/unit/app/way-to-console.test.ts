@@ -1,25 +1,42 @@
 import { expect, test } from "vitest";
-import { connectionAddresses, wayTo } from "../../../src/app/way-to-console.ts";
+import { wayTo } from "../../../src/app/way-to-console.ts";
+import { createAddressPolicy } from "../../../src/http/address-policy.ts";
 
 const baseURL = "https://console.example.com";
 const own = "http://proxy.team-a:3128";
 const proxy = { https: "http://proxy:3128", http: "", none: "" };
-const addresses = connectionAddresses({ connectionNetworks: [] }, "https://10.0.0.1");
+const direct = { https: "", http: "", none: "" };
+const addresses = createAddressPolicy();
 const shared = "ClusterConnection/default";
 const tenants = "Connection/team-a/own";
+const anywhere = { proxy, connectionNetworks: [] };
+const restricted = { proxy, connectionNetworks: ["10.0.0.0/8"] };
 
 test("the proxy of the environment leads to consoles, unless a connection names another", () => {
-  for (const key of [shared, tenants]) {
-    expect(wayTo(key, { baseURL }, { proxy }, undefined)).toEqual({ proxy: proxy.https });
-    expect(wayTo(key, { baseURL, proxyURL: own }, { proxy }, undefined)).toEqual({ proxy: own });
-  }
+  for (const key of [shared, tenants])
+    expect(wayTo(key, { baseURL }, anywhere, addresses)).toEqual({ proxy: proxy.https });
+  expect(wayTo(shared, { baseURL, proxyURL: own }, anywhere, addresses)).toEqual({ proxy: own });
+  expect(wayTo(shared, { baseURL }, restricted, addresses)).toEqual({ proxy: proxy.https });
 });
 
-test("where tenants are kept from addresses, theirs do not get it, and their own proxy is judged", () => {
-  expect(wayTo(tenants, { baseURL }, { proxy }, addresses)).toEqual({ addresses });
-  expect(wayTo(tenants, { baseURL, proxyURL: own }, { proxy }, addresses)).toEqual({
-    addresses,
-    proxy: own,
-  });
-  expect(wayTo(shared, { baseURL }, { proxy }, addresses)).toEqual({ proxy: proxy.https });
+test("without a proxy, the addresses of Connections are judged, and those of ClusterConnections are not", () => {
+  const none = { proxy: direct, connectionNetworks: [] };
+  expect(wayTo(tenants, { baseURL }, none, addresses)).toEqual({ addresses });
+  expect(wayTo(shared, { baseURL }, none, addresses)).toEqual({});
+});
+
+test("a proxy that a Connection names is judged in place of the console", () => {
+  for (const config of [anywhere, restricted])
+    expect(wayTo(tenants, { baseURL, proxyURL: own }, config, addresses)).toEqual({
+      addresses,
+      proxy: own,
+    });
+});
+
+test("a Connection does not get the proxy of the environment to a refused address, nor if networks are set", () => {
+  expect(wayTo(tenants, { baseURL }, restricted, addresses)).toEqual({ addresses });
+  for (const host of ["169.254.169.254", "[64:ff9b::a9fe:a9fe]"])
+    expect(wayTo(tenants, { baseURL: `https://${host}` }, anywhere, addresses)).toEqual({
+      addresses,
+    });
 });

@@ -37,11 +37,9 @@ export function readEntries(
   }
   const values = keys.map((key) => textOf(kind, object, key));
   if (!values.includes("")) return { ok: true, values };
-  const found = Object.keys(object.data ?? {})
-    .filter((key) => textOf(kind, object, key) !== "")
-    .slice(0, 10);
-  const filled = keys.length === 1 ? "not empty" : "none of them empty";
-  const message = `${nameOf(source)} needs ${listed(keys)}, ${filled}; found ${found.length === 0 ? "none" : listed(found)}.`;
+  // Only names from the spec: a Connection can point at any Secret, and its conditions have other readers than Secrets.
+  const missing = keys.filter((_, index) => values[index] === "");
+  const message = `${nameOf(source)} needs ${listed(keys)}; missing or empty: ${missing.join(", ")}.`;
   return { ok: false, reason: `${kind}Incomplete`, message };
 }
 

@@ -77,14 +77,14 @@ test.each<{
     },
   },
   {
-    name: "a missing entry is told from those that are there",
+    name: "a missing entry is named, and no entry that the spec does not name",
     ref: "configMapRef",
     data: { "bundle.pem": PEM },
     found: {
       ok: false,
       reason: "ConfigMapIncomplete",
       message:
-        "The CA bundle's ConfigMap team-a/console needs the key ca.crt, not empty; found the key bundle.pem.",
+        "The CA bundle's ConfigMap team-a/console needs the key ca.crt; missing or empty: ca.crt.",
     },
   },
   {
@@ -95,7 +95,7 @@ test.each<{
       ok: false,
       reason: "SecretIncomplete",
       message:
-        "The CA bundle's Secret team-a/console needs the key root.pem, not empty; found none.",
+        "The CA bundle's Secret team-a/console needs the key root.pem; missing or empty: root.pem.",
     },
   },
   {
@@ -132,7 +132,7 @@ test.runIf(own !== undefined && other !== undefined).each<{
       ok: false,
       reason: "SecretIncomplete",
       message:
-        "The client certificate's Secret team-a/console needs the keys tls.crt, tls.key, none of them empty; found the key tls.crt.",
+        "The client certificate's Secret team-a/console needs the keys tls.crt, tls.key; missing or empty: tls.key.",
     },
   },
   ...[

@@ -64,25 +64,25 @@ test.each([
       "The credentials Secret iam-system/console-login does not exist; create it with the keys username, password, domain.",
   },
   {
-    name: "a missing key is told from those that are there",
+    name: "a missing key is named, and no key that the spec does not name",
     secret: secret({ username: "operator", passwd: "x" }),
     reason: "SecretIncomplete",
     message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found the keys username, passwd.",
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: password, domain.",
   },
   {
     name: "an empty value is none",
     secret: secret({ ...complete, password: "\n" }),
     reason: "SecretIncomplete",
     message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found the keys username, domain.",
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: password.",
   },
   {
     name: "a Secret without data has no keys",
     secret: { metadata: { name: "console-login" } },
     reason: "SecretIncomplete",
     message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain, none of them empty; found none.",
+      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: username, password, domain.",
   },
 ])("$name", ({ secret: stored, reason, message }) => {
   expect(read(connectionSpec(), stored)).toEqual({ ok: false, reason, message });
