@@ -75,6 +75,7 @@ test("conditions and shapes are set", async () => {
   await control("POST", "/conditions", {
     latency: "1ms",
     keyPropagation: "5s",
+    listsBehind: "60s",
     dateSkew: "-10m",
     rateLimit: { requestsPerSecond: 1, burst: 2 },
     reachability: "unavailable",
@@ -82,6 +83,7 @@ test("conditions and shapes are set", async () => {
   expect((await control("GET", "/conditions")).json).toEqual({
     latencyMs: 1,
     keyPropagationMs: 5_000,
+    listsBehindMs: 60_000,
     dateSkewMs: -600_000,
     rateLimit: { requestsPerSecond: 1, burst: 2 },
     reachability: "unavailable",

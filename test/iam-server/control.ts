@@ -26,6 +26,7 @@ const ShapeChoice = z.strictObject(
 const Conditions = z.strictObject({
   latency: Duration.optional(),
   keyPropagation: Duration.optional(),
+  listsBehind: Duration.optional(),
   dateSkew: Duration.optional(),
   reachability: z.enum(["up", "refuse", "reset", "unavailable"]).optional(),
   rateLimit: z
@@ -107,7 +108,7 @@ const ROUTES: readonly CommandRoute[] = [
   route(
     "POST",
     "/conditions",
-    '{"latency":"20ms","keyPropagation":"5s","dateSkew":"-10m","reachability":"refuse","rateLimit":{"requestsPerSecond":10,"burst":20,"retryAfter":1}}',
+    '{"latency":"20ms","keyPropagation":"5s","listsBehind":"60s","dateSkew":"-10m","reachability":"refuse","rateLimit":{"requestsPerSecond":10,"burst":20,"retryAfter":1}}',
     setConditions,
   ),
   route("GET", "/shapes", "chosen answer shapes, and all variants", ({ server }) => ({
@@ -210,8 +211,9 @@ function faultView({ id, rule, matched, hits }: Fault): object {
 }
 
 function conditions({ faults }: IamServer): object {
-  const { latencyMs, keyPropagationMs, dateSkewMs, reachability, rateLimit = null } = faults;
-  return { latencyMs, keyPropagationMs, dateSkewMs, reachability, rateLimit };
+  const { latencyMs, keyPropagationMs, listsBehindMs, dateSkewMs } = faults;
+  const { reachability, rateLimit = null } = faults;
+  return { latencyMs, keyPropagationMs, listsBehindMs, dateSkewMs, reachability, rateLimit };
 }
 
 async function setConditions({ server, body }: Command): Promise<object> {
@@ -219,6 +221,7 @@ async function setConditions({ server, body }: Command): Promise<object> {
   const wanted = Conditions.parse(body);
   faults.latencyMs = wanted.latency ?? faults.latencyMs;
   faults.keyPropagationMs = wanted.keyPropagation ?? faults.keyPropagationMs;
+  faults.listsBehindMs = wanted.listsBehind ?? faults.listsBehindMs;
   faults.dateSkewMs = wanted.dateSkew ?? faults.dateSkewMs;
   if (wanted.rateLimit === null) faults.rateLimit = undefined;
   else if (wanted.rateLimit !== undefined) {

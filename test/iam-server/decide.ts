@@ -24,18 +24,20 @@ export interface Arrived {
   readonly body: unknown;
   /** Why the body is not JSON. */
   readonly bodyProblem?: string | undefined;
+  /** Whose call it is, where that was found out before. */
+  readonly principal?: Principal | undefined;
 }
 
 /** The whole of the console's own work on a call, in one synchronous step that commits. */
 export function decide(
   { world, shapes, keyPropagationMs }: Site,
-  { route, query, headers, body, bodyProblem }: Arrived,
+  { route, query, headers, body, bodyProblem, principal: known }: Arrived,
   onPrincipal: (principal: Principal) => void = () => undefined,
 ): Reply {
   const now = world.clock.now();
   try {
     if (route === undefined) throw new ApiError(404, "no such call");
-    const principal = authenticate(world, route.shape.auth, headers);
+    const principal = known ?? authenticate(world, route.shape.auth, headers);
     onPrincipal(principal);
     if (principal.kind !== "anonymous") requireHeaders({ headers, shapes }, route.shape.family);
     if (bodyProblem !== undefined) throw invalid(["body"], bodyProblem);
@@ -51,8 +53,8 @@ export function decide(
     });
     return toReply(answer, shapes, now);
   } catch (error) {
-    const known =
+    const problem =
       error instanceof ApiError ? error : new ApiError(500, `the server failed: ${String(error)}`);
-    return toErrorReply(known, shapes, now);
+    return toErrorReply(problem, shapes, now);
   }
 }

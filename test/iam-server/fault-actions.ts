@@ -3,11 +3,13 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
+import type { Deed } from "./deed.ts";
 import type { ActiveFault, FaultAction } from "./faults.ts";
 import { type Reply, toErrorReply } from "./reply.ts";
 import type { Shapes } from "./shapes.ts";
 
 export interface Wire {
+  readonly deed: Deed;
   readonly response: ServerResponse;
   readonly shapes: Readonly<Shapes>;
   readonly now: number;
@@ -41,6 +43,17 @@ export async function inflict(fault: ActiveFault, wire: Wire): Promise<boolean> 
     case "huge":
       await sendHuge(wire, action.bytes);
       return true;
+    case "lateCommit":
+      setTimeout(wire.deed.accept(), action.ms).unref();
+      if (action.status !== undefined)
+        send(wire, replacement({ kind: "status", status: action.status }, wire));
+      return true;
+    case "doubleCommit":
+      await commitTwice(wire, action);
+      return true;
+    case "behind":
+      send(wire, wire.deed.commit(action.ms));
+      return true;
     case "status":
     case "garbage":
     case "nested":
@@ -71,10 +84,21 @@ export function reset(socket: Socket | null): void {
   }
 }
 
-type Replacing = Exclude<
+type Replacing = Extract<
   FaultAction,
-  { kind: "delay" | "hold" | "reset" | "hang" | "truncate" | "drip" | "huge" }
+  { kind: "status" | "garbage" | "nested" | "redirect" | "body" }
 >;
+
+async function commitTwice(
+  wire: Wire,
+  { ms, answer }: Extract<FaultAction, { kind: "doubleCommit" }>,
+): Promise<void> {
+  const first = wire.deed.commit();
+  if (answer === "first") send(wire, first);
+  await delay(ms, undefined, { ref: false });
+  const second = wire.deed.commit();
+  if (answer === "second") send(wire, second);
+}
 
 function replacement(action: Replacing, { reply, shapes, now }: Wire): Reply {
   const success = reply.status < 300 ? reply.status : 200;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
-import type { FaultAction } from "./faults.ts";
+import { type FaultAction, FaultRule } from "./faults.ts";
 import { type IamServer, startIamServer } from "./server.ts";
 import { ACCOUNTS, type HeaderMap, SEARCH, TestClient } from "./test-client.ts";
 
@@ -250,5 +250,101 @@ describe("conditions", () => {
     await server.faults.clear();
     expect((await list()).status).toBe(200);
     expect(server.faults.list).toEqual([]);
+  });
+});
+
+describe("gateways and replicas", () => {
+  const names = async () => (await list()).json.result.pagination.totalCount as number;
+  const keys = async () => {
+    const { json } = await client.send("GET", `${ACCOUNTS}/${saId}`, { headers: bearer });
+    return json.keys.length as number;
+  };
+
+  test("a call that the gateway gave up is done later, with credentials of then", async () => {
+    const action = { kind: "lateCommit", ms: 200, status: 504 } as const;
+    server.faults.add({ operation: "issueKey", when: "beforeCommit", action });
+    expect((await issue()).status).toBe(504);
+    expect(keyCount()).toBe(NOT_ISSUED);
+    server.world.revokeTokens();
+    await expect.poll(keyCount).toBe(ISSUED);
+    const [record] = server.requests.of("issueKey");
+    expect(record).toMatchObject({ faults: ["lateCommit"], status: 504, decided: 201 });
+  });
+
+  test("a call without credentials is refused later too", async () => {
+    const action = { kind: "lateCommit", ms: 20, status: 502 } as const;
+    server.faults.add({ operation: "issueKey", when: "beforeCommit", action });
+    server.world.revokeTokens();
+    await issue();
+    await expect.poll(() => server.requests.of("issueKey")[0]?.decided).toBe(401);
+    expect(keyCount()).toBe(NOT_ISSUED);
+  });
+
+  test.each(["first", "second"] as const)("of two commits the %s is answered", async (answer) => {
+    const action = { kind: "doubleCommit", ms: 20, answer } as const;
+    server.faults.add({ operation: "issueKey", when: "beforeCommit", action });
+    const { json } = await issue();
+    await expect.poll(keyCount).toBe(ISSUED + 1);
+    const [, first, second] = server.world.keysOf(saId);
+    expect(json.keyId).toBe(answer === "first" ? first?.keyId : second?.keyId);
+  });
+
+  test("one list comes from a replica that is behind, the next one does not", async () => {
+    server.world.clock.advance(10 * MINUTE);
+    await issue();
+    const action = { kind: "behind", ms: MINUTE } as const;
+    server.faults.add({ operation: "getServiceAccount", when: "beforeCommit", action });
+    expect([await keys(), await keys()]).toEqual([NOT_ISSUED, ISSUED]);
+  });
+
+  test("lists lag until they have caught up", async () => {
+    const before = await names();
+    server.world.clock.advance(10 * MINUTE);
+    client.account();
+    server.faults.listsBehindMs = MINUTE;
+    expect(await names()).toBe(before);
+    server.world.clock.advance(MINUTE);
+    expect(await names()).toBe(before + 1);
+  });
+
+  test("a replica follows every change", async () => {
+    const { world } = server;
+    const { account, key } = client.account(["pol-read"]);
+    const picture = () => {
+      const past = world.asOf(world.clock.now());
+      return {
+        account: past.accounts.get(account.saId),
+        byTpn: past.accountOfTpn(account.tpn)?.status,
+        keys: past.keysOf(account.saId),
+        bound: past.boundTo(account.tpn),
+        policies: [...past.policies.keys()],
+      };
+    };
+    const truth = () => ({
+      account: world.accounts.get(account.saId),
+      byTpn: world.accountOfTpn(account.tpn)?.status,
+      keys: world.keysOf(account.saId),
+      bound: world.boundTo(account.tpn),
+      policies: [...world.policies.keys()],
+    });
+    const changes = [
+      () => world.setKeyStatus(key.keyId, "inactive"),
+      () => world.setAccountStatus(account.saId, "inactive"),
+      () => world.replaceBindings(account.tpn, []),
+      () => world.issueKey(account.saId, { description: "", expiresInDays: 1 }),
+      () => world.deleteKey(key.keyId),
+      () => world.deletePolicy("pol-deploy"),
+      () => world.deleteAccount(account.saId),
+    ];
+    for (const change of changes) {
+      change();
+      expect(picture()).toEqual(truth());
+    }
+    expect(world.asOf(0).accounts.size).toBe(0);
+  });
+
+  test("cannot act after the commit", () => {
+    const action = { kind: "behind", ms: 1 } as const;
+    expect(() => FaultRule.parse({ when: "afterCommit", action })).toThrow("beforeCommit");
   });
 });

@@ -5,7 +5,7 @@ import type { RequestRecord } from "./request-log.ts";
 
 const Milliseconds = z.number().min(0);
 
-/** One thing that happens to a call. All but `delay` and `hold` end it. */
+/** One thing that happens to a call. All but `delay` and `hold` end it. Gateways and replicas act before the commit. */
 export const FaultAction = z.discriminatedUnion("kind", [
   /** Answers with this status instead; `retryAfter` as seconds or an HTTP date. */
   z.strictObject({
@@ -41,6 +41,20 @@ export const FaultAction = z.discriminatedUnion("kind", [
     intervalMs: Milliseconds,
     chunkBytes: z.int().min(1).optional(),
   }),
+  /** As a queue, or a gateway that has given up: commits after so long; answers nothing, or `status` at once. */
+  z.strictObject({
+    kind: z.literal("lateCommit"),
+    ms: Milliseconds,
+    status: z.int().min(500).max(599).optional(),
+  }),
+  /** As a gateway that tries again: commits, commits again after so long, and gives the answer to either. */
+  z.strictObject({
+    kind: z.literal("doubleCommit"),
+    ms: Milliseconds,
+    answer: z.enum(["first", "second"]),
+  }),
+  /** As a replica that is behind: answers a list from what was so then. */
+  z.strictObject({ kind: z.literal("behind"), ms: Milliseconds }),
   /** Sends exactly this text. */
   z.strictObject({
     kind: z.literal("body"),
@@ -54,7 +68,14 @@ export type FaultAction = z.infer<typeof FaultAction>;
 /** Before the console has looked at the call, or after it has done everything but answer. */
 export type FaultMoment = "beforeCommit" | "afterCommit";
 
-export const FaultRule = z.strictObject({
+/** Take the place of the commit. */
+const COMMITTING: ReadonlySet<FaultAction["kind"]> = new Set([
+  "lateCommit",
+  "doubleCommit",
+  "behind",
+]);
+
+const Rule = z.strictObject({
   /** Absent: every call, also those which are not shown. */
   operation: z.enum(ALL_OPERATION_NAMES as [AnyOperation, ...AnyOperation[]]).optional(),
   when: z.enum(["beforeCommit", "afterCommit"]),
@@ -66,6 +87,11 @@ export const FaultRule = z.strictObject({
   /** Only calls whose path contains this. */
   pathIncludes: z.string().optional(),
 });
+
+export const FaultRule = Rule.refine(
+  ({ when, action }) => when === "beforeCommit" || !COMMITTING.has(action.kind),
+  "a gateway or a replica acts beforeCommit",
+);
 
 /** A fault, with a free condition where it is set up in the same process. */
 export type FaultRule = z.infer<typeof FaultRule> & {
@@ -102,6 +128,8 @@ export class Faults {
   latencyMs = 0;
   /** How long a new key is unknown after it was issued. */
   keyPropagationMs = 0;
+  /** How far behind the replica is that answers the lists. */
+  listsBehindMs = 0;
   /** How far the `Date` header is from the console's own clock. */
   dateSkewMs = 0;
   readonly #active = new Map<number, ActiveFault>();
@@ -129,12 +157,13 @@ export class Faults {
     return [...this.#active.values()];
   }
 
-  /** Everything back to normal: faults, latency, propagation, skew, rate limit, reachability. */
+  /** Everything back to normal: faults, latency, propagation, lag, skew, rate limit, reachability. */
   async clear(): Promise<void> {
     for (const fault of this.#active.values()) fault.release();
     this.#active.clear();
     this.latencyMs = 0;
     this.keyPropagationMs = 0;
+    this.listsBehindMs = 0;
     this.dateSkewMs = 0;
     this.rateLimit = undefined;
     await this.setReachability("up");

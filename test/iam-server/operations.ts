@@ -110,6 +110,14 @@ export const OPERATIONS = {
 /** One of the thirteen calls. */
 export type Operation = keyof typeof OPERATIONS;
 
+/** Reads that a replica may answer, with what was so some time ago. */
+export const LISTS: ReadonlySet<string | undefined> = new Set<Operation>([
+  "listServiceAccounts",
+  "getServiceAccount",
+  "listPolicies",
+  "listBindings",
+]);
+
 /** Calls which the description does not show, but which an administrator may know and name. */
 export const EXTRA_OPERATIONS = ["disableKey", "deleteKey", "deleteServiceAccount"] as const;
 export type ExtraOperation = (typeof EXTRA_OPERATIONS)[number];

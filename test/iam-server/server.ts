@@ -14,7 +14,7 @@ import { ApiError } from "./api-error.ts";
 import { offeredAuth, type Principal } from "./authentication.ts";
 import { WorldClock } from "./clock.ts";
 import { startControl } from "./control.ts";
-import { decide } from "./decide.ts";
+import { type Deed, deedOf } from "./deed.ts";
 import { inflict, reset, send, type Wire } from "./fault-actions.ts";
 import { type FaultMoment, Faults, type Reachability } from "./faults.ts";
 import type { ExtraCalls } from "./operations.ts";
@@ -122,27 +122,31 @@ class ConsoleServer implements IamServer {
     const body = await readBody(request);
     if (this.faults.latencyMs > 0) await delay(this.faults.latencyMs);
     const refusal = this.#refusal();
-    const wire = this.#wire(response, record, refusal ?? standIn(this.shapes, this.#now()));
+    const deed = this.#deed(request, target, route, body, record);
+    const wire = {
+      ...this.#wire(response, record, refusal ?? standIn(this.shapes, this.#now())),
+      deed,
+    };
     if (refusal !== undefined) return send(wire, refusal);
     record.body = withoutSecrets(body.json);
     if (await this.#suffer("beforeCommit", record, wire)) return;
-    const reply = this.#decide(request, target, route, body, record);
-    record.decided = reply.status;
+    const reply = deed.commit();
     const after = { ...wire, reply };
     if (await this.#suffer("afterCommit", record, after)) return;
     send(after, reply);
   }
 
-  #decide(
+  #deed(
     request: IncomingMessage,
     target: Target,
     route: Route | undefined,
     body: Body,
     record: RequestRecord,
-  ): Reply {
-    const { shapes, world, faults } = this;
-    return decide(
-      { world, shapes, keyPropagationMs: faults.keyPropagationMs },
+  ): Deed {
+    const { shapes, world } = this;
+    const { keyPropagationMs, listsBehindMs } = this.faults;
+    const deed = deedOf(
+      { world, shapes, keyPropagationMs, listsBehindMs },
       {
         route,
         query: target.query,
@@ -154,6 +158,17 @@ class ConsoleServer implements IamServer {
         record.principal = nameOf(principal);
       },
     );
+    const noted = (reply: Reply) => {
+      record.decided = reply.status;
+      return reply;
+    };
+    return {
+      commit: (behindMs) => noted(deed.commit(behindMs)),
+      accept: () => {
+        const commit = deed.accept();
+        return () => noted(commit());
+      },
+    };
   }
 
   async #suffer(when: FaultMoment, record: RequestRecord, wire: Wire): Promise<boolean> {
@@ -188,7 +203,7 @@ class ConsoleServer implements IamServer {
     };
   }
 
-  #wire(response: ServerResponse, record: RequestRecord, reply: Reply): Wire {
+  #wire(response: ServerResponse, record: RequestRecord, reply: Reply): Omit<Wire, "deed"> {
     const onStatus = (status: number) => {
       record.status = status;
     };

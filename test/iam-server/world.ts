@@ -178,6 +178,8 @@ export class World {
   readonly #accountsByName = new Map<string, number>();
   readonly #secrets = new Map<string, string>();
   readonly #sessions = new Map<string, Session>();
+  /** What a replica does to follow, oldest first. */
+  readonly #deeds: { readonly at: Instant; readonly follow: (replica: World) => void }[] = [];
 
   /** `randomBytes`: where ids, tokens and secrets come from. */
   constructor(
@@ -188,6 +190,18 @@ export class World {
     this.clock = clock;
     this.#randomBytes = randomBytes;
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
+  }
+
+  /** What a replica that has followed only until then answers lists from. Users and policies' contents are today's. */
+  asOf(instant: Instant): World {
+    const replica = new World(this.clock, this.settings, this.#randomBytes);
+    for (const [name, user] of this.users) replica.users.set(name, user);
+    for (const [id, organization] of this.organizations)
+      replica.organizations.set(id, organization);
+    for (const [token, session] of this.#sessions) replica.#sessions.set(token, session);
+    for (const [id, statements] of this.#statements) replica.#statements.set(id, statements);
+    for (const { at, follow } of this.#deeds) if (at <= instant) follow(replica);
+    return replica;
   }
 
   // Users and their tokens
@@ -246,7 +260,11 @@ export class World {
     this.accounts.set(saId, account);
     this.#accountsByTpn.set(account.tpn, account);
     this.#countName(account, 1);
-    this.#record({ kind: "serviceAccountCreated", saId });
+    this.#record({ kind: "serviceAccountCreated", saId }, (replica) => {
+      const copy = { ...account, status: "active" as const, keyIds: [] };
+      replica.accounts.set(saId, copy);
+      replica.#accountsByTpn.set(account.tpn, copy);
+    });
     return account;
   }
 
@@ -260,7 +278,9 @@ export class World {
 
   setAccountStatus(saId: string, status: Activity): void {
     this.#account(saId).status = status;
-    this.#record({ kind: "serviceAccountStatus", saId });
+    this.#record({ kind: "serviceAccountStatus", saId }, (replica) => {
+      replica.#account(saId).status = status;
+    });
   }
 
   /** Removes the account with its keys and bindings. */
@@ -271,7 +291,10 @@ export class World {
     this.accounts.delete(saId);
     this.#accountsByTpn.delete(account.tpn);
     this.#countName(account, -1);
-    this.#record({ kind: "serviceAccountDeleted", saId });
+    this.#record({ kind: "serviceAccountDeleted", saId }, (replica) => {
+      replica.accounts.delete(saId);
+      replica.#accountsByTpn.delete(account.tpn);
+    });
   }
 
   // Keys
@@ -298,7 +321,10 @@ export class World {
     this.keys.set(key.keyId, key);
     this.#secrets.set(key.keyId, secret);
     account.keyIds.push(key.keyId);
-    this.#record({ kind: "keyIssued", saId, keyId: key.keyId });
+    this.#record({ kind: "keyIssued", saId, keyId: key.keyId }, (replica) => {
+      replica.keys.set(key.keyId, { ...key, status: "active" });
+      replica.#account(saId).keyIds.push(key.keyId);
+    });
     return { key, secret };
   }
 
@@ -330,15 +356,15 @@ export class World {
   setKeyStatus(keyId: string, status: Activity): void {
     const key = this.#key(keyId);
     key.status = status;
-    this.#record({ kind: "keyStatus", saId: key.saId, keyId });
+    this.#record({ kind: "keyStatus", saId: key.saId, keyId }, (replica) => {
+      replica.#key(keyId).status = status;
+    });
   }
 
   deleteKey(keyId: string): void {
-    const key = this.#key(keyId);
-    const account = this.#account(key.saId);
-    account.keyIds.splice(account.keyIds.indexOf(keyId), 1);
-    this.keys.delete(keyId);
-    this.#record({ kind: "keyDeleted", saId: key.saId, keyId });
+    const { saId } = this.#key(keyId);
+    this.#dropKey(keyId);
+    this.#record({ kind: "keyDeleted", saId, keyId }, (replica) => replica.#dropKey(keyId));
   }
 
   /** Every secret ever issued, deleted keys included: for tests that search output for leaks. */
@@ -353,7 +379,7 @@ export class World {
   }
 
   putPolicy(policy: Policy): void {
-    this.#policies.set(policy.policyId, policy);
+    this.#do((world) => world.#policies.set(policy.policyId, policy));
     this.#statements.set(
       policy.policyId,
       policy.status === "active" ? policy.statements.map(compileStatement) : [],
@@ -361,7 +387,7 @@ export class World {
   }
 
   deletePolicy(policyId: string): void {
-    this.#policies.delete(policyId);
+    this.#do((world) => world.#policies.delete(policyId));
     this.#statements.delete(policyId);
   }
 
@@ -372,9 +398,12 @@ export class World {
   replaceBindings(tpn: string, policyIds: readonly string[]): void {
     const before = this.boundTo(tpn);
     const after = [...new Set(policyIds)];
-    if (after.length === 0) this.bindings.delete(tpn);
-    else this.bindings.set(tpn, after);
-    this.#record({ kind: "bindingsReplaced", tpn, before, after });
+    const bind = (world: World) => {
+      if (after.length === 0) world.bindings.delete(tpn);
+      else world.bindings.set(tpn, after);
+    };
+    bind(this);
+    this.#record({ kind: "bindingsReplaced", tpn, before, after }, bind);
   }
 
   decide(policyIds: readonly string[], action: string, resource: ResourceName): Decision {
@@ -431,8 +460,23 @@ export class World {
     this.#accountsByName.set(key, (this.#accountsByName.get(key) ?? 0) + change);
   }
 
-  #record(change: Timeless<Change>): void {
-    this.journal.push({ ...change, at: this.clock.now() } as Change);
+  #dropKey(keyId: string): void {
+    const { keyIds } = this.#account(this.#key(keyId).saId);
+    keyIds.splice(keyIds.indexOf(keyId), 1);
+    this.keys.delete(keyId);
+  }
+
+  /** What was there before the first change is on every replica. */
+  #do(deed: (world: World) => void): void {
+    deed(this);
+    const at = this.journal.length === 0 ? Number.NEGATIVE_INFINITY : this.clock.now();
+    this.#deeds.push({ at, follow: deed });
+  }
+
+  #record(change: Timeless<Change>, follow: (replica: World) => void): void {
+    const at = this.clock.now();
+    this.journal.push({ ...change, at } as Change);
+    this.#deeds.push({ at, follow });
   }
 }
 

@@ -3,8 +3,10 @@
 import type { HttpRequest } from "../../src/http/http.ts";
 import type { Instant } from "../../src/util/time.ts";
 import { WorldClock } from "../iam-server/clock.ts";
-import { decide, type Site } from "../iam-server/decide.ts";
+import type { Site } from "../iam-server/decide.ts";
+import { type Deed, deedOf } from "../iam-server/deed.ts";
 import type { ExtraCalls } from "../iam-server/operations.ts";
+import type { Reply } from "../iam-server/reply.ts";
 import { Router } from "../iam-server/router.ts";
 import { seed } from "../iam-server/seed.ts";
 import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
@@ -36,6 +38,8 @@ export class Console {
   readonly ownChanges = new Set<Change>();
   readonly #site: Site;
   readonly #router: Router;
+  /** How far behind the replica is that answers the lists. */
+  listsBehindMs = 0;
   #requests = 0;
 
   constructor({ now, random, shapes, settings, keyPropagationMs = 0, extraCalls }: ConsoleOptions) {
@@ -53,18 +57,30 @@ export class Console {
     return this.#router.find(method, pathname)?.operation ?? `${method} ${pathname}`;
   }
 
-  handle({ method, url, headers, body }: HttpRequest): ConsoleAnswer {
+  handle(request: HttpRequest, behindMs?: number): ConsoleAnswer {
+    return this.#answer(() => this.#deed(request).commit(behindMs));
+  }
+
+  /** Lets a call in by the credentials that are valid now, to be done when the result is called. */
+  accept(request: HttpRequest): () => ConsoleAnswer {
+    const commit = this.#deed(request).accept();
+    return () => this.#answer(commit);
+  }
+
+  #deed({ method, url, headers, body }: HttpRequest): Deed {
     const { pathname, searchParams } = new URL(url);
     const route = this.#router.find(method, pathname);
     if (route === undefined) this.unknownCalls.push(`${method} ${pathname}`);
+    return deedOf(
+      { ...this.#site, listsBehindMs: this.listsBehindMs },
+      { route, query: searchParams, headers: { ...headers }, ...parseBody(body) },
+    );
+  }
+
+  #answer(commit: () => Reply): ConsoleAnswer {
     const { journal } = this.world;
     const changes = journal.length;
-    const reply = decide(this.#site, {
-      route,
-      query: searchParams,
-      headers: { ...headers },
-      ...parseBody(body),
-    });
+    const reply = commit();
     for (const change of journal.slice(changes)) this.ownChanges.add(change);
     this.#requests += 1;
     const date = new Date(this.world.clock.now()).toUTCString();

@@ -12,6 +12,15 @@ const MUTATING_IAM = new Set(["createServiceAccount", "issueKey", "syncBindings"
 export function kubeEndpoint(server: ApiServer): Endpoint {
   // A request is described when it is sent, and handled when it arrives.
   const parsed = new WeakMap<HttpRequest, ApiRequest>();
+  const handle = (request: HttpRequest) => {
+    if (isAccessReview(request)) return ALLOWED;
+    const known = parsed.get(request);
+    server.actor = "operator";
+    const { status, headers, body } =
+      known === undefined ? server.handle(toRaw(request)) : server.answer(known);
+    server.actor = "user";
+    return { status, headers, body: JSON.stringify(body) };
+  };
   return {
     name: "kube",
     latency: [1, 4],
@@ -27,15 +36,8 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
         return { operation: "unknown", target: "", mutating: request.method !== "GET" };
       }
     },
-    handle: (request) => {
-      if (isAccessReview(request)) return ALLOWED;
-      const known = parsed.get(request);
-      server.actor = "operator";
-      const { status, headers, body } =
-        known === undefined ? server.handle(toRaw(request)) : server.answer(known);
-      server.actor = "user";
-      return { status, headers, body: JSON.stringify(body) };
-    },
+    handle,
+    accept: (request) => () => handle(request),
   };
 }
 
@@ -74,6 +76,7 @@ export function iamEndpoint(console: Console): Endpoint {
       const target = new URL(request.url).pathname.split("/").at(-1) ?? "";
       return { operation, target, mutating: MUTATING_IAM.has(operation) };
     },
-    handle: (request) => console.handle(request),
+    handle: (request, behindMs) => console.handle(request, behindMs),
+    accept: (request) => console.accept(request),
   };
 }

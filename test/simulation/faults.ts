@@ -34,7 +34,16 @@ export type CallFault =
   /** [F3] The process is stopped for a while: with the call decided on but not sent; while the answer is on its way. */
   | { readonly kind: "Pause"; readonly when: "BeforeSend" | "AfterCommit"; readonly ms: number }
   /** [F11] Slow both ways. */
-  | { readonly kind: "Slow"; readonly ms: number };
+  | { readonly kind: "Slow"; readonly ms: number }
+  /**
+   * Done `ms` after it arrived: by a queue, or by a gateway that has given up on it. The caller hears nothing, or at
+   * once that the gateway failed.
+   */
+  | { readonly kind: "LateCommit"; readonly ms: number; readonly status?: 502 | 504 }
+  /** Done, and done again `ms` later: a gateway that tries again. The caller gets the response to either. */
+  | { readonly kind: "DoubleCommit"; readonly answer: "First" | "Second"; readonly ms: number }
+  /** Answered by a replica that is `ms` behind. */
+  | { readonly kind: "Behind"; readonly ms: number };
 
 /** [F4, F5, F6, F7] What happens to a watch, or to its nth event. */
 export type WatchFault =
@@ -78,7 +87,9 @@ export type WorldEvent =
   | { readonly kind: "StealLease" }
   | { readonly kind: "DeleteLease" }
   /** [F7] The history is forgotten: watches and pages expire. */
-  | { readonly kind: "Compact" };
+  | { readonly kind: "Compact" }
+  /** For `forMs`, the console's lists come from a replica that is `ms` behind. */
+  | { readonly kind: "ListsBehind"; readonly ms: number; readonly forMs: number };
 
 export type Fault =
   | { readonly on: "call"; readonly select: CallSelector; readonly fault: CallFault }
@@ -111,6 +122,8 @@ export class FaultPlan {
   readonly struck = new Set<Fault>();
   readonly #counts = new Map<Fault, number>();
   readonly #streams = new Map<string, number>();
+  #pending = 0;
+  #ended = 0;
   #hasCeased = false;
 
   constructor(plan: Plan) {
@@ -120,6 +133,25 @@ export class FaultPlan {
   /** From here on nothing goes wrong any more. */
   cease(): void {
     this.#hasCeased = true;
+  }
+
+  /** Has something happen at a later time because of a fault; to be called when it has happened. */
+  defer(): () => void {
+    this.#pending += 1;
+    return () => {
+      this.#pending -= 1;
+      this.#ended += 1;
+    };
+  }
+
+  /** How much is still to happen because of faults that have struck. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** How much has happened later than its fault struck. */
+  get ended(): number {
+    return this.#ended;
   }
 
   get allStruck(): boolean {

@@ -70,6 +70,20 @@ const bySecret: readonly Planting[] = [
     },
   ],
   [
+    "S8 late write",
+    "a status that a gateway delivers when there is a later one",
+    async (stage) => {
+      stage.apiKey();
+      const sentRevision = stage.world.kube.storage.revision - 1;
+      await stage.pass(1);
+      const fault = { kind: "LateCommit", ms: 1 } as const;
+      const operation = "apply apikeys/status";
+      const late = stage.call({ server: "kube", operation, mutating: true, fault, sentRevision });
+      late.committedAt = stage.world.kernel.elapsed;
+      stage.status(apiKeyType, "ci", { observedGeneration: 1 });
+    },
+  ],
+  [
     "S9 deletion",
     "somebody else's Secret deleted",
     (stage) => {

@@ -14,6 +14,8 @@ export interface CallRecord {
   readonly target: string;
   readonly mutating: boolean;
   readonly fault: CallFault | undefined;
+  /** The server's revision when it was sent. */
+  readonly sentRevision: number;
   /** When the server did it, if it did; virtual time. */
   committedAt: number | undefined;
   /** The server's revision before it was done. */
@@ -57,6 +59,14 @@ export class Journal {
   get struckCommits(): readonly CallRecord[] {
     return this.calls.filter(
       ({ fault, committedAt }) => fault !== undefined && committedAt !== undefined,
+    );
+  }
+
+  /** The call that is being done at this moment because a gateway put it off or sent it again. */
+  putOff(now: number): CallRecord | undefined {
+    return this.calls.find(
+      ({ fault, committedAt }) =>
+        committedAt === now && (fault?.kind === "LateCommit" || fault?.kind === "DoubleCommit"),
     );
   }
 

@@ -24,8 +24,10 @@ export interface Answer {
 export interface Endpoint {
   readonly name: ServerName;
   describe(request: HttpRequest): { operation: string; target: string; mutating: boolean };
-  /** Does the call. */
-  handle(request: HttpRequest): Answer;
+  /** Does the call; a read may be answered from what was so `behindMs` ago. */
+  handle(request: HttpRequest, behindMs?: number): Answer;
+  /** Lets the call in, to be done later. */
+  accept(request: HttpRequest): () => Answer;
   revision(): number;
   /** Least and most milliseconds one way. */
   readonly latency: readonly [number, number];
@@ -45,7 +47,11 @@ export function createSend(
   return (request) =>
     new Promise((resolve, reject) => {
       const send = () => {
-        const call = { server: endpoint.name, ...endpoint.describe(request) };
+        const call = {
+          server: endpoint.name,
+          sentRevision: endpoint.revision(),
+          ...endpoint.describe(request),
+        };
         const fault = context.faults.strike(call);
         if (fault?.kind === "Pause" && fault.when === "BeforeSend") process.pauseFor(fault.ms);
         const depart = () => {
@@ -62,7 +68,7 @@ export function createSend(
 function openRecord(
   { kernel, journal }: NetworkContext,
   { name }: SimProcess,
-  call: Pick<CallRecord, "server" | "operation" | "target" | "mutating">,
+  call: Pick<CallRecord, "server" | "operation" | "target" | "mutating" | "sentRevision">,
   fault: CallFault | undefined,
 ): CallRecord {
   return journal.open({ ...call, sentAt: kernel.elapsed, process: name, fault });
@@ -143,9 +149,42 @@ class Flight {
       case "Silence":
         if (fault.when === "AfterCommit") this.#commit();
         break;
+      case "LateCommit":
+        this.#commitLate(fault);
+        break;
+      case "DoubleCommit":
+        this.#commitTwice(fault);
+        break;
       default:
-        this.#finish(fault, this.#commit());
+        this.#finish(fault, this.#commit(fault?.kind === "Behind" ? fault.ms : undefined));
     }
+  }
+
+  #commitLate({ ms, status }: Extract<CallFault, { kind: "LateCommit" }>): void {
+    if (status !== undefined) this.#answer(this.#refusal(status, undefined));
+    this.#commitAfter(ms);
+  }
+
+  #commitTwice({ ms, answer }: Extract<CallFault, { kind: "DoubleCommit" }>): void {
+    const first = this.#commit();
+    if (answer === "First") this.#answer(first);
+    this.#commitAfter(ms, (second) => {
+      if (answer === "Second") this.#answer(second);
+    });
+  }
+
+  /** The server does it whether or not anybody still waits for the response. */
+  #commitAfter(ms: number, then: (answer: Answer) => void = () => undefined): void {
+    const { faults, kernel } = this.#context;
+    const done = faults.defer();
+    const commit = this.#endpoint.accept(this.#request);
+    kernel.schedule(ms, () => {
+      this.#noteCommit();
+      kernel.note(`${describeCall(this.#record)}, done ${ms} ms later`);
+      const answer = commit();
+      done();
+      then(answer);
+    });
   }
 
   #finish(fault: CallFault | undefined, answer: Answer): void {
@@ -170,10 +209,14 @@ class Flight {
     }
   }
 
-  #commit(): Answer {
+  #commit(behindMs?: number): Answer {
+    this.#noteCommit();
+    return this.#endpoint.handle(this.#request, behindMs);
+  }
+
+  #noteCommit(): void {
     this.#record.revision = this.#endpoint.revision();
     this.#record.committedAt = this.#context.kernel.elapsed;
-    return this.#endpoint.handle(this.#request);
   }
 
   #answer(answer: Answer): void {

@@ -1,4 +1,6 @@
 /** Every single fault, at every call, at every event of a watch, and at every turn of a run without faults. */
+import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import { LISTS } from "../iam-server/operations.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import type { CallRecord, Journal, WatchRecord } from "./journal.ts";
 
@@ -23,6 +25,30 @@ const lostFaults: readonly CallFault[] = [
   { kind: "Slow", ms: 1_500 },
 ];
 
+/** Just beyond the time after which an issue without a response is looked into. */
+const LATE_MS = 25 * SECOND;
+
+/** What gateways, queues and their retries do to a change. */
+export const gatewayFaults: readonly CallFault[] = [
+  { kind: "LateCommit", ms: LATE_MS },
+  { kind: "LateCommit", ms: 0, status: 502 },
+  { kind: "LateCommit", ms: 4 * MINUTE, status: 504 },
+  { kind: "DoubleCommit", answer: "First", ms: MINUTE },
+  { kind: "DoubleCommit", answer: "Second", ms: SECOND },
+];
+
+/** Only the console takes a call that is hours old: Kubernetes' objects have versions. */
+const oldCalls: readonly CallFault[] = [
+  { kind: "LateCommit", ms: 4 * MINUTE },
+  { kind: "LateCommit", ms: 3 * HOUR },
+];
+
+/** What replicas do to a list. */
+const replicaFaults: readonly CallFault[] = [5 * SECOND, MINUTE].map((ms) => ({
+  kind: "Behind",
+  ms,
+}));
+
 const refused = (...statuses: readonly number[]): readonly CallFault[] =>
   statuses.map((status) =>
     status === 429 ? { kind: "Refuse", status, retryAfter: 2 } : { kind: "Refuse", status },
@@ -42,9 +68,15 @@ const REFUSABLE = /^(create|apply|patch|replace) /;
 
 /** Which faults a call can suffer. */
 export function faultsOf(call: Pick<CallRecord, "server" | "mutating" | "operation">) {
-  const { mutating } = call;
+  const { mutating, server } = call;
   const refusals = refusalsOf(call);
-  return [...(mutating ? crashFaults : []), ...lostFaults, ...refusals];
+  return [
+    ...(mutating ? [...crashFaults, ...gatewayFaults] : []),
+    ...(mutating && server === "iam" ? oldCalls : []),
+    ...(LISTS.has(call.operation) ? replicaFaults : []),
+    ...lostFaults,
+    ...refusals,
+  ];
 }
 
 function refusalsOf({ server, operation }: Pick<CallRecord, "server" | "operation">) {
@@ -67,6 +99,46 @@ export function callPlans(calls: readonly CallRecord[], since = 0): readonly Pla
   });
 }
 
+/** Two of the calls that change one account, each befallen by a gateway, or one of them and a list that lags. */
+export function pairPlans(calls: readonly CallRecord[], since = 0): readonly Plan[] {
+  const counts = countsOf(calls);
+  const ofConsole = withoutPolling(
+    calls.filter(({ server, sentAt }) => server === "iam" && sentAt >= since),
+    PAIRED_READS,
+  );
+  const strikes = (call: CallRecord) => {
+    const { server, operation, mutating } = call;
+    const select = { server, operation, nth: counts.get(call) ?? 1 };
+    const faults = mutating ? pairedFaults : LISTS.has(operation) ? [BEHIND] : [];
+    return faults.map((fault) => ({ on: "call", select, fault }) as const);
+  };
+  return ofConsole.flatMap((first, index) =>
+    ofConsole
+      .slice(index + 1)
+      .flatMap((second) =>
+        first.mutating || second.mutating
+          ? strikes(first).flatMap((one) => strikes(second).map((other) => pair(one, other)))
+          : [],
+      ),
+  );
+}
+
+const PAIRED_READS = 3;
+const BEHIND: CallFault = { kind: "Behind", ms: MINUTE };
+const pairedFaults: readonly CallFault[] = [
+  { kind: "LateCommit", ms: LATE_MS },
+  { kind: "LateCommit", ms: 4 * MINUTE, status: 504 },
+  { kind: "DoubleCommit", answer: "Second", ms: SECOND },
+];
+
+type StruckCall = Extract<Fault, { on: "call" }>;
+
+function pair(one: StruckCall, other: StruckCall): Plan {
+  const text = ({ select, fault }: StruckCall) =>
+    `${select.operation} #${select.nth} ${JSON.stringify(fault)}`;
+  return { name: `iam ${text(one)} and ${text(other)}`, faults: [one, other] };
+}
+
 /** Every operation, refused several times in a row. */
 export function lastingPlans(calls: readonly CallRecord[], since = 0): readonly Plan[] {
   const counts = countsOf(calls);
@@ -79,7 +151,8 @@ export function lastingPlans(calls: readonly CallRecord[], since = 0): readonly 
   return [...firsts].flatMap(([name, call]) => {
     const { server, operation } = call;
     const select = { server, operation, nth: counts.get(call) ?? 1, times: 4 };
-    return lastingFaultsOf(call).map((fault) =>
+    const behind = LISTS.has(call.operation) ? [{ kind: "Behind", ms: MINUTE } as const] : [];
+    return [...behind, ...lastingFaultsOf(call)].map((fault) =>
       single(`${name}, four times`, { on: "call", select, fault }),
     );
   });
@@ -165,6 +238,7 @@ const worldEvents: readonly WorldEvent[] = [
   { kind: "Kill" },
   { kind: "Stop" },
   { kind: "Compact" },
+  { kind: "ListsBehind", ms: MINUTE, forMs: 5 * MINUTE },
 ];
 
 /** Each event just after some of the changes, and when everything is at rest. */
@@ -199,6 +273,7 @@ export function allPlans(
 ): readonly Plan[] {
   return [
     ...callPlans(calls, since),
+    ...pairPlans(calls, since),
     ...lastingPlans(calls, since),
     ...watchPlans(watched, since),
     ...worldPlans(calls, since),

@@ -3,7 +3,9 @@
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../iam-server/shapes.ts";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
+import { isAwaited } from "./awaited.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
+import { gatewayFaults } from "./plans.ts";
 import type { RunOptions } from "./run-plan.ts";
 
 const MOST_FAULTS = 6;
@@ -16,7 +18,7 @@ export function randomPlan(seed: number, single: readonly Plan[]): Plan {
   const faults = isPair
     ? [random.pick(single), random.pick(single)].flatMap((plan) => plan.faults)
     : Array.from({ length: count }, () => randomFault(random));
-  return { name: `random ${seed}`, faults };
+  return { name: `random ${seed}`, faults: faults.filter((fault) => !isAwaited(fault)) };
 }
 
 /** What kind of console it is, and whether an hour is waited for what comes late. */
@@ -55,8 +57,15 @@ function randomFault(random: SeededRandom): Fault {
     nth: 1 + random.below(mutating ? 25 : 12),
     times: random.chance(0.2) ? 1 + random.below(4) : 1,
   };
-  return { on: "call", select, fault: random.pick(FAULTS) };
+  const isList = select.server === "iam" && !mutating;
+  const faults = [...FAULTS, ...(mutating ? gatewayFaults : []), ...(isList ? REPLICA : [])];
+  return { on: "call", select, fault: random.pick(faults) };
 }
+
+const REPLICA: readonly CallFault[] = [10 * SECOND, 2 * MINUTE].map((ms) => ({
+  kind: "Behind",
+  ms,
+}));
 
 const PLURALS = ["apikeys", "serviceaccounts", "policybindings", "clusterconnections"];
 
@@ -79,6 +88,7 @@ const EVENTS: readonly WorldEvent[] = [
   { kind: "Kill" },
   { kind: "Stop" },
   { kind: "Compact" },
+  { kind: "ListsBehind", ms: MINUTE, forMs: 3 * MINUTE },
   { kind: "JumpClock", ms: 200_000 },
 ];
 

@@ -37,7 +37,10 @@ export interface Run {
 
 /** What the world gets to get over the last fault. */
 export const RECOVERY_MS = 15 * MINUTE;
-/** Longer than every period but the hour in which something is looked at that may be as it was. */
+/**
+ * Longer than every period but the hour in which something is looked at that may be as it was: after this, every account
+ * has been listed again.
+ */
 const QUIET_MS = 11 * MINUTE;
 /**
  * Longer than the Secrets are left alone, though not than the pauses of who tries in vain until the next listing. What
@@ -60,12 +63,14 @@ export async function runPlan(
   { quietMs: wantedQuietMs, ...options }: RunOptions,
 ): Promise<Run> {
   const world = new SimWorld({ ...scenario.world, ...options, plan, flags: scenario.flags });
-  const isShort = (world.isElected || plan.faults.length === 1) && !isMissed(plan);
+  const isShort =
+    (world.isElected || plan.faults.length === 1) && !isMissed(plan) && !isOfGateway(plan);
   const quietMs = wantedQuietMs ?? (isShort ? SHORT_QUIET_MS : QUIET_MS);
   const invariants = new Invariants(world);
   await scenario.play(world);
   await letFaultsStrike(world, scenario.settleMs - RECOVERY_MS);
   world.faults.cease();
+  await letLateCallsArrive(world);
   if (needsPerson(plan)) askAgain(world);
   const { epochs, unfulfilled = everythingIsReady } = scenario;
   const recoveryMs = isMissed(plan) ? RELISTED_MS : RECOVERY_MS;
@@ -101,6 +106,11 @@ async function letFaultsStrike(world: SimWorld, mostMs: number): Promise<void> {
     await world.kernel.advance(LOOK_MS);
 }
 
+/** What faults have put off comes in the end. */
+async function letLateCallsArrive({ faults, kernel }: SimWorld): Promise<void> {
+  while (faults.pending > 0) await kernel.advance(LOOK_MS);
+}
+
 /** What happens to the world happens whatever the operator does. */
 function lastEventAt({ faults, unleashedAt }: SimWorld): number {
   const events = faults.plan.faults.filter((fault) => fault.on === "world");
@@ -112,6 +122,17 @@ interface Patience {
   readonly recoveryMs: number;
   readonly unfulfilled: (world: SimWorld) => string | undefined;
 }
+
+/** Whether something may have happened that only a later list shows. */
+function isOfGateway({ faults }: Plan): boolean {
+  return faults.some((fault) =>
+    fault.on === "call"
+      ? GATEWAY.has(fault.fault.kind)
+      : fault.on === "world" && fault.event.kind === "ListsBehind",
+  );
+}
+
+const GATEWAY = new Set(["LateCommit", "DoubleCommit", "Behind"]);
 
 /** Whether the operator may have missed something that nobody will tell it again. */
 function isMissed({ faults }: Plan): boolean {

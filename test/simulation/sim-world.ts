@@ -212,6 +212,16 @@ export class SimWorld {
     return this.#hasLostWishes;
   }
 
+  /** Has the console's lists lag for a while. */
+  putListsBehind(ms: number, forMs: number): void {
+    const done = this.faults.defer();
+    this.console.listsBehindMs = ms;
+    this.kernel.schedule(forMs, () => {
+      this.console.listsBehindMs = 0;
+      done();
+    });
+  }
+
   /** Goes back to where the plan had a snapshot taken. */
   restore(bumped: boolean): void {
     if (this.#snapshot === undefined) return;

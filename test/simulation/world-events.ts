@@ -64,6 +64,9 @@ export function happen(world: SimWorld, event: WorldEvent): void {
     case "Compact":
       world.kube.storage.compact();
       return;
+    case "ListsBehind":
+      world.putListsBehind(event.ms, event.forMs);
+      return;
   }
 }
 

@@ -9,6 +9,7 @@ export class Circumstances {
   /** Calls that a fault has struck and that have not ended yet. */
   #struckCalls: CallRecord[] = [];
   #crashes = 0;
+  #ended = 0;
   #troubleAt = Number.NEGATIVE_INFINITY;
 
   constructor(world: SimWorld) {
@@ -41,8 +42,10 @@ export class Circumstances {
       // Nothing can be expected of a process that is stopped.
       if (process.paused) this.#troubleAt = kernel.elapsed;
     }
-    if (faults.struck.size === this.#struck && crashes === this.#crashes) return;
-    this.#struck = faults.struck.size;
+    const { size } = faults.struck;
+    if (size === this.#struck && crashes === this.#crashes && faults.ended === this.#ended) return;
+    this.#struck = size;
+    this.#ended = faults.ended;
     this.#crashes = crashes;
     this.#troubleAt = kernel.elapsed;
   }

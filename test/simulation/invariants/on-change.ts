@@ -179,11 +179,23 @@ function conditionsOf(object: Tree): readonly Condition[] {
   return Array.isArray(conditions) ? (conditions as unknown as readonly Condition[]) : [];
 }
 
+/** [S8] What arrives late is refused if the object has changed since it was sent. */
+const lateWritesAreRefused: ChangeCheck = ({ world, change, byOperator }) => {
+  if (!byOperator || change.previous === undefined) return undefined;
+  const late = world.journal.putOff(world.kernel.elapsed);
+  if (late?.server !== "kube") return undefined;
+  const written = Number(treeAt(change.previous, "metadata").resourceVersion);
+  return written > late.sentRevision
+    ? `${late.operation} ${late.target} arrived late and overwrote a later change`
+    : undefined;
+};
+
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
   "S6 lost once": orphansAreLost,
   "S7 order": statusFollowsSecret,
   "S7 verified": readyIsVerified,
+  "S8 late write": lateWritesAreRefused,
   "S9 ownership": secretIsOurs,
   "S9 deletion": foreignSecretStays,
   "S15 tenancy": secretStaysAtHome,

@@ -9,6 +9,11 @@ function issued(world: SimWorld, change: Change) {
   return change.kind === "keyIssued" ? world.console.world.keys.get(change.keyId) : undefined;
 }
 
+/** What a gateway does now was decided on when it was sent: what has become of the wish since is not its fault. */
+function isPutOff({ journal, kernel }: SimWorld): boolean {
+  return journal.putOff(kernel.elapsed) !== undefined;
+}
+
 const intentIsAhead: ConsoleCheck = (world, change) => {
   const key = issued(world, change);
   if (key === undefined) return undefined;
@@ -16,20 +21,20 @@ const intentIsAhead: ConsoleCheck = (world, change) => {
   const object = apiKeysOf(world).find((each) => placeOf(each) === issuer?.key);
   if (object !== undefined && object.status?.attempt?.id === issuer?.attempt) return undefined;
   // Deleted while the call was under way: nobody is left to announce anything.
-  if (object === undefined || world.hasMeddled) return undefined;
+  if (object === undefined || world.hasMeddled || isPutOff(world)) return undefined;
   return `${key.keyId} was issued without an announced attempt`;
 };
 
 const accountIntentIsAhead: ConsoleCheck = (world, change) => {
   if (change.kind !== "serviceAccountCreated" || world.hasMeddled) return undefined;
-  if (!world.console.ownChanges.has(change)) return undefined;
+  if (!world.console.ownChanges.has(change) || isPutOff(world)) return undefined;
   return accountsOf(world).some(({ status }) => status?.attempt !== undefined)
     ? undefined
     : `${change.saId} was created without an announced attempt`;
 };
 
 const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
-  if (change.kind !== "bindingsReplaced" || world.hasMeddled) return undefined;
+  if (change.kind !== "bindingsReplaced" || world.hasMeddled || isPutOff(world)) return undefined;
   const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
   if (account?.spec.suspendAccess) return undefined;
   const wanted = bindingsOf(world)

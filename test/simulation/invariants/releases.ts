@@ -41,7 +41,7 @@ export const releases: CreateWatcher = (world) => {
       const known = ours.get(change.tpn) ?? new Set();
       ours.set(change.tpn, known);
       for (const id of change.after) if (!change.before.includes(id)) known.add(id);
-      return judge(change, known);
+      return world.journal.putOff(world.kernel.elapsed) ? undefined : judge(change, known);
     },
   };
 

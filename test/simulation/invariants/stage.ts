@@ -157,6 +157,7 @@ export class Stage {
       target: "",
       mutating: false,
       fault: undefined,
+      sentRevision: 0,
       ...sent,
     });
     record.outcome = outcome;
