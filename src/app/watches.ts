@@ -1,7 +1,7 @@
 /** Which change enqueues which other objects. */
 import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../api/api-key.ts";
-import { isTrue } from "../api/conditions.ts";
+import { findCondition, isTrue } from "../api/conditions.ts";
 import { labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
@@ -121,11 +121,18 @@ function serviceAccountWatches(caches: Caches): readonly Watch[] {
     watch(policyBindings, whenGone(accountKey)),
     // Those who wait for the claim of another.
     watch(serviceAccounts, ({ old, new: now }) =>
-      now === undefined && old !== undefined
+      now === undefined && old !== undefined && mayHaveClaimed(old)
         ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
         : [],
     ),
   ];
+}
+
+/** Thousands of objects may wait for one account: the deletion of those that never had a claim concerns none of them. */
+function mayHaveClaimed({ status }: ServiceAccount): boolean {
+  if (status?.saId !== undefined) return true;
+  const { reason = "" } = findCondition(status?.conditions, "Stalled") ?? {};
+  return reason !== "AlreadyClaimed" && reason !== "NotGranted";
 }
 
 function apiKeyWatches({ serviceAccounts, apiKeys }: Caches, find: Finder): readonly Watch[] {

@@ -28,7 +28,7 @@ export const indexes = {
   openAttempt: "openAttempt",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
   connection: "connection",
-  /** ServiceAccount → `orgId/saId` known from spec or status. */
+  /** ServiceAccount → `saId` known from spec or status, and `held/saId` from its status. */
   saId: "saId",
   /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
   apiKey: "apiKey",

@@ -7,21 +7,25 @@ import {
 import { type ConnectionRef, connectionRef } from "../../api/fields.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { connectionKey, parseConnectionKey } from "../connection-key.ts";
 import { originOf } from "../connection-origin.ts";
 import { type Caches, type Connections, indexes } from "../frame/context.ts";
-import type { Claim } from "./rules/snapshot.ts";
+import { isClaimOn, isOlder, isSameScope, outranks } from "./rules/owner.ts";
+import type { Claim, ConsoleScope } from "./rules/snapshot.ts";
 
 interface ClaimReader {
   readonly caches: Caches;
   readonly connections: Connections;
 }
 
-/** The index `saId`: with the organization where the object names it, and without. */
+/** The index `saId`: objects that name an account, and apart from them those that have it. */
 export function saIdIndex({ spec, status }: ServiceAccount): readonly string[] {
-  const saId = status?.saId ?? spec?.saId;
-  if (saId === undefined) return [];
-  const orgId = status?.orgId ?? spec.orgId;
-  return orgId === undefined ? [saId] : [saId, `${orgId}/${saId}`];
+  if (status?.saId !== undefined) return [status.saId, heldBy(status.saId)];
+  return spec?.saId === undefined ? [] : [spec.saId];
+}
+
+function heldBy(saId: string): string {
+  return `held/${saId}`;
 }
 
 /** The connection that a stored object names, with defaults. */
@@ -30,53 +34,120 @@ export function refOf(object: ServiceAccount): ConnectionRef {
   return parsed.success ? parsed.data : connectionRef.parse(undefined);
 }
 
-/** The claims of other objects on these accounts, by saId. Makes no call. */
+/**
+ * The claims of other objects on these accounts, by saId: those on the same console up to the first one that has the
+ * account. Thousands of objects may name one account, and each of them asks. Makes no call.
+ */
 export async function readOtherClaims(
   saIds: readonly string[],
   self: ServiceAccount,
   reader: ClaimReader,
 ): Promise<ReadonlyMap<string, readonly Claim[]>> {
-  const { serviceAccounts } = reader.caches;
-  const toEntry = async (saId: string) => {
-    const objects = serviceAccounts.byIndex(indexes.saId, saId);
-    const others = objects.filter(({ metadata }) => metadata.uid !== self.metadata.uid);
-    return [saId, await Promise.all(others.map((object) => readClaim(object, reader)))] as const;
-  };
-  return new Map(await Promise.all(saIds.map(toEntry)));
+  if (saIds.length === 0) return new Map();
+  const own = await readClaim(self, reader);
+  const found = saIds.map(async (saId) => [saId, await readRivals(saId, own, reader)] as const);
+  return new Map(await Promise.all(found));
 }
 
+async function readRivals(
+  saId: string,
+  own: Claim,
+  reader: ClaimReader,
+): Promise<readonly Claim[]> {
+  const isOwner = (claim: Claim) => isClaimOn(saId, own.scope, claim) && outranks(claim, own);
+  const rivals = rivalsOf(saId, own, reader.caches);
+  const read: Claim[] = [];
+  // Several connections may still wait for their first check, so ever more of them are waited for together.
+  for (let size = 1; ; size *= 2) {
+    const next = await Promise.all(taken(rivals, size).map((claim) => withRights(claim, reader)));
+    read.push(...next);
+    if (next.length < size || next.some(isOwner)) return read;
+  }
+}
+
+/** The first other claim on the same console, and all that outrank `own` if they count; holders first. */
+function* rivalsOf(
+  saId: string,
+  own: Claim,
+  { serviceAccounts, ...caches }: Caches,
+): Generator<StoredClaim> {
+  const scopes = new Map<string, ConsoleScope | undefined>();
+  let isFirst = true;
+  for (const value of [heldBy(saId), saId]) {
+    for (const object of serviceAccounts.byIndex(indexes.saId, value)) {
+      const isSeen = value === saId && object.status?.saId === saId;
+      if (isSeen || isSelf(object, own) || !(isFirst || mayOutrank(object, saId, own))) continue;
+      const claim = readStored(object, caches, scopes);
+      if (!isSameScope(claim.scope, own.scope) || !(isFirst || outranks(claim, own))) continue;
+      isFirst = false;
+      yield claim;
+    }
+  }
+}
+
+function isSelf({ metadata }: ServiceAccount, own: Claim): boolean {
+  return metadata.uid === own.object.metadata.uid;
+}
+
+/** Cheap, since most of thousands do not. */
+function mayOutrank(object: ServiceAccount, saId: string, own: Claim): boolean {
+  if (object.status?.saId === saId) return true;
+  return !own.isProven && (!own.isOfCluster || isOlder(object, own.object));
+}
+
+function taken<T>(from: Iterator<T>, count: number): readonly T[] {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const { done, value } = from.next();
+    if (done === true) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+type ConnectionCaches = Pick<Caches, "connections" | "clusterConnections">;
+type StoredClaim = Omit<Claim, "isUsable" | "mayImport">;
+
 /** What the object claims, by console and organization that its connection names as stored. */
-export async function readClaim(
-  object: ServiceAccount,
-  { caches, connections }: ClaimReader,
-): Promise<Claim> {
-  const { spec, status, metadata } = object;
-  const ref = refOf(object);
-  const connection = connectionSpecOf(object, caches);
-  const scope = connection && {
-    origin: originOf(connection.baseURL),
-    orgId: status?.orgId ?? spec.orgId ?? connection.orgId,
-  };
-  const lookup = await connections.resolve(ref, metadata.namespace ?? "");
+export async function readClaim(object: ServiceAccount, reader: ClaimReader): Promise<Claim> {
+  return withRights(readStored(object, reader.caches), reader);
+}
+
+async function withRights(claim: StoredClaim, { connections }: ClaimReader): Promise<Claim> {
+  const { namespace = "" } = claim.object.metadata;
+  const lookup = await connections.resolve(refOf(claim.object), namespace);
   return {
-    object,
-    scope,
-    isProven: status?.saId !== undefined && status.consoleURL === scope?.origin,
-    isOfCluster: ref.kind === "ClusterConnection",
+    ...claim,
     isUsable: lookup.ok,
     mayImport: lookup.ok && lookup.access.grant.importServiceAccounts,
   };
 }
 
-function connectionSpecOf(object: ServiceAccount, caches: Caches): ConnectionSpec | undefined {
-  const { kind, name } = refOf(object);
-  const { namespace = "" } = object.metadata;
+/** `scopes`: what the connections of other objects were found to name. */
+function readStored(
+  object: ServiceAccount,
+  caches: ConnectionCaches,
+  scopes = new Map<string, ConsoleScope | undefined>(),
+): StoredClaim {
+  const { spec, status, metadata } = object;
+  const key = connectionKey(spec?.connectionRef, metadata.namespace ?? "");
+  if (!scopes.has(key)) scopes.set(key, connectionScope(key, caches));
+  const found = scopes.get(key);
+  const scope = found && { ...found, orgId: status?.orgId ?? spec.orgId ?? found.orgId };
+  return {
+    object,
+    scope,
+    isProven: status?.saId !== undefined && status.consoleURL === scope?.origin,
+    isOfCluster: parseConnectionKey(key).kind === "ClusterConnection",
+  };
+}
+
+function connectionScope(text: string, caches: ConnectionCaches): ConsoleScope | undefined {
+  const { kind, key } = parseConnectionKey(text);
   const parsed: ParsedSpec<ConnectionSpec> =
     kind === "Connection"
-      ? parseSpec(connectionKind, caches.connections.get({ namespace, name }) ?? {})
-      : parseSpec(
-          clusterConnectionKind,
-          caches.clusterConnections.get({ namespace: "", name }) ?? {},
-        );
-  return parsed.ok ? parsed.spec : undefined;
+      ? parseSpec(connectionKind, caches.connections.get(key) ?? {})
+      : parseSpec(clusterConnectionKind, caches.clusterConnections.get(key) ?? {});
+  if (!parsed.ok) return undefined;
+  return { origin: originOf(parsed.spec.baseURL), orgId: parsed.spec.orgId };
 }

@@ -24,7 +24,11 @@ export async function observe(
   const account = fromStatus(status, spec.saId);
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
-  const isLimited = connection.ok && connection.access.grant.maxServiceAccounts !== undefined;
+  const claim = await readClaim(object, { caches, connections });
+  // Thousands of objects that have no permission must not cost what the claims of others cost.
+  const isRefused = account === undefined && spec.saId !== undefined && !claim.mayImport;
+  const isLimited =
+    !isRefused && connection.ok && connection.access.grant.maxServiceAccounts !== undefined;
   return {
     object,
     spec,
@@ -38,8 +42,8 @@ export async function observe(
     accountsBefore: isLimited ? accountsBefore(object, caches) : 0,
     unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
-    claim: await readClaim(object, { caches, connections }),
-    otherClaims: await readOtherClaims(saId === undefined ? [] : [saId], object, {
+    claim,
+    otherClaims: await readOtherClaims(saId === undefined || isRefused ? [] : [saId], object, {
       caches,
       connections,
     }),

@@ -31,11 +31,13 @@ export function isClaimOn(
     : object.spec.saId === saId && mayImport;
 }
 
+type RankedClaim = Pick<Claim, "object" | "isProven" | "isOfCluster">;
+
 /**
  * Whether an account belongs to the first of two that claim it: the one that was found at this console, else the
  * older. A namespace's own connection never outranks one of the cluster.
  */
-export function outranks(one: Claim, other: Claim): boolean {
+export function outranks(one: RankedClaim, other: RankedClaim): boolean {
   if (other.isOfCluster && !one.isOfCluster) return false;
   if (one.isProven !== other.isProven) return one.isProven;
   if (one.isOfCluster !== other.isOfCluster) return true;
@@ -43,11 +45,14 @@ export function outranks(one: Claim, other: Claim): boolean {
 }
 
 /** Who has no scope claims nothing. */
-function isSameScope(one: ConsoleScope | undefined, other: ConsoleScope | undefined): boolean {
+export function isSameScope(
+  one: ConsoleScope | undefined,
+  other: ConsoleScope | undefined,
+): boolean {
   return one !== undefined && one.origin === other?.origin && one.orgId === other.orgId;
 }
 
-function isOlder(a: ServiceAccount, b: ServiceAccount): boolean {
+export function isOlder(a: ServiceAccount, b: ServiceAccount): boolean {
   const [bornA, bornB] = [birthOf(a), birthOf(b)];
   return bornA === bornB ? a.metadata.uid < b.metadata.uid : bornA < bornB;
 }

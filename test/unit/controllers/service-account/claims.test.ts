@@ -110,8 +110,8 @@ test.each<{ name: string; claims: readonly Claim[]; owner: string }>([
   expect(ownersOf(claims)).toBe(owner);
 });
 
-test("an object is found by its saId, with its organization where it names one", () => {
+test("an object is found by its saId, and one that has the account also apart from the others", () => {
   expect(saIdIndex(importing("a", 1))).toEqual(["sa-1"]);
-  expect(saIdIndex(having("a", 1))).toEqual(["sa-1", "org-1/sa-1"]);
+  expect(saIdIndex(having("a", 1))).toEqual(["sa-1", "held/sa-1"]);
   expect(saIdIndex(serviceAccount())).toEqual([]);
 });

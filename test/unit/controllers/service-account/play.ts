@@ -5,7 +5,11 @@ import type { ReconcileContext } from "../../../../src/controllers/frame/kind-co
 import { isOutcome, isReleased } from "../../../../src/controllers/frame/rules/next-step.ts";
 import type { Released, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { perform } from "../../../../src/controllers/service-account/actions/perform.ts";
-import { readClaim, readOtherClaims } from "../../../../src/controllers/service-account/claims.ts";
+import {
+  readClaim,
+  readOtherClaims,
+  saIdIndex,
+} from "../../../../src/controllers/service-account/claims.ts";
 import { nextOfDeletion } from "../../../../src/controllers/service-account/rules/deletion.ts";
 import type {
   AccountAction,
@@ -23,13 +27,12 @@ const connection = {
 };
 
 function runAmong(others: readonly ServiceAccount[]): ReconcileContext<AccountState> {
-  const named = (saId: string) =>
-    others.filter(({ spec, status }) => (status?.saId ?? spec.saId) === saId);
+  const named = (value: string) => others.filter((other) => saIdIndex(other).includes(value));
   return {
     signal: new AbortController().signal,
     clock: { now: () => at.now },
     caches: {
-      serviceAccounts: { byIndex: (_: string, saId: string) => named(saId) },
+      serviceAccounts: { byIndex: (_: string, value: string) => named(value) },
       clusterConnections: { get: () => connection },
     },
     connections: { resolve: async () => ({ ok: true, access }) },
