@@ -13,6 +13,7 @@ const steps: readonly (readonly [name: string, ...command: string[]])[] = [
   ],
   ["promises and switches", "node_modules/oxlint/bin/oxlint", "--type-aware"],
   ["types", "node_modules/typescript/bin/tsc"],
+  ["lookups of names from outside", "scripts/check-entries.ts"],
   ["generated files", "scripts/generate.ts", "--check"],
 ];
 

@@ -1,4 +1,6 @@
 /** From a kind to its CustomResourceDefinition. */
+
+import { ownEntry } from "../util/own-entry.ts";
 import { type CelRule, columnsOf, type Kind } from "./kind.ts";
 import { CATEGORY, GROUP, VERSION } from "./meta.ts";
 import { VALIDATIONS } from "./rule.ts";
@@ -111,7 +113,7 @@ function placeAt(
   change: (node: StructuralSchema) => StructuralSchema,
 ): StructuralSchema {
   if (name === undefined) return change(node);
-  const child = node.properties?.[name];
+  const child = ownEntry(node.properties, name);
   if (child === undefined) throw new Error(`a rule's path names no property: ${name}`);
   return { ...node, properties: { ...node.properties, [name]: placeAt(child, rest, change) } };
 }

@@ -1,5 +1,6 @@
 /** Statuses as controllers work with them: derived from the schema, with times as {@link Instant}s. */
 import * as z from "zod";
+import { ownEntry } from "../util/own-entry.ts";
 import { type Instant, parseInstant, toIso8601 } from "../util/time.ts";
 
 /** What a schema's values are once decoded: a field that may be absent is `undefined` then. */
@@ -40,7 +41,8 @@ export function createStatusCodec<
 ): StatusCodec<z.output<Schema>, WithDefaults<Decoded<Schema>, Defaults>> {
   type State = WithDefaults<Decoded<Schema>, Defaults>;
   const isDefault = ([name, value]: readonly [string, unknown]) =>
-    Object.hasOwn(defaults, name) && JSON.stringify(value) === JSON.stringify(defaults[name]);
+    Object.hasOwn(defaults, name) &&
+    JSON.stringify(value) === JSON.stringify(ownEntry<unknown>(defaults, name));
   return {
     decode: (status = {}) =>
       ({ ...defaults, ...convertFields(schema, status, toInstant) }) as State,
@@ -78,10 +80,8 @@ function convert(
 
 function convertFields(schema: z.ZodObject, value: object, time: ConvertTime): object {
   const fields = value as Readonly<Record<string, unknown>>;
-  const converted: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(schema.shape)) {
-    const told = convert(field, fields[name], time);
-    if (told !== undefined) converted[name] = told;
-  }
-  return converted;
+  const converted = Object.entries(schema.shape)
+    .map(([name, field]) => [name, convert(field, ownEntry(fields, name), time)] as const)
+    .filter(([, told]) => told !== undefined);
+  return Object.fromEntries(converted);
 }

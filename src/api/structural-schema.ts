@@ -1,5 +1,6 @@
 /** From zod to the structural OpenAPI v3 schema that a CRD holds. */
 import * as z from "zod";
+import { ownEntry } from "../util/own-entry.ts";
 import { VALIDATIONS, type Validation } from "./rule.ts";
 
 /** The part of apiextensions.k8s.io/v1 JSONSchemaProps that we use. */
@@ -185,7 +186,8 @@ function checkList(node: Node, refuse: Refuse): void {
   if (keys.length === 0) refuse("a list of type map has no keys");
   const open = keys.find(
     (key) =>
-      items.required?.includes(key) !== true && items.properties?.[key]?.default === undefined,
+      items.required?.includes(key) !== true &&
+      ownEntry(items.properties, key)?.default === undefined,
   );
   if (open !== undefined) refuse(`the list's key ${open} is neither required nor has a default`);
 }
@@ -232,7 +234,7 @@ function join(path: string, name: string): string {
 /** The same schema with its keywords in one order, so that generated files do not move. */
 function ordered(node: StructuralSchema): StructuralSchema {
   const known = ORDER.flatMap((key) => {
-    const value = (node as Node)[key];
+    const value = ownEntry(node as Node, key);
     return value === undefined ? [] : [[key, orderedValue(key, value)] as const];
   });
   return Object.fromEntries(known);

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { parseNetwork } from "../http/networks.ts";
 import { type ProxyEnvironment, readProxyEnvironment } from "../http/proxy.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
+import { ownEntry } from "../util/own-entry.ts";
 import { DURATION_PATTERN, parseDuration } from "../util/time.ts";
 
 const duration = z
@@ -190,8 +191,8 @@ export function readCommand(
   const problems: string[] = [];
   const entries = Object.entries(flags).map(([name, { schema, fallback }]) => {
     const variable = variableOf(name);
-    const flag = given[name];
-    const text = typeof flag === "string" ? flag : (environment[variable] ?? fallback);
+    const flag = ownEntry(given, name);
+    const text = typeof flag === "string" ? flag : (ownEntry(environment, variable) ?? fallback);
     const parsed = schema.safeParse(text);
     if (!parsed.success) {
       const source = typeof flag === "string" ? `--${name}` : variable;
@@ -220,12 +221,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The exporter reads its own settings; whether there is one at all, and what it gets, is decided here. */
 function tracesOf(environment: Environment, problems: string[]): Config["traces"] {
   const variable = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].find(
-    (name) => (environment[name] ?? "") !== "",
+    (name) => (ownEntry(environment, name) ?? "") !== "",
   );
   const isOff =
     environment.OTEL_SDK_DISABLED === "true" || environment.OTEL_TRACES_EXPORTER === "none";
   if (variable === undefined || isOff) return undefined;
-  if (!/^https?:\/\/[^/]/.test(environment[variable] ?? ""))
+  if (!/^https?:\/\/[^/]/.test(ownEntry(environment, variable) ?? ""))
     problems.push(`${variable}: must be a URL such as http://collector:4318`);
   const ratio = Number(environment.OTEL_TRACES_SAMPLER_ARG || 1);
   if (!(ratio >= 0 && ratio <= 1)) problems.push("OTEL_TRACES_SAMPLER_ARG: must be from 0 to 1");

@@ -1,5 +1,6 @@
 /** Which proxy leads to a host, by the variables that programs have agreed on. Pure. */
 import { isIP } from "node:net";
+import { ownEntry } from "../util/own-entry.ts";
 import { bareHost, familyOf, networkList, parseNetwork } from "./networks.ts";
 
 export interface ProxyEnvironment {
@@ -14,7 +15,8 @@ export interface ProxyEnvironment {
 export function readProxyEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): ProxyEnvironment {
-  const read = (name: string) => environment[name] || environment[name.toLowerCase()] || "";
+  const read = (name: string) =>
+    ownEntry(environment, name) || ownEntry(environment, name.toLowerCase()) || "";
   return { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY"), none: read("NO_PROXY") };
 }
 

@@ -5,10 +5,11 @@ import { HttpError } from "./http.ts";
 export function joinHeaders(
   headers: NodeJS.Dict<string | readonly string[]>,
 ): Record<string, string> {
-  const joined: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers))
-    joined[name.toLowerCase()] = typeof value === "object" ? value.join(", ") : (value ?? "");
-  return joined;
+  const joined = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    typeof value === "object" ? value.join(", ") : (value ?? ""),
+  ]);
+  return Object.fromEntries(joined);
 }
 
 /** What went wrong with a connection. */

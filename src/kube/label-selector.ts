@@ -1,4 +1,5 @@
 /** Label selectors by equality: `team=a,tier!=test,owner,!legacy`. */
+import { ownEntry } from "../util/own-entry.ts";
 
 export type MatchesLabels = (labels: Readonly<Record<string, string>> | undefined) => boolean;
 
@@ -29,6 +30,6 @@ function toRequirement(
   }
   if (not !== undefined) return undefined;
   return operator === "!="
-    ? (labels) => labels?.[key] !== value
-    : (labels) => labels?.[key] === value;
+    ? (labels) => ownEntry(labels, key) !== value
+    : (labels) => ownEntry(labels, key) === value;
 }

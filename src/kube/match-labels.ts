@@ -1,3 +1,4 @@
+import { ownEntry } from "../util/own-entry.ts";
 import type { LabelSelector } from "./resource-types.ts";
 
 type Labels = Readonly<Record<string, string>>;
@@ -9,13 +10,13 @@ export function matchesLabels(
   labels: Labels,
 ): boolean {
   return (
-    Object.entries(matchLabels).every(([key, value]) => labelValue(labels, key) === value) &&
+    Object.entries(matchLabels).every(([key, value]) => ownEntry(labels, key) === value) &&
     matchExpressions.every((expression) => holds(expression, labels))
   );
 }
 
 function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
-  const value = labelValue(labels, key);
+  const value = ownEntry(labels, key);
   switch (operator) {
     case "In":
       return value !== undefined && values.includes(value);
@@ -28,11 +29,6 @@ function holds({ key, operator, values = [] }: Expression, labels: Labels): bool
     default:
       return false;
   }
-}
-
-/** A label may be called `constructor`. */
-function labelValue(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 /** The selector as the query of a list has it: `team=a,tier in (x,y),!legacy`. */

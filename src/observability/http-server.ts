@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { ownEntry } from "../util/own-entry.ts";
 import { type Clock, SECOND } from "../util/time.ts";
 import { limitConnections } from "./limit-connections.ts";
 
@@ -142,7 +143,7 @@ async function pageFor(
   const refusal = await guard?.(headers.authorization);
   if (refusal !== undefined) return refusal;
   const path = url.split("?", 1)[0] ?? "/";
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  const page = ownEntry(pages, path);
   if (page === undefined) return plain(404, "not found");
   try {
     return await page();

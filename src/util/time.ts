@@ -1,4 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { ownEntry } from "./own-entry.ts";
 
 /** A moment, in milliseconds since the Unix epoch (UTC). */
 export type Instant = number;
@@ -67,7 +68,7 @@ export const DURATION_PATTERN = /^([0-9]{1,9}(ms|s|m|h))+$/;
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
   return [...text.matchAll(/([0-9]+)(ms|s|m|h)/g)].reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * (UNIT[unit ?? ""] ?? 0),
+    (sum, [, amount, unit]) => sum + Number(amount) * (ownEntry(UNIT, unit ?? "") ?? 0),
     0,
   );
 }

@@ -3,6 +3,7 @@
 import { contentAnnotation } from "../../api/meta.ts";
 import { matchesLabels } from "../../kube/match-labels.ts";
 import { rolloutType } from "../../kube/resource-types.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 import { type Instant, MINUTE } from "../../util/time.ts";
 import type { DatedUse, PodDigest } from "./pod-digest.ts";
 import type { WorkloadDigest } from "./workload-digest.ts";
@@ -51,7 +52,8 @@ export function needsRestart(pod: PodDigest, content: Content, now: Instant): bo
 /** Whether the Pod was made before the content came. Restarted for it, it is younger, whatever the clocks say. */
 function isOlder({ createdAt, contents }: PodDigest, content: Content): boolean {
   const { apiKey, hash, replacementTime } = content;
-  if (replacementTime === undefined || contents[contentAnnotation(apiKey)] === hash) return false;
+  if (replacementTime === undefined || ownEntry(contents, contentAnnotation(apiKey)) === hash)
+    return false;
   return createdAt <= replacementTime;
 }
 
@@ -107,5 +109,5 @@ function isRestartedFor(
 ): boolean {
   return type === rolloutType
     ? restartedAt > replacementTime
-    : annotations[contentAnnotation(apiKey)] === hash;
+    : ownEntry(annotations, contentAnnotation(apiKey)) === hash;
 }

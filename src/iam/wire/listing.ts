@@ -1,5 +1,6 @@
 /** Lists as the console may write them: in an envelope with pagination, or as a bare array. */
 import * as z from "zod";
+import { ownEntry } from "../../util/own-entry.ts";
 import type { Json } from "../model.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
 import { ShapeError } from "./shape-error.ts";
@@ -85,7 +86,7 @@ function readPosition({ page, hasNext, totalCount, total, totalPages }: Partial<
 
 function recordsOf(payload: JsonObject, counts: Partial<Counts>, names: readonly string[]) {
   for (const name of names) {
-    const found = payload[name];
+    const found = ownEntry(payload, name);
     if (Array.isArray(found)) return found as readonly Json[];
   }
   // `data` is optional in a list result: absent, it stands for no records where the count agrees.

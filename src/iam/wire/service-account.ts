@@ -1,5 +1,6 @@
 /** Service accounts and API keys as calls 2 to 5 write them. */
 import * as z from "zod";
+import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
 import type { IamServiceAccount, IamServiceAccountDetail, Json, KeyPair } from "../model.ts";
 import { isJsonObject } from "./json.ts";
@@ -62,7 +63,7 @@ export function readKeyPair(json: Json): KeyPair {
 
 /** The record that holds `field`: the answer itself, or the payload of its envelope. */
 function recordWith(field: string, json: Json): Json {
-  return isJsonObject(json) && json[field] !== undefined ? json : payloadOf(json);
+  return isJsonObject(json) && ownEntry(json, field) !== undefined ? json : payloadOf(json);
 }
 
 function readAccountRecord(record: Json): IamServiceAccount {

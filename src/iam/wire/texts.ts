@@ -1,4 +1,5 @@
 /** Which texts of an answer are kept. All but secrets are bounded: whoever runs the console decides what they say. */
+import { ownEntry } from "../../util/own-entry.ts";
 
 /** A longer one could not be noted in any status. */
 const LONGEST_ID = 256;
@@ -27,7 +28,7 @@ export function firstText(
   names: readonly string[],
 ): string | undefined {
   for (const name of names) {
-    const value = record[name];
+    const value = ownEntry(record, name);
     if (typeof value === "string" && value !== "" && value.length <= LONGEST_TEXT) return value;
   }
   return undefined;

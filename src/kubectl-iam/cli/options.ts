@@ -1,4 +1,6 @@
 /** Every option there is, once: the same word means the same for all commands. */
+
+import { ownEntry } from "../../util/own-entry.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../util/time.ts";
 import { UsageError } from "./errors.ts";
 
@@ -168,7 +170,7 @@ function parseSpan(flags: string, value: string): number {
       `${nameOf(flags)} must be a time such as 14d, 36h or 5m; it is "${value}"`,
     );
   return [...value.matchAll(/([0-9]+)([dhms])/g)].reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ""] ?? 0),
+    (sum, [, amount, unit]) => sum + Number(amount) * (ownEntry(UNITS, unit ?? "") ?? 0),
     0,
   );
 }

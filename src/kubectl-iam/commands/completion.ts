@@ -1,10 +1,12 @@
 /** `completion`: scripts that ask the plugin itself what may come next. */
+
+import { ownEntry } from "../../util/own-entry.ts";
 import type { Invocation } from "../cli/command.ts";
 import { scripts } from "../cli/completion-scripts.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 
 export async function run({ io, args: [shell = ""] }: Invocation): Promise<ExitCode> {
-  const script = scripts[shell];
+  const script = ownEntry(scripts, shell);
   if (script === undefined)
     throw new UsageError(
       `there is no completion for "${shell}": choose ${Object.keys(scripts).join(", ")}`,

@@ -3,6 +3,7 @@ import { type ConnectionSpec, holdsCertificates } from "../../api/connection.ts"
 import type { ConnectionRef } from "../../api/fields.ts";
 import { type ClientCertificate, readClientCertificate } from "../../http/tls-settings.ts";
 import { configMapType, secretType } from "../../kube/resource-types.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -30,7 +31,7 @@ async function readBundle(
   if (configMapRef !== undefined) {
     const { name, key } = configMapRef;
     const configMap = await readReferenced(cluster, ref, configMapType, name, options);
-    return certificatesIn(configMap.data?.[key] ?? "", `configmap/${name}`, key);
+    return certificatesIn(ownEntry(configMap.data, key) ?? "", `configmap/${name}`, key);
   }
   if (secretRef === undefined) return undefined;
   const { name, key } = secretRef;

@@ -11,6 +11,7 @@ import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
@@ -87,7 +88,7 @@ export async function readReferenced<T extends KubeObject>(
 
 /** Line breaks at the end, as `echo` leaves them, are dropped. */
 export function entry({ metadata, data = {} }: Secret, key: string): string {
-  const value = Buffer.from(data[key] ?? "", "base64")
+  const value = Buffer.from(ownEntry(data, key) ?? "", "base64")
     .toString("utf8")
     .replace(/[\r\n]+$/, "");
   if (value !== "") return value;

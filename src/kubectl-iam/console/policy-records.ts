@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { Json } from "../../iam/model.ts";
 import { isJsonObject } from "../../iam/wire/json.ts";
 import { readListing } from "../../iam/wire/listing.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 
 export interface Statement {
   readonly effect: "Allow" | "Deny";
@@ -45,7 +46,7 @@ function idOf(record: Json): string | undefined {
 function statementsOf(record: Json | undefined): readonly Statement[] | undefined {
   if (!isJsonObject(record)) return undefined;
   for (const place of PLACES) {
-    const value = record[place];
+    const value = ownEntry(record, place);
     const parsed = Statements.safeParse(value);
     if (parsed.success)
       return parsed.data.map(({ Effect, Action, Resource }) => ({

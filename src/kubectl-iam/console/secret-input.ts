@@ -1,5 +1,6 @@
 /** Secrets that a person hands over: never on the command line, where others and the history see them. */
 import { readFile } from "node:fs/promises";
+import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
@@ -18,7 +19,7 @@ export async function readSecret(
   { option, file, variable, question }: Source,
 ): Promise<Redacted> {
   if (file !== undefined) return checked(await readText(io, file), option);
-  const given = io.environment[variable];
+  const given = ownEntry(io.environment, variable);
   if (given !== undefined && given !== "") return new Redacted(given);
   if (io.isInteractive) return checked(await io.ask(question, { hidden: true }), option);
   throw new UsageError(

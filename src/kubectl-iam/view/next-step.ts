@@ -2,6 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { conditionHelp } from "../../api/reasons.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 import type { Instant } from "../../util/time.ts";
 import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
 import { readinessOf } from "./readiness.ts";
@@ -40,8 +41,10 @@ function firstProblem({ status }: AnyObject): string | undefined {
 }
 
 function helpFor({ kind, status }: AnyObject, reason: string): string {
-  const help = (conditionHelp[kind] ?? []).find(({ reasons }) => Object.hasOwn(reasons, reason));
-  const text = help?.reasons[reason];
+  const help = (ownEntry(conditionHelp, kind) ?? []).find(({ reasons }) =>
+    Object.hasOwn(reasons, reason),
+  );
+  const text = ownEntry(help?.reasons, reason);
   if (text !== undefined) return text;
   const isWaiting = findCondition(status?.conditions, "Reconciling")?.status === "True";
   const explained = `kubectl iam explain ${reason} says more.`;

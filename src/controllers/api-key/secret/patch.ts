@@ -1,4 +1,5 @@
 import { annotations } from "../../../api/meta.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import type { Secret } from "../../resource-types.ts";
 import { droppedNames } from "./names.ts";
 import type { SecretOwner } from "./owner.ts";
@@ -22,7 +23,7 @@ export function targetPatch(
   owner: SecretOwner,
 ): object {
   const { data = {}, metadata } = stored.secret;
-  const removed = Object.keys(data).filter((key) => wanted.data?.[key] === undefined);
+  const removed = Object.keys(data).filter((key) => ownEntry(wanted.data, key) === undefined);
   const stale = PASSING.filter((name) => wanted.metadata.annotations?.[name] === undefined);
   const dropped = droppedNames(metadata, wanted.metadata);
   const others = (metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.uid);

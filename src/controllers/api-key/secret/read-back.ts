@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { annotations } from "../../../api/meta.ts";
 import type { KeyPair } from "../../../iam/model.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { parseInstant } from "../../../util/time.ts";
 import type { Secret } from "../../resource-types.ts";
@@ -67,10 +68,11 @@ export function readBackPairs(
     hash = "",
   ): Redacted | undefined => {
     const { entry = "", tokens = [] } = templates[variable] ?? {};
-    if (!Object.hasOwn(data, entry)) return undefined;
+    const text = ownEntry(data, entry);
+    if (text === undefined) return undefined;
     const isProven = ({ [variable]: value = "" }: Readonly<Record<string, string>>) =>
       value !== "" && pairHash({ keyId, secret: new Redacted(value) }) === hash;
-    const value = matchTemplate(tokens, data[entry] ?? "", isProven)?.[variable];
+    const value = matchTemplate(tokens, text, isProven)?.[variable];
     return value === undefined ? undefined : new Redacted(value);
   };
   const { keyId, pairHash: hash, previousKeyId, previousPairHash } = annotations;

@@ -3,6 +3,7 @@
  *
  * `${name}` stands for a value, `${name:json}` for the value as a JSON string, `$${` for a literal `${`.
  */
+import { ownEntry } from "../../../util/own-entry.ts";
 
 export type TemplateToken =
   | { readonly kind: "text"; readonly text: string }
@@ -33,7 +34,9 @@ export function renderTemplate(
   values: Readonly<Record<string, string | undefined>>,
 ): string {
   return parseTemplate(template)
-    .map((token) => (token.kind === "text" ? token.text : rendered(token, values[token.name])))
+    .map((token) =>
+      token.kind === "text" ? token.text : rendered(token, ownEntry(values, token.name)),
+    )
     .join("");
 }
 
@@ -43,7 +46,7 @@ export function fillTemplate(
   values: Readonly<Record<string, string | undefined>>,
 ): readonly TemplateToken[] {
   return parseTemplate(template).map((token) => {
-    const value = token.kind === "variable" ? values[token.name] : undefined;
+    const value = token.kind === "variable" ? ownEntry(values, token.name) : undefined;
     return token.kind === "text" || value === undefined
       ? token
       : { kind: "text", text: rendered(token, value) };
@@ -93,7 +96,8 @@ function matchFrom(matching: Matching, start: MatchProgress): MatchProgress["val
   for (const [offset, token] of tokens.slice(start.index).entries()) {
     if (token.kind === "variable" && !Object.hasOwn(values, token.name))
       return matchVariable(token, matching, { index: start.index + offset, at, values });
-    const expected = token.kind === "text" ? token.text : rendered(token, values[token.name]);
+    const expected =
+      token.kind === "text" ? token.text : rendered(token, ownEntry(values, token.name));
     if (!text.startsWith(expected, at)) return undefined;
     at += expected.length;
   }

@@ -3,6 +3,7 @@ import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { annotations, labels } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
 import type { KeyPair } from "../../../iam/model.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import type { Secret } from "../../resource-types.ts";
 import { listsSameNames } from "./names.ts";
 import { isOwned, ownLabels, type SecretOwner, type SecretRole, typeOf } from "./owner.ts";
@@ -117,5 +118,5 @@ function includes(
   all: Readonly<Record<string, string>> | undefined,
   part: Readonly<Record<string, string>> | undefined,
 ): boolean {
-  return Object.entries(part ?? {}).every(([key, value]) => all?.[key] === value);
+  return Object.entries(part ?? {}).every(([key, value]) => ownEntry(all, key) === value);
 }

@@ -1,5 +1,6 @@
 /** The Secrets and ConfigMaps that a connection's spec refers to, and what they lack. Pure. */
 import { keyText, type ObjectKey } from "../../../kube/resource.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import type { ConfigMap, Secret } from "../../resource-types.ts";
 
 /** The part of both that counts here. */
@@ -49,7 +50,7 @@ export function nameOf({ kind, title, at }: Source): string {
 }
 
 function textOf(kind: Source["kind"], { data = {} }: Held, key: string): string {
-  const value = Object.hasOwn(data, key) ? data[key] : undefined;
+  const value = ownEntry(data, key);
   if (value === undefined) return "";
   const text = kind === "Secret" ? Buffer.from(value, "base64").toString("utf8") : value;
   return text.replace(/[\r\n]+$/, "");

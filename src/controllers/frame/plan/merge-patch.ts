@@ -1,11 +1,11 @@
 /** RFC 7386: `null` takes a field away, lists are replaced as a whole. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
-  const fields: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  const fields = new Map(Object.entries(isRecord(target) ? target : {}));
   for (const [name, value] of Object.entries(patch))
-    if (value === null) delete fields[name];
-    else fields[name] = mergePatch(fields[name], value);
-  return fields;
+    if (value === null) fields.delete(name);
+    else fields.set(name, mergePatch(fields.get(name), value));
+  return Object.fromEntries(fields);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -2,6 +2,7 @@
 
 import type { Json } from "../../../iam/model.ts";
 import { isJsonObject } from "../../../iam/wire/json.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { type ConsoleSession, openConsole } from "../../console/session.ts";
@@ -40,6 +41,8 @@ async function readInstances({ client, key }: ConsoleSession): Promise<readonly 
 
 function text(record: Json, names: readonly string[]): string {
   if (!isJsonObject(record)) return "";
-  const value = names.map((name) => record[name]).find((each) => typeof each === "string");
+  const value = names
+    .map((name) => ownEntry(record, name))
+    .find((each) => typeof each === "string");
   return typeof value === "string" ? value : "";
 }

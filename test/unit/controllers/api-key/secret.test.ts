@@ -269,3 +269,13 @@ test("a patch changes every entry in one write, removes the rest, keeps what is 
     data: { ...wanted.data, old: null },
   });
 });
+
+test.each(["constructor", "toString", "hasOwnProperty"])(
+  "a patch removes an entry named %s, which every object seems to have",
+  (name) => {
+    const wanted = targetSecret(owner, spec, values, { pair: one, previous: undefined });
+    const seen = view(stored({ ...wanted, data: { ...wanted.data, [name]: "eA==" } }));
+    if (!("secret" in seen)) throw new Error("absent");
+    expect(targetPatch(seen, wanted, owner)).toMatchObject({ data: { [name]: null } });
+  },
+);
