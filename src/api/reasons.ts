@@ -87,6 +87,10 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "",
       reasons: {
         ...waitsForConnection,
+        RevokingAccess:
+          "Wait: spec.suspendAccess is true, and policies may still be bound. Check the connection if it takes longer than a minute.",
+        AccessRevoked:
+          "Access is revoked: set spec.suspendAccess to false to restore it. A leaked key then works again, so revoke it first.",
         InUse: "Delete the ApiKeys and PolicyBindings that the message names.",
         ServiceAccountNotActive:
           "Activate the account at the console; until then no key is issued.",
@@ -139,7 +143,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ...heldBack,
         AccessSuspended:
-          "Set spec.suspendAccess of the ServiceAccount to false when access shall come back.",
+          "Access is revoked: set spec.suspendAccess of the ServiceAccount to false to restore it. A leaked key then works again, so revoke it first.",
         ServiceAccountSuspended: "Set spec.suspend of the ServiceAccount to false.",
         PolicyNotGranted: "Ask for a grant of the policies that the message names.",
         PolicyRefused:

@@ -38,10 +38,10 @@ const spec = z.object({
     .enum(["Keep", "Remove"])
     .default("Keep")
     .meta({ description: "What to do with policies that somebody else bound to the account." }),
-  suspendAccess: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Kill switch: while true, the account has no policy bound at all." }),
+  suspendAccess: z.boolean().default(false).meta({
+    description:
+      "While true, access is revoked: the operator unbinds every policy of the account and keeps it so. Set it to false to bind the policies of the PolicyBindings again; a leaked key of the account then works again too.",
+  }),
   deletionPolicy: z.enum(["Revoke", "Retain", "Delete"]).optional().meta({
     description:
       "Revoke unbinds every policy and leaves the account at the console (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
@@ -110,6 +110,22 @@ const status = z.object({
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
+      unansweredSync: z
+        .object({
+          time: timestamp.meta({ description: "When the operator gave up the last such call." }),
+          policyIds: atomic(z.string().max(256), 1_000)
+            .optional()
+            .meta({ description: "Policies that such a call may still bind." }),
+        })
+        .optional()
+        .meta({
+          description:
+            "A syncBindings call without a usable response, which may still take effect. The bindings are read at short intervals for 10 minutes, and policies that were withdrawn since and reappear are unbound.",
+        }),
+      confirmationTime: timestamp.optional().meta({
+        description:
+          "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response may still take effect.",
+      }),
       readable: z.boolean().optional().meta({
         description: "False while the console's answer about bound policies cannot be read.",
       }),

@@ -119,6 +119,13 @@ function serviceAccountWatches(caches: Caches): readonly Watch[] {
     watch(apiKeys, whenGone(accountOfKey)),
     watch(apiKeys, accountOfNewKey, NEW_KEYS_MS),
     watch(policyBindings, whenGone(accountKey)),
+    // Its condition reports what is bound while access is revoked.
+    watch(serviceAccounts, ({ key, old, new: now }) =>
+      now?.spec?.suspendAccess === true &&
+      !isDeepStrictEqual(old?.status?.bindings, now.status?.bindings)
+        ? [key]
+        : [],
+    ),
     // Those who wait for the claim of another.
     watch(serviceAccounts, ({ old, new: now }) =>
       now === undefined && old !== undefined && mayHaveClaimed(old)

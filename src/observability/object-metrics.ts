@@ -15,6 +15,11 @@ export function objectMetrics(registry: Registry) {
       help: "Policy bindings at the console that were changed back.",
       registers: [registry],
     }),
+    reappearedPolicies: new Counter({
+      name: "iam_operator_reappeared_policies_total",
+      help: "Withdrawn policies that a syncBindings call without a usable response bound late, and that were removed again.",
+      registers: [registry],
+    }),
   };
 }
 

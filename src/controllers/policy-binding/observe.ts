@@ -2,6 +2,7 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Instant } from "../../util/time.ts";
 import {
   type ConnectionAccess,
   type Connections,
@@ -15,7 +16,8 @@ import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
-import { stateOf, withRefusal } from "./rules/state.ts";
+import { type AccountBindingsState, stateOf, withRefusal } from "./rules/state.ts";
+import { leftByEarlierProcess } from "./rules/unanswered-sync.ts";
 import {
   type AccountAvailability,
   type BindingView,
@@ -80,8 +82,9 @@ function readCaches(
 async function toSnapshot(
   base: Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">,
   { account, bindings }: AccountObjects,
-  { connections, isPlan }: Pick<Context, "connections" | "isPlan">,
+  run: BindingsRun,
 ): Promise<BindingsSnapshot> {
+  const { connections, isPlan } = run;
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
   const found = toAvailability(account, name);
@@ -96,12 +99,29 @@ async function toSnapshot(
   });
   return {
     ...base,
+    state: state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state,
     account,
     availability,
     client: access?.client,
     bindings: views,
     objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),
   };
+}
+
+/** Whether this process has not finished a run over the account yet. */
+function isNew({ accountUid }: AccountBindingsState, run: BindingsRun): boolean {
+  return run.state?.accountUid !== accountUid;
+}
+
+function withLeftBehind(
+  state: AccountBindingsState,
+  account: ServiceAccount | undefined,
+  views: readonly BindingView[],
+  now: Instant,
+): AccountBindingsState {
+  const { policyIds = [], foreignPolicyIds = [] } = account?.status?.bindings ?? {};
+  const left = leftByEarlierProcess(views, [...policyIds, ...foreignPolicyIds], now);
+  return { ...state, unanswered: state.unanswered ?? left };
 }
 
 /** As it is, whatever is declared: what is only planned for is left alone where others have to be worked on. */

@@ -22,12 +22,16 @@ export function nextStep(object: AnyObject, now: Instant): NextStep {
   if (object.spec?.suspend === true)
     return needed(`Suspended: kubectl iam resume ${about} when the operator may write again.`);
   if (ready !== "True") return needed(helpFor(object, reason));
+  if (ACCESS_REASONS.has(reason)) return needed(helpFor(object, reason));
   const secondary = firstProblem(object);
   if (secondary !== undefined) return needed(helpFor(object, secondary));
   return object.kind === "ApiKey"
     ? nextOfKey(object as ApiKey, now)
     : { isNeeded: false, text: "Nothing." };
 }
+
+/** Of an account that is ready and has no access. */
+const ACCESS_REASONS: ReadonlySet<string> = new Set(["AccessRevoked", "RevokingAccess"]);
 
 function needed(text: string): NextStep {
   return { isNeeded: true, text };

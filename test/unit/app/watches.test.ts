@@ -151,7 +151,7 @@ describe("who is woken", () => {
 
   test("by an account: its keys, where what they take from it has changed, and the exports that list with its rights", () => {
     const { put, wakes, login } = createCluster();
-    const spec = { connectionRef: login };
+    const spec: Record<string, unknown> = { connectionRef: login };
     const changed = (status: object) => () =>
       put("serviceAccounts", "bot", { spec, status: { saId: "sa-1", ...status } });
     expect(wakes(changed({ attempt: { id: "x" } }))).toEqual([]);
@@ -163,6 +163,11 @@ describe("who is woken", () => {
     expect(wakes(changed(ready))).toEqual(keys);
     const bindings = { policyIds: ["read"] };
     expect(wakes(changed({ ...ready, bindings }))).toEqual(exports);
+    spec.suspendAccess = true;
+    wakes(changed({ ...ready, bindings }));
+    // Its own condition reports what is bound while access is revoked.
+    const revoked = wakes(changed({ ...ready, bindings: { policyIds: [] } }));
+    expect(revoked).toContain("serviceAccounts team-a/bot");
   });
 
   test("by a new account: its keys, once it can be used or says why not", () => {

@@ -147,6 +147,11 @@ describe("the next step", () => {
       /kubectl iam resume apikey\/k/,
     ],
     [
+      "ready, without access",
+      object([ready("True", "AccessRevoked")], { kind: "ServiceAccount" }),
+      /set spec\.suspendAccess to false to restore it\. A leaked key then works again/,
+    ],
+    [
       "ready, and something else is wrong",
       object([
         ready("True", "x"),

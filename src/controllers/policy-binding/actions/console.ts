@@ -3,14 +3,22 @@ import type { IamClient } from "../../../iam/client/client.ts";
 import { isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
+import { toError } from "../../../util/to-error.ts";
 import { recordEvent } from "../../frame/write-report.ts";
-import { isUsable, type UsableSnapshot } from "../rules/choose.ts";
+import { isUsable, type UsableSnapshot, watchedSync } from "../rules/choose.ts";
 import { listed, without } from "../rules/policy-set.ts";
 import { attributeRefusal, isRefusal } from "../rules/refusal.ts";
 import { recent } from "../rules/schedule.ts";
-import type { BindingsSnapshot, PerformBindings } from "../rules/snapshot.ts";
-import { stateOf } from "../rules/state.ts";
+import type {
+  BindingsActionOf,
+  BindingsRun,
+  BindingsSnapshot,
+  PerformBindings,
+} from "../rules/snapshot.ts";
+import { type AccountBindingsState, stateIn } from "../rules/state.ts";
+import { addUnanswered, mayTakeEffect, toStored } from "../rules/unanswered-sync.ts";
 import { vanishedBy } from "../rules/vanished.ts";
+import { writeBindings } from "./objects.ts";
 
 /** Call 9. What the answer lacks is remembered at once, whatever becomes of the run. */
 export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
@@ -33,15 +41,16 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   run,
 ) => {
   const { client, account, availability, now } = usable(snapshot);
-  const { policyIds, before, reason, isDrift, suspects } = action;
+  const { policyIds, before, reason, isDrift, reappeared, suspects } = action;
   const { tpn, orgId } = availability.account;
   const { object } = snapshot;
   // The record is older than the call until it is written: whatever becomes of the run, the next one asks.
-  run.setState({ ...stateOf(run.state, account, now), askedAt: NEVER });
+  run.setState({ ...memoryOf(snapshot, run), askedAt: NEVER });
   try {
     const caller = availability.account.suspendAccess ? client.urgent : client;
     await caller.syncBindings({ tpn, orgId, policyIds }, run.signal);
   } catch (error) {
+    if (mayTakeEffect(error)) await rememberUnanswered(action, snapshot, run);
     if (!isRefusal(error) || suspects.length === 0) throw error;
     run.log.warn(
       { ...keyOf(object), reason: "PolicyRefused", err: error },
@@ -51,14 +60,20 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   }
   if (isDrift) {
     // At once, whatever becomes of the run: a fight over the policies must not go unnoticed.
-    const state = stateOf(run.state, account, now);
+    const state = memoryOf(snapshot, run);
     run.setState({ ...state, corrections: [...recent(state.corrections, now), now] });
     run.metrics.driftCorrections.inc();
   }
+  if (reappeared.length > 0) run.metrics.reappearedPolicies.inc(reappeared.length);
   const bound = without(policyIds, before);
   const unbound = without(before, policyIds);
   const type = reason === "PoliciesSynced" ? "Normal" : "Warning";
-  recordEvent(run, account, { type, reason, action: "SyncBindings", note: note(bound, unbound) });
+  recordEvent(run, account, {
+    type,
+    reason,
+    action: "SyncBindings",
+    note: note(action, bound, unbound),
+  });
   run.log.info({ ...keyOf(object), reason, bound, unbound }, "synced policy bindings");
   return { snapshot, done: { ...done, synced: true } };
 };
@@ -69,9 +84,9 @@ export const attribute: PerformBindings<"AttributeRefusal"> = async (
   { snapshot, done },
   run,
 ) => {
-  const { client, account, availability, now } = usable(snapshot);
+  const { client, availability, now } = usable(snapshot);
   const policies = await readPolicies(client, availability.account.orgId, run.signal);
-  run.setState(attributeRefusal(stateOf(run.state, account, now), action, policies, now));
+  run.setState(attributeRefusal(memoryOf(snapshot, run), action, policies, now));
   return { snapshot, done: { ...done, refusalAttributed: true } };
 };
 
@@ -88,8 +103,47 @@ async function readPolicies(
   }
 }
 
-function note(bound: readonly string[], unbound: readonly string[]): string {
+/**
+ * What the call may still bind, at once in memory, and in the account's status for the next leader: one write more, only
+ * after a call without a usable response. Only what PolicyBindings declare: other policies are never removed for it.
+ */
+async function rememberUnanswered(
+  { ours }: BindingsActionOf<"SyncBindings">,
+  snapshot: BindingsSnapshot,
+  run: BindingsRun,
+): Promise<void> {
+  const { account } = usable(snapshot);
+  const state = memoryOf(snapshot, run);
+  const unanswered = addUnanswered(watchedSync(snapshot, state), ours, run.clock.now());
+  run.setState({ ...state, unanswered });
+  const stored = account.status?.bindings ?? {};
+  const unansweredSync = toStored(unanswered, stored.unansweredSync);
+  const { confirmationTime: _, ...bindings } = stored;
+  try {
+    await writeBindings(account, { ...bindings, unansweredSync }, run);
+  } catch (error) {
+    // The process knows, and the next record says so.
+    run.log.debug({ err: toError(error) }, "could not write the status");
+  }
+}
+
+function memoryOf(snapshot: BindingsSnapshot, run: BindingsRun): AccountBindingsState {
+  return stateIn(snapshot, run.state) ?? usable(snapshot).state;
+}
+
+function note(
+  { reason, reappeared }: BindingsActionOf<"SyncBindings">,
+  bound: readonly string[],
+  unbound: readonly string[],
+): string {
+  const why =
+    reason === "PoliciesReappeared"
+      ? [
+          `An earlier syncBindings call without a usable response took effect late and bound ${listed(reappeared)} again.`,
+        ]
+      : [];
   const parts = [
+    why,
     bound.length === 0 ? [] : `Bound ${listed(bound)}.`,
     unbound.length === 0 ? [] : `Unbound ${listed(unbound)}.`,
   ].flat();

@@ -1,13 +1,20 @@
 /** Writes to the PolicyBindings of an account, and to the ServiceAccount itself. */
 import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
+import type { ServiceAccount } from "../../../api/service-account.ts";
 import { addFinalizer, removeFinalizer } from "../../frame/finalizers.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { writeStatus } from "../../frame/status-writer.ts";
 import { recordEvent } from "../../frame/write-report.ts";
 import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
 import { listed } from "../rules/policy-set.ts";
-import type { BindingsProgress, PerformBindings, ReleaseCause } from "../rules/snapshot.ts";
+import type {
+  BindingsProgress,
+  BindingsRun,
+  BindingsStatus,
+  PerformBindings,
+  ReleaseCause,
+} from "../rules/snapshot.ts";
 
 export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
   writeEach(uids, progress, run.signal, (object) =>
@@ -63,12 +70,7 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
 ) => {
   const { account } = snapshot;
   if (account === undefined) throw new Error("there is no ServiceAccount to record bindings on");
-  const status = { ...account.status, bindings };
-  await writeStatus(run, serviceAccountType, run.caches.serviceAccounts, account, status, {
-    fieldManager: BINDINGS_FIELD_MANAGER,
-    foreignFields: Object.keys(account.status ?? {}).filter((field) => field !== "bindings"),
-    signal: run.signal,
-  });
+  await writeBindings(account, bindings, run, run.signal);
   if (foundForeign.length > 0)
     recordEvent(run, account, {
       type: "Normal",
@@ -78,6 +80,21 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
     });
   return { snapshot, done: { ...done, recorded: true } };
 };
+
+/** Writes `status.bindings` of the ServiceAccount, and nothing else of its status. */
+export async function writeBindings(
+  account: ServiceAccount,
+  bindings: BindingsStatus,
+  run: BindingsRun,
+  signal?: AbortSignal,
+): Promise<void> {
+  const status = { ...account.status, bindings };
+  await writeStatus(run, serviceAccountType, run.caches.serviceAccounts, account, status, {
+    fieldManager: BINDINGS_FIELD_MANAGER,
+    foreignFields: Object.keys(account.status ?? {}).filter((field) => field !== "bindings"),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
 
 /** One object after the other; where one fails, the progress tells which are written. `undefined` is gone. */
 async function writeEach(

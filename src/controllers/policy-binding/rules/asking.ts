@@ -3,10 +3,11 @@ import { annotations } from "../../../api/meta.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { requestToken } from "../../frame/request-token.ts";
-import { hasSay, mustAsk, type UsableSnapshot } from "./choose.ts";
+import { choose, hasSay, mustAsk, type UsableSnapshot, watchedSync } from "./choose.ts";
 import type { DecisionInput } from "./decide.ts";
 import { nextDriftCheck } from "./schedule.ts";
 import type { AccountBindingsState } from "./state.ts";
+import { nextRead, watchedUntil } from "./unanswered-sync.ts";
 
 /** Something is to change, a person has asked for it, or it is time for a look. */
 export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
@@ -25,14 +26,19 @@ export function isPaused(snapshot: UsableSnapshot): boolean {
 /** Milliseconds until the console is asked again although nothing has changed. */
 export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
   const at = Math.max(dueAt(snapshot, state), state.pause?.until ?? 0);
-  return Math.max(SECOND, at - snapshot.now);
+  const watched = watchedSync(snapshot, state);
+  // What is said about the call ends with the watch for it.
+  const wakeAt = watched === undefined ? at : Math.min(at, watchedUntil(watched));
+  return Math.max(SECOND, wakeAt - snapshot.now);
 }
 
-export function dueAt(
-  { availability, now }: UsableSnapshot,
-  { askedAt, corrections }: AccountBindingsState,
-): Instant {
-  return nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): Instant {
+  const { availability, now } = snapshot;
+  const { askedAt, corrections } = state;
+  const regular = nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+  const watched = watchedSync(snapshot, state);
+  if (watched === undefined) return regular;
+  return Math.min(regular, nextRead(watched, choose(snapshot).decision.bound, askedAt) ?? regular);
 }
 
 /** Everything a person has asked for, as text. */

@@ -14,6 +14,7 @@ import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { contendedUntil } from "./schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
+import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
 import type { BindingView, UsableAccount } from "./views.ts";
 
 /** A snapshot of an account that can be worked on. */
@@ -45,10 +46,13 @@ export interface Choice {
 /** From the console's answer where there is one, otherwise from the account's record. */
 export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
   const { account } = availability;
-  const recorded = { account, bindings, live: fromRecord(account), isolating: state.isolating };
+  const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
+  const { isolating } = state;
+  const recorded = { account, bindings, live: fromRecord(account), isolating, unanswered };
   const input: DecisionInput = live === undefined ? recorded : { ...recorded, live };
   const decided = decide(input);
-  const isDrift = decided.sync !== undefined && !mustAsk(recorded);
+  const isDrift =
+    decided.sync !== undefined && decided.reappeared.length === 0 && !mustAsk(recorded);
   // The kill switch is never held back.
   const until =
     isDrift && !account.suspendAccess ? contendedUntil(state.corrections, now) : undefined;
@@ -64,9 +68,22 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
   };
 }
 
-/** Where no PolicyBinding names the account, it is none of our business. */
-export function hasSay({ availability, bindings }: UsableSnapshot): boolean {
-  return bindings.length > 0 || availability.account.suspendAccess;
+/** Nothing is done about an account that no PolicyBinding names, access was not revoked from, and no call is watched for. */
+export function hasSay(snapshot: UsableSnapshot): boolean {
+  const { availability, bindings } = snapshot;
+  return (
+    bindings.length > 0 ||
+    availability.account.suspendAccess ||
+    watchedSync(snapshot, snapshot.state) !== undefined
+  );
+}
+
+/** The call without a usable response that is watched for. */
+export function watchedSync(
+  { now }: Pick<BindingsSnapshot, "now">,
+  { unanswered }: AccountBindingsState,
+): UnansweredSync | undefined {
+  return stillWatched(unanswered, now);
 }
 
 /** Live objects whose policies are bound, or are about to be. */

@@ -10,6 +10,8 @@ export interface DecisionInput {
   readonly live: LiveBindings;
   /** The console refused a union without naming the culprit: new policies go one object at a time. */
   readonly isolating: boolean;
+  /** Policies that a call without a usable response may still bind. */
+  readonly unanswered: PolicySet;
 }
 
 export interface BindingsDecision {
@@ -20,6 +22,8 @@ export interface BindingsDecision {
   /** Of these, what PolicyBindings account for. */
   readonly ours: PolicySet;
   readonly foreign: PolicySet;
+  /** Bound again by a call without a usable response, after they were withdrawn: they go. */
+  readonly reappeared: PolicySet;
   /** What each live PolicyBinding has bound, by uid. */
   readonly shares: ReadonlyMap<string, PolicySet>;
   /** Live objects whose policies are not bound yet because others are tried first, by uid. */
@@ -45,22 +49,41 @@ export function decide(input: DecisionInput): BindingsDecision {
       .map((binding) => [binding.uid, share(binding, known, postponed)] as const),
   );
   const wanted = union(...shares.values());
-  const foreign = without(known, wanted, attributed(bindings, wanted));
+  const reappeared = reappearedOf(input, known, wanted);
+  const foreign = without(known, wanted, attributed(bindings, wanted), reappeared);
   const target = account.suspendAccess
     ? []
-    : account.foreignPolicies === "Remove"
+    : account.foreignPolicies === "Remove" && bindings.length > 0
       ? wanted
       : union(common(known, [...wanted, ...foreign]), wanted);
   if (target.length > MAX_POLICIES) return leaveAlone(input, known, tooManyPolicies);
-  if (!mayBeEmptied(input) && target.length === 0 && known.length > 0) {
-    return { ...settled(shares, known), sync: undefined, postponed, blocked: undefined };
+  if (!mayBeEmptied(input) && reappeared.length === 0 && target.length === 0 && known.length > 0) {
+    return {
+      ...settled(shares, known),
+      sync: undefined,
+      reappeared,
+      postponed,
+      blocked: undefined,
+    };
   }
   return {
     ...settled(account.suspendAccess ? emptied(shares) : shares, target),
     sync: isDifferent(input, known, target) ? target : undefined,
+    reappeared,
     postponed,
     blocked: undefined,
   };
+}
+
+/** What the account's record does not know of, nothing declares, and an earlier call would bind. */
+function reappearedOf(
+  { account, unanswered }: DecisionInput,
+  known: PolicySet,
+  wanted: PolicySet,
+): PolicySet {
+  const { ours = [], foreign } = account.record;
+  const declared = account.suspendAccess ? [] : wanted;
+  return without(common(known, unanswered), ours, foreign, declared);
 }
 
 /** The record as if the console had just answered it: what a run without a call believes. */
@@ -81,11 +104,13 @@ function knownLive({ account, bindings, live }: DecisionInput): PolicySet | unde
 }
 
 function isDifferent(
-  { account, bindings, live }: DecisionInput,
+  { account, bindings, live, unanswered }: DecisionInput,
   known: PolicySet,
   target: PolicySet,
 ): boolean {
   if (live.readable) return !sameSet(known, target);
+  // Without a readable answer, only another call makes sure of it.
+  if (!contains(target, unanswered)) return true;
   const { record, suspendAccess } = account;
   if (record.ours === undefined) return target.length > 0 || suspendAccess;
   // An intent that the record does not cover may or may not have reached the console.
@@ -154,6 +179,7 @@ function leaveAlone(
     bound: known.length > 0 ? known : union(account.record.ours ?? [], account.record.foreign),
     ours: account.record.ours ?? [],
     foreign: account.record.foreign,
+    reappeared: [],
     shares,
     postponed: new Set(),
     blocked,

@@ -104,17 +104,24 @@ function recordIntents({ snapshot, choice }: BindingsStep): Finding {
 }
 
 function sync({ done, choice }: BindingsStep): Finding {
-  const { input, decision, isDrift, before } = choice;
+  const { decision, isDrift, before } = choice;
   if (done.synced || decision.sync === undefined) return undefined;
-  const { suspendAccess } = input.account;
   return {
     kind: "SyncBindings",
     policyIds: decision.sync,
+    ours: decision.ours,
     before,
-    reason: suspendAccess ? "AccessSuspended" : isDrift ? "DriftCorrected" : "PoliciesSynced",
+    reason: reasonOf(choice),
     isDrift,
+    reappeared: decision.reappeared,
     suspects: suspectsOf(choice),
   };
+}
+
+function reasonOf({ input, decision, isDrift }: Choice) {
+  if (decision.reappeared.length > 0) return "PoliciesReappeared";
+  if (input.account.suspendAccess) return "AccessSuspended";
+  return isDrift ? "DriftCorrected" : "PoliciesSynced";
 }
 
 function giveUpWhereBlocked({ snapshot, choice }: BindingsStep): Finding {
@@ -122,7 +129,8 @@ function giveUpWhereBlocked({ snapshot, choice }: BindingsStep): Finding {
 }
 
 function record({ snapshot, done, choice }: BindingsStep): Finding {
-  if (done.recorded || !hasSay(snapshot)) return undefined;
+  const isWatchOver = snapshot.account.status?.bindings?.unansweredSync !== undefined;
+  if (done.recorded || !(hasSay(snapshot) || isWatchOver)) return undefined;
   const bindings = recordOf(snapshot, choice);
   return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
 }

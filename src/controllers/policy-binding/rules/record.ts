@@ -1,19 +1,22 @@
 /** What `status.bindings` of the ServiceAccount says after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { toIso8601 } from "../../../util/time.ts";
-import type { Choice, UsableSnapshot } from "./choose.ts";
+import { HOUR, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
+import { toStored } from "./unanswered-sync.ts";
 
 /** `undefined` where the record says so already. */
-export function recordOf(
-  { account, live, now }: UsableSnapshot,
-  { decision, verified }: Choice,
-): BindingsStatus | undefined {
-  const old: BindingsStatus = account?.status?.bindings ?? {};
+export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
+  const { account, live, now, state } = snapshot;
+  const { decision, verified } = choice;
+  const stored: BindingsStatus = account.status?.bindings ?? {};
+  const { unansweredSync, confirmationTime: _, ...old } = stored;
   const { ours, foreign, bound, blocked } = decision;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
+  const watched = watchedSync(snapshot, state);
+  const confirmationTime = confirmationOf(snapshot, choice);
   const next: BindingsStatus = {
     ...old,
     ...(isKnown
@@ -24,9 +27,22 @@ export function recordOf(
         }
       : {}),
     ...(live === undefined ? {} : { readable: live.readable }),
+    ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
+    ...(confirmationTime === undefined ? {} : { confirmationTime }),
   };
-  const changed = !isDeepStrictEqual(next, old);
+  const changed = !isDeepStrictEqual(next, stored);
   if (verified && (changed || isStale(old.lastSyncTime, now)))
     return { ...next, lastSyncTime: toIso8601(now) };
   return changed ? next : undefined;
+}
+
+/** When a read last showed that revoked access is revoked. Moves once an hour, once a minute while a call is watched for. */
+function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
+  const { account, availability, live, now, state } = snapshot;
+  if (!availability.account.suspendAccess || decision.sync !== undefined) return undefined;
+  const before = account.status?.bindings?.confirmationTime;
+  if (live === undefined || !input.live.readable) return before;
+  const watched = watchedSync(snapshot, state);
+  const isDue = isStale(before, now, watched === undefined ? HOUR : MINUTE);
+  return isDue ? toIso8601(now) : before;
 }

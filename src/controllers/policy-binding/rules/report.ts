@@ -13,7 +13,7 @@ import {
 } from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
-import { type Choice, choose, hasSay, isUsable } from "./choose.ts";
+import { type Choice, choose, hasSay, isUsable, watchedSync } from "./choose.ts";
 import { isActive, MAX_POLICIES } from "./decide.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
@@ -21,6 +21,7 @@ import { isStale } from "./schedule.ts";
 import type { BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stateAfter } from "./state-after.ts";
+import { describeUnanswered } from "./unanswered-sync.ts";
 import type { BindingView } from "./views.ts";
 
 /** When a revocation that the console refused is tried again: no change of the object is to be expected (L6). */
@@ -66,7 +67,7 @@ function toReport(
     cache,
     object,
     status,
-    readiness: readinessOf(binding, status.appliedPolicyIds ?? [], conclusion),
+    readiness: readinessOf(snapshot, binding, status.appliedPolicyIds ?? [], conclusion),
     suspended: binding.suspended,
     // The console was asked, or there was no need to, or it is all planned.
     handledRequest: isHandled ? binding.requestedAt : undefined,
@@ -116,17 +117,27 @@ function hasNews(
 }
 
 /** What concerns the object itself comes before what concerns its account; a suspended one is in use or not. */
-function readinessOf(binding: BindingView, applied: PolicySet, conclusion: Conclusion): Readiness {
+function readinessOf(
+  snapshot: BindingsSnapshot,
+  binding: BindingView,
+  applied: PolicySet,
+  conclusion: Conclusion,
+): Readiness {
   const { suspended, problem, policyIds, stage } = binding;
   const isPlanned = "reason" in conclusion && conclusion.reason === PLAN_ONLY;
   const isHeldBack = suspended || (isPlanned && stage === "Live");
   if (isHeldBack && contains(applied, policyIds)) return allBound(policyIds);
   if (problem !== undefined) return { state: "Stalled", ...problem };
-  const readiness = "decision" in conclusion ? decided(conclusion, binding) : conclusion;
+  const readiness = "decision" in conclusion ? decided(conclusion, binding, snapshot) : conclusion;
   return suspended ? { ...readiness, state: "Stalled" } : readiness;
 }
 
-function decided({ input, decision }: Choice, { uid, policyIds }: BindingView): Readiness {
+function decided(
+  { input, decision }: Choice,
+  { uid, policyIds }: BindingView,
+  { now, state }: BindingsSnapshot,
+): Readiness {
+  const watched = describeUnanswered(state && watchedSync({ now }, state));
   const { blocked, postponed } = decision;
   if (blocked !== undefined)
     return { state: blocked.reason === "Contended" ? "Reconciling" : "Stalled", ...blocked };
@@ -134,7 +145,7 @@ function decided({ input, decision }: Choice, { uid, policyIds }: BindingView): 
     return {
       state: "Stalled",
       reason: "AccessSuspended",
-      message: "suspendAccess is true on the ServiceAccount: no policy at all is bound to it.",
+      message: `suspendAccess is true on the ServiceAccount: no policy at all is bound to it.${watched}`,
     };
   if (postponed.has(uid))
     return {
@@ -143,12 +154,12 @@ function decided({ input, decision }: Choice, { uid, policyIds }: BindingView): 
       message:
         "The console refused a change of the account's policies; its PolicyBindings are tried one by one.",
     };
-  return allBound(policyIds);
+  return allBound(policyIds, watched);
 }
 
-function allBound({ length }: PolicySet): Readiness {
+function allBound({ length }: PolicySet, more = ""): Readiness {
   const message = length === 1 ? "1 policy is bound." : `${length} policies are bound.`;
-  return { state: "Ready", reason: "Synced", message };
+  return { state: "Ready", reason: "Synced", message: `${message}${more}` };
 }
 
 function requeueAfter(

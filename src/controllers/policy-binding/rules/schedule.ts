@@ -40,7 +40,11 @@ export function recent(corrections: readonly Instant[], now: Instant): readonly 
   return corrections.filter((at) => at <= now && at > now - CONTENTION_WINDOW);
 }
 
-export function isStale(lastSyncTime: string | undefined, now: Instant): boolean {
-  const at = parseInstant(lastSyncTime);
-  return at === undefined || at > now || now - at >= REFRESH_SYNCED_AT;
+export function isStale(
+  time: string | undefined,
+  now: Instant,
+  maxAge: number = REFRESH_SYNCED_AT,
+): boolean {
+  const at = parseInstant(time);
+  return at === undefined || at > now || now - at >= maxAge;
 }

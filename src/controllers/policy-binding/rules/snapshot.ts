@@ -79,10 +79,18 @@ export type BindingsAction =
   | {
       readonly kind: "SyncBindings";
       readonly policyIds: PolicySet;
+      /** Of these, what PolicyBindings declare. */
+      readonly ours: PolicySet;
       /** What is bound before, as far as it is known. */
       readonly before: PolicySet;
-      readonly reason: "PoliciesSynced" | "DriftCorrected" | "AccessSuspended";
+      readonly reason:
+        | "PoliciesSynced"
+        | "DriftCorrected"
+        | "AccessSuspended"
+        | "PoliciesReappeared";
       readonly isDrift: boolean;
+      /** What a call without a usable response has bound late. */
+      readonly reappeared: PolicySet;
       /** Objects whose policies it binds for the first time: whose fault a refusal may be. */
       readonly suspects: readonly BindingView[];
     }

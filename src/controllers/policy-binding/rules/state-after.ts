@@ -4,17 +4,18 @@ import { desiredState, dueAt, tokenOf } from "./asking.ts";
 import { choose, isUsable, type UsableSnapshot } from "./choose.ts";
 import { isQuiet } from "./quiet.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
-import { type AccountBindingsState, stateOf } from "./state.ts";
+import { type AccountBindingsState, stateIn } from "./state.ts";
 
 export function stateAfter(
   snapshot: BindingsSnapshot,
   outcome: Outcome,
   current: AccountBindingsState | undefined,
 ): AccountBindingsState | undefined {
-  const { account, source, now } = snapshot;
+  const { account, source } = snapshot;
   if (source === "Behind") return current;
   if (account === undefined) return undefined;
-  const state = stateOf(current, account, now);
+  const state = stateIn(snapshot, current);
+  if (state === undefined) return undefined;
   if (isQuiet(outcome)) return state;
   if (outcome.kind === "Failed") return { ...state, hasFailed: true };
   const ended = { ...state, hasFailed: false };

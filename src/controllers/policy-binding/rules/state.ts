@@ -2,6 +2,7 @@
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { PolicySet } from "./policy-set.ts";
+import { fromStored, type UnansweredSync } from "./unanswered-sync.ts";
 import type { BindingView, Problem } from "./views.ts";
 
 export interface PolicyRefusal {
@@ -30,6 +31,8 @@ export interface AccountBindingsState {
   readonly handledToken: string | undefined;
   /** Whether the last run failed: what could not be revoked for too long is not tried once more. */
   readonly hasFailed: boolean;
+  /** Calls that may still take effect; stored in the account's status as well. */
+  readonly unanswered: UnansweredSync | undefined;
 }
 
 export interface VanishedPolicies {
@@ -54,7 +57,16 @@ export function stateOf(
     pause: undefined,
     handledToken: status?.lastHandledReconcileAt,
     hasFailed: false,
+    unanswered: fromStored(status?.bindings?.unansweredSync, now),
   };
+}
+
+/** What is remembered by now, or what the run has started with. */
+export function stateIn(
+  { state }: { readonly state: AccountBindingsState | undefined },
+  current: AccountBindingsState | undefined,
+): AccountBindingsState | undefined {
+  return state !== undefined && current?.accountUid !== state.accountUid ? state : current;
 }
 
 /** The object as judged with what the console said about it before. */

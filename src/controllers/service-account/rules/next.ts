@@ -5,6 +5,7 @@ import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
+import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
@@ -40,7 +41,8 @@ export function standingOf(snapshot: AccountSnapshot): Readiness {
   const finding = firstFinding(preconditions, snapshot) ?? findingOf(snapshot);
   if (finding !== undefined) return finding;
   if (account === undefined) throw new Error("an object without an account is not settled");
-  return accountReadiness(account);
+  const readiness = accountReadiness(account);
+  return readiness.state === "Ready" ? withAccess(readiness, snapshot) : readiness;
 }
 
 /** What the last look has found instead of the account. */

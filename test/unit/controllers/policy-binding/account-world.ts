@@ -160,7 +160,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     unbind: (name: string) => kube.remove(policyBindingType, { namespace: KEY.namespace, name }),
     /** Passes until one asks for nothing soon. */
     settle: async () => {
-      for (let count = 0; count < 12; count += 1) {
+      for (let count = 0; count < 60; count += 1) {
         const { requeueAfterMs = 3_600_000 } = await pass();
         if (requeueAfterMs > 6_000) return;
         await clock.advance(requeueAfterMs);

@@ -71,6 +71,7 @@ export function input(
     bindings,
     live: live === "unreadable" ? { readable: false } : { readable: true, policyIds: live },
     isolating,
+    unanswered: [],
   };
 }
 

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { standingOf } from "../../../../src/controllers/service-account/rules/next.ts";
+import { account, serviceAccount, snapshotOf } from "./objects.ts";
+
+const revoked = (bindings: object | undefined, suspendAccess = true) => {
+  const object = serviceAccount({ status: { saId: "sa-1", ...(bindings && { bindings }) } });
+  return standingOf(snapshotOf({ account, object }, { suspendAccess }));
+};
+
+test.each([
+  ["nothing was read yet", undefined, "RevokingAccess", "Access is being revoked. Set"],
+  ["policies are bound", { policyCount: 2 }, "RevokingAccess", "2 policies were bound"],
+  [
+    "the console accepted the empty list",
+    { policyCount: 0, lastSyncTime: "2026-01-01T00:00:00Z" },
+    "AccessRevoked",
+    "accepted an empty list of policies at 2026-01-01T00:00:00Z",
+  ],
+  [
+    "a read has confirmed it",
+    { policyCount: 0, confirmationTime: "2026-01-01T00:01:00Z" },
+    "AccessRevoked",
+    "revoked, confirmed by a read at 2026-01-01T00:01:00Z",
+  ],
+  [
+    "an earlier call may still take effect",
+    { policyCount: 0, unansweredSync: { time: "2026-01-01T00:00:00Z", policyIds: ["p"] } },
+    "AccessRevoked",
+    "short intervals until 2026-01-01T00:10:00Z",
+  ],
+])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
+  const readiness = revoked(bindings);
+  expect(readiness).toMatchObject({ state: "Ready", reason });
+  expect(readiness.message).toContain(message);
+  expect(readiness.message).toContain("a leaked key of the account then works again");
+});
+
+test("an account with access is Created, whatever is bound", () => {
+  expect(revoked({ policyCount: 2 }, false)).toMatchObject({ state: "Ready", reason: "Created" });
+});
