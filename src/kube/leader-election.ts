@@ -128,6 +128,8 @@ class Elector implements LeaderElection {
   #renewedAt: number | undefined;
   /** Until when the server asked to be left alone (monotonic). */
   #askedPauseUntil = 0;
+  /** The holder that the log says is waited for. */
+  #waitingFor: string | undefined;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -174,10 +176,21 @@ class Elector implements LeaderElection {
       const won = await this.#attempt(this.#timings.renewDeadlineMs);
       if (won && !signal.aborted) return true;
       if (won) break;
+      this.#logWait();
       await this.#pause(this.#untilNextTryMs(this.#retryMs(), this.#untilExpiryMs()), signal);
     }
     await this.#release();
     return false;
+  }
+
+  /** Once for each holder, so that neither a first start nor a standby is silent. */
+  #logWait(): void {
+    const { log, namespace, name } = this.#options;
+    const holder = this.#seen?.lease.spec?.holderIdentity;
+    if (holder === undefined || holder === "" || holder === this.#waitingFor) return;
+    this.#waitingFor = holder;
+    const expiresInSeconds = Math.max(0, Math.ceil(this.#untilExpiryMs() / SECOND));
+    log.info({ lease: `${namespace}/${name}`, holder, expiresInSeconds }, "waiting for the lease");
   }
 
   /** Renews until the signal is aborted or the deadline has passed. */
@@ -199,7 +212,7 @@ class Elector implements LeaderElection {
 
   /** One try to take or renew the lease. A try that hangs leaves time for another. */
   async #attempt(remainingMs: number): Promise<boolean> {
-    const { clock, log } = this.#options;
+    const { clock } = this.#options;
     const limitMs = Math.min(remainingMs, this.#timings.renewDeadlineMs / 2);
     const sentAt = clock.monotonic();
     try {
@@ -213,9 +226,18 @@ class Elector implements LeaderElection {
       // What was read may be out of date: read again next time.
       this.#seen = this.#seen && { ...this.#seen, lease: withoutVersion(this.#seen.lease) };
       if (isKubeError(error, "Conflict") || isKubeError(error, "AlreadyExists")) return false;
-      log.warn({ err: toError(error) }, "could not take or renew the lease");
+      this.#logFailure(error);
       return false;
     }
+  }
+
+  /** The API server answers "not found" to the creation of a Lease only if its namespace is missing. */
+  #logFailure(error: unknown): void {
+    const { log, namespace } = this.#options;
+    if (isKubeError(error, "NotFound") && this.#seen === undefined) {
+      const fix = `kubectl create namespace ${namespace}`;
+      log.warn({ namespace, fix }, "the operator's namespace does not exist");
+    } else log.warn({ err: toError(error) }, "could not take or renew the lease");
   }
 
   /** The lease as written, or `undefined` where somebody else holds it. */

@@ -1,5 +1,5 @@
 /** The commands of README and docs, read from the pages and run. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type IamServer, startIamServer } from "../iam-server/server.ts";
@@ -8,7 +8,17 @@ import { type DeployedOperator, startDeployed } from "./support/operator.ts";
 import { blocksOf, createShell } from "./support/pages.ts";
 
 const SYSTEM = "iam-operator-system";
-const pages = ["README.md", "docs/install.md", "docs/upgrade.md", "docs/uninstall.md"];
+const root = join(import.meta.dirname, "../..");
+const pages = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+/** Pages whose commands another suite runs. */
+const runElsewhere: Readonly<Record<string, string>> = {
+  "docs/alerts.md": "test/chart/alerts.test.ts",
+};
 const minute = 60_000;
 
 let cluster: Cluster;
@@ -37,9 +47,9 @@ function scenario(title: string, steps: () => Promise<void>): void {
   );
 }
 
-/** Runs the blocks under a heading, with the operator as a process wherever it is installed. */
-async function follow(page: string, heading: string): Promise<string> {
-  const blocks = blocksOf(page).filter((block) => block.heading === heading);
+/** Runs the blocks under a heading (all, without one), with the operator as a process wherever it is installed. */
+async function follow(page: string, heading?: string): Promise<string> {
+  const blocks = blocksOf(page).filter((block) => block.heading === (heading ?? block.heading));
   expect(blocks, `${page}: ${heading}`).not.toEqual([]);
   let output = "";
   for (const { code } of blocks) {
@@ -118,27 +128,40 @@ describe("the pages about installing, upgrading and uninstalling", () => {
     expect(left).toBe("");
   });
 
+  scenario("are followed by all others, whose commands work as they are", async () => {
+    await follow("docs/install.md", "Install the operator");
+    await follow("docs/install.md", "Connect to the console");
+    await follow("docs/install.md", "Issue a key");
+    await follow("docs/troubleshooting.md");
+    await follow("docs/safety.md");
+    await follow("docs/backup.md");
+    await shell(
+      "kubectl create rolebinding alice --clusterrole=edit --user=alice --namespace=team-a",
+    );
+    await follow("docs/least-privilege.md");
+    await follow("docs/consumers.md");
+    await shell(
+      "printf '%s' \"$(sed -n 's/.*certificate-authority-data: //p' $KUBECONFIG | base64 -d)\" > ca.crt",
+    );
+    await follow("docs/reach-the-console.md");
+  });
+
   scenario("lead from deploy/ to Helm", async () => {
     await follow("docs/install.md", "Install without Helm");
     await follow("docs/upgrade.md", "From `deploy/` to Helm");
     expect(await shell("helm list -n iam-operator-system -o json")).toContain('"deployed"');
+    await follow("docs/multi-tenancy.md");
+    expect(await shell("helm list -n team-a-iam -o json")).toContain('"deployed"');
   });
 
   test("have no command beside these", () => {
-    const all = pages.flatMap(blocksOf).map(({ code }) => code);
-    expect(all.filter((code) => !done.has(code))).toEqual([]);
+    const all = pages.filter((page) => runElsewhere[page] === undefined).flatMap(blocksOf);
+    expect(all.map(({ code }) => code).filter((code) => !done.has(code))).toEqual([]);
   });
 });
 
 test("every page that a page links to is there", () => {
-  const root = join(import.meta.dirname, "../..");
-  for (const page of [
-    ...pages,
-    "docs/gitops.md",
-    "docs/api-versions.md",
-    "docs/alerts.md",
-    "CONTRIBUTING.md",
-  ]) {
+  for (const page of [...pages, "CONTRIBUTING.md"]) {
     const text = readFileSync(join(root, page), "utf8");
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(
       ([, link = ""]) => link,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { isKubeError } from "../../../src/kube/errors.ts";
+import { isKubeError, KubeError } from "../../../src/kube/errors.ts";
 import {
   createLeaderElection,
   type LeaderElection,
@@ -31,6 +31,9 @@ interface Candidate {
 function setUp() {
   const clock = createFakeClock();
   const server = new LeaseServer();
+  const lines: { readonly message: string; readonly fields: object }[] = [];
+  const record = (fields: object, message: string) => void lines.push({ message, fields });
+  const log = { ...silentLog, info: record, warn: record };
   const start = (identity: string, traits: ProcessTraits = {}, random: Random = systemRandom) => {
     const process = new Process(clock, server, traits);
     const election = createLeaderElection({
@@ -40,7 +43,7 @@ function setUp() {
       identity,
       clock: process.clock,
       random,
-      log: silentLog,
+      log,
     });
     const stop = new AbortController();
     const candidate: Candidate = {
@@ -61,7 +64,7 @@ function setUp() {
     };
     return candidate;
   };
-  return { clock, server, start };
+  return { clock, server, start, lines };
 }
 
 function mayMutate(election: LeaderElection, ms = MUTATION_MS): boolean {
@@ -268,6 +271,34 @@ describe("leader election", () => {
     ]);
     await clock.advance(2_100);
     expect(both.filter(({ election }) => election.isLeader)).toHaveLength(1);
+  });
+
+  test("says once whom it waits for, and for how long at most", async () => {
+    const { clock, start, lines } = setUp();
+    start("a");
+    await clock.advance(1_000);
+    start("b");
+    await clock.advance(10_000);
+    expect(lines.filter(({ message }) => message === "waiting for the lease")).toEqual([
+      {
+        message: "waiting for the lease",
+        fields: { lease: "iam/iam-operator", holder: "a", expiresInSeconds: 15 },
+      },
+    ]);
+  });
+
+  test("names the command that creates a missing namespace", async () => {
+    const { clock, server, start, lines } = setUp();
+    server.lease = undefined;
+    server.create = () => {
+      throw new KubeError("NotFound", 'namespaces "iam" not found');
+    };
+    start("a");
+    await clock.advance(1_000);
+    expect(lines).toContainEqual({
+      message: "the operator's namespace does not exist",
+      fields: { namespace: "iam", fix: "kubectl create namespace iam" },
+    });
   });
 
   test("stops waiting when asked to", async () => {
