@@ -123,7 +123,7 @@ async function rememberUnanswered(
     await writeBindings(account, { ...bindings, unansweredSync }, run);
   } catch (error) {
     // The process knows, and the next record says so.
-    run.log.debug({ err: toError(error) }, "could not write the status");
+    run.log.debug({ err: toError(error) }, "could not store an unanswered call");
   }
 }
 
