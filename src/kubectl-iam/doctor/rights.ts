@@ -41,6 +41,12 @@ export const operatorRules: readonly Rule[] = [
   },
   { apiGroups: [GROUP], resources: ["clusterconnections/status"], verbs: ["patch"] },
   { apiGroups: [""], resources: ["namespaces"], verbs: ["list", "watch"] },
+  {
+    apiGroups: ["discovery.k8s.io"],
+    resources: ["endpointslices"],
+    resourceNames: ["kubernetes"],
+    verbs: ["get"],
+  },
 ];
 
 /** What the operator needs in its own namespace. */
