@@ -25,6 +25,8 @@ export interface IamErrorDetails {
   readonly retryAt?: Instant;
   /** False where it is certain that the console never received the request. */
   readonly sent?: boolean;
+  /** The console answered 401 to this call and still accepts the login. */
+  readonly loginStands?: boolean;
   readonly cause?: unknown;
 }
 
@@ -38,6 +40,7 @@ export class IamError extends Error {
   /** Not before this moment (`Retry-After`, or the end of a pause). */
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
+  readonly loginStands: boolean;
 
   constructor(code: IamErrorCode, message: string, details: IamErrorDetails) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -47,6 +50,7 @@ export class IamError extends Error {
     this.requestId = details.requestId;
     this.retryAt = details.retryAt;
     this.sent = details.sent ?? true;
+    this.loginStands = details.loginStands ?? false;
   }
 }
 

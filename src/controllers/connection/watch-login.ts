@@ -62,7 +62,7 @@ function watchExtra(
 
 function isRefusal(error: unknown): error is IamError {
   return (
-    isIamError(error, "Unauthenticated") ||
+    (isIamError(error, "Unauthenticated") && !error.loginStands) ||
     isIamError(error, "MfaRequired") ||
     isIamError(error, "LoginPaused")
   );

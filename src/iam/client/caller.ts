@@ -1,28 +1,41 @@
+import { untilAborted } from "../../util/until-aborted.ts";
 import { isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
 import { type Identity, keyHolder, nobody, userWith } from "../session/identity.ts";
 import type { AccessToken, TokenSession } from "../session/session.ts";
+import type { TokenChecks } from "../session/token-checks.ts";
 import type { Call } from "./call.ts";
+
+export interface CallerOptions {
+  readonly exchange: Exchange;
+  readonly session: TokenSession;
+  /** Shared by all callers of the session. */
+  readonly tokenChecks: TokenChecks;
+  readonly closing: AbortSignal;
+  /** Whether calls are sent although the console asked to wait. */
+  readonly isUrgent: boolean;
+}
 
 /** Makes calls as whoever they are to be made by. */
 export class Caller {
   readonly #exchange: Exchange;
   readonly #session: TokenSession;
+  readonly #tokenChecks: TokenChecks;
   readonly #closing: AbortSignal;
   readonly #isUrgent: boolean;
 
-  /** `isUrgent`: whether calls are sent although the console asked to wait. */
-  constructor(exchange: Exchange, session: TokenSession, closing: AbortSignal, isUrgent: boolean) {
+  constructor({ exchange, session, tokenChecks, closing, isUrgent }: CallerOptions) {
     this.#exchange = exchange;
     this.#session = session;
+    this.#tokenChecks = tokenChecks;
     this.#closing = closing;
     this.#isUrgent = isUrgent;
   }
 
   /**
    * The answer, whatever its status. A Bearer call that is answered 401 is repeated once with another
-   * token, if there is one: the console refused the first attempt before it did anything.
+   * token, if there is one and the console refuses the first one for other calls too: it did nothing at the first attempt.
    */
   async call(call: Call, signal?: AbortSignal): Promise<Exchanged> {
     const either = this.#eitherSignal(signal);
@@ -30,7 +43,7 @@ export class Caller {
     if (call.as !== "user") return this.#send(call, keyHolder(call.as), either);
     const token = await this.#before(call, either, () => this.#session.token(either));
     const first = await this.#callWith(token, call, either);
-    if (first.response.status !== 401) return first;
+    if (!isAboutLogin(first)) return first;
     const other = await this.#before(call, either, () => this.#session.replace(token, either));
     return other === undefined ? first : this.#callWith(other, call, either);
   }
@@ -48,7 +61,13 @@ export class Caller {
   async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
     const exchanged = await this.#send(call, userWith(token.value), signal);
     if (provesCredentials(exchanged)) this.#session.accepted(token);
-    return exchanged;
+    if (exchanged.response.status !== 401) return exchanged;
+    if (!this.#session.isCurrent(token)) return exchanged;
+    const loginStands = await this.#before(call, signal, () =>
+      untilAborted(this.#tokenChecks.isAccepted(token), signal),
+    );
+    if (loginStands) this.#session.accepted(token);
+    return { ...exchanged, loginStands };
   }
 
   #send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
@@ -70,4 +89,8 @@ export class Caller {
       throw unsentFailure(operation, "it was cancelled");
     }
   }
+}
+
+function isAboutLogin({ response: { status }, loginStands }: Exchanged): boolean {
+  return status === 401 && loginStands !== true;
 }

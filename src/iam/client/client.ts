@@ -17,8 +17,8 @@ import type {
 
 /**
  * One console seen through one connection: a method per documented endpoint, and the extra calls of the
- * connection. Every method sends its request once; the single repeat after a new login (401 on a Bearer
- * call) is the session's. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, five
+ * connection. Every method sends its request once. After a 401 on a Bearer call the session checks its token by a neutral
+ * call (searchActions), and repeats the call once with a new login if the console refuses the token for that one too. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, five
  * minutes at most: they reject with RateLimited, unsent. Rejects with IamError only.
  */
 export interface IamClient {

@@ -22,13 +22,14 @@ import type {
   Quota,
   QuotaQuery,
 } from "../model.ts";
-import { nobody, type Organization } from "../session/identity.ts";
+import { nobody, type Organization, userWith } from "../session/identity.ts";
 import {
   type LoginEnd,
   LoginSession,
   type TokenSession,
   tokenSession,
 } from "../session/session.ts";
+import { TokenChecks } from "../session/token-checks.ts";
 import { readActions, readQuotaPage } from "../wire/catalogue.ts";
 import { readListing } from "../wire/listing.ts";
 import { type LoginAnswer, readLogin } from "../wire/login.ts";
@@ -92,6 +93,12 @@ export function createIamClient(options: IamClientOptions): IamClient {
   const wire = createWire(options);
   const exchange = createExchange(options, wire.send);
   const session = createSession(options, exchange, closing.signal);
+  const shared = {
+    exchange,
+    session,
+    tokenChecks: checkTokens(exchange, closing.signal),
+    closing: closing.signal,
+  };
   const rest = {
     clockSkew: () => exchange.skew,
     close: async () => {
@@ -100,7 +107,7 @@ export function createIamClient(options: IamClientOptions): IamClient {
     },
   };
   const callsOf = (isUrgent: boolean) => {
-    const caller = new Caller(exchange, session, closing.signal, isUrgent);
+    const caller = new Caller({ ...shared, isUrgent });
     const extra = extraCalls(caller, options.extraCalls ?? {});
     return { ...managementCalls(caller, options.clock), ...resourceCalls(caller), extra, ...rest };
   };
@@ -157,6 +164,12 @@ function createSession(
     random,
     onLogin: (result) => observer?.onLogin(result),
   });
+}
+
+/** By the smallest answer of a documented Bearer call, which names no account, key, policy or cluster. */
+function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
+  const neutral = { ...calls.searchActions({ q: "a", pageSize: 1 }), ignoresHold: true } as const;
+  return new TokenChecks((token) => exchange.send(neutral, userWith(token.value), closing));
 }
 
 /** Calls 1 to 10. */

@@ -35,17 +35,21 @@ export interface Exchanged {
   /** Everything secret that the request carried. */
   readonly secrets: readonly Redacted[];
   readonly receivedAt: Instant;
+  /** A 401 of this call alone: the same token is accepted otherwise. */
+  readonly loginStands?: boolean;
 }
 
 /** Credentials go to the origin of the connection only. */
 const REDIRECTED = ", a redirect, which is never followed; check the connection's baseURL";
+
+const LOGIN_STANDS = " while the login is accepted";
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
 export function statusFailure(exchanged: Exchanged): IamError {
-  const { operation, response, receivedAt } = exchanged;
+  const { operation, response, receivedAt, loginStands = false } = exchanged;
   const { status, headers } = response;
   const { message, requestId } = saidBy(exchanged);
   const retryAt = parseRetryAfter(headers, receivedAt);
@@ -53,12 +57,13 @@ export function statusFailure(exchanged: Exchanged): IamError {
   const trace = requestId === undefined ? "" : ` (request ${requestId})`;
   return new IamError(
     codeOfStatus(status),
-    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${words}${trace}`,
+    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${loginStands ? LOGIN_STANDS : ""}${words}${trace}`,
     {
       operation,
       status,
       ...(requestId === undefined ? {} : { requestId }),
       ...(retryAt === undefined ? {} : { retryAt }),
+      loginStands,
     },
   );
 }

@@ -20,6 +20,8 @@ export interface TokenSession {
   token(signal?: AbortSignal): Promise<AccessToken>;
   /** Another token in place of one that was answered 401; `undefined` where there can be none. */
   replace(refused: AccessToken, signal?: AbortSignal): Promise<AccessToken | undefined>;
+  /** Whether calls from now on would get this token. */
+  isCurrent(token: AccessToken): boolean;
   /** The console took the token. */
   accepted(token: AccessToken): void;
 }
@@ -34,6 +36,7 @@ export function tokenSession(token: Redacted): TokenSession {
       throw unsent("Unauthenticated", "the token is empty or not one that a header can carry");
     },
     replace: async () => undefined,
+    isCurrent: () => true,
     accepted: () => undefined,
   };
 }
@@ -83,6 +86,10 @@ export class LoginSession implements TokenSession {
       if (this.#isDoubtful(refused)) this.#circuit.failed();
     }
     return this.token(signal);
+  }
+
+  isCurrent({ generation }: AccessToken): boolean {
+    return this.#current?.generation === generation;
   }
 
   accepted(token: AccessToken): void {

@@ -1,14 +1,25 @@
 import { describe, expect, test } from "vitest";
 import { commitOutcome } from "../../../src/iam/errors.ts";
+import type { Operation } from "../../../src/iam/model.ts";
 import type { LoginEnd } from "../../../src/iam/session/session.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import type { IamServer } from "../../iam-server/server.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const WRONG = { ...LOGIN, kind: "login", password: new Redacted("wrong-password") } as typeof LOGIN;
 const POLICIES = { orgId: SEEDED.orgId };
+
+function refuse(server: IamServer, operation: Operation, status = 401): void {
+  server.faults.add({
+    operation,
+    when: "beforeCommit",
+    action: { kind: "status", status },
+    times: "always",
+  });
+}
 
 function watched() {
   const logins: LoginEnd[] = [];
@@ -60,12 +71,7 @@ describe("a login", () => {
 
   test("does not help where the new token is refused too: one repeat, then Unauthenticated", async () => {
     const server = await startConsole();
-    server.faults.add({
-      operation: "listPolicies",
-      when: "beforeCommit",
-      action: { kind: "status", status: 401 },
-      times: "always",
-    });
+    for (const operation of ["listPolicies", "searchActions"] as const) refuse(server, operation);
     const client = clientOf(server);
     const failure = await failureOf(client.listPolicies(POLICIES));
     expect(failure).toMatchObject({ code: "Unauthenticated", status: 401 });
@@ -75,6 +81,55 @@ describe("a login", () => {
     for (let n = 0; n < 10; n += 1) await failureOf(client.listPolicies(POLICIES));
     expect(server.requests.count("login")).toBeLessThanOrEqual(3);
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ code: "LoginPaused" });
+  });
+
+  test("is kept if the same token is accepted for a neutral call, which calls at once share", async () => {
+    const server = await startConsole({ latencyMs: 20 });
+    refuse(server, "listPolicies");
+    const client = clientOf(server);
+    await client.listServiceAccounts();
+    const failures = await Promise.all(
+      Array.from({ length: 4 }, () => failureOf(client.listPolicies(POLICIES))),
+    );
+    for (const failure of failures)
+      expect(failure).toMatchObject({
+        code: "Unauthenticated",
+        status: 401,
+        loginStands: true,
+        message: expect.stringContaining("status 401 while the login is accepted"),
+      });
+    expect(server.requests.counts()).toMatchObject({
+      login: 1,
+      listPolicies: 4,
+      searchActions: 1,
+    });
+    await client.listServiceAccounts();
+    expect(server.requests.count("searchActions")).toBe(1);
+  });
+
+  test.each([
+    { name: "no permission for it", status: 403, logins: 1 },
+    { name: "a failing console", status: 503, logins: 1 },
+    { name: "a console without the neutral call", status: 404, logins: 2 },
+  ])("is replaced only if the neutral call says so: $name", async ({ status, logins }) => {
+    const server = await startConsole();
+    refuse(server, "listPolicies");
+    refuse(server, "searchActions", status);
+    const failure = await failureOf(clientOf(server).listPolicies(POLICIES));
+    expect(failure).toMatchObject({ status: 401, loginStands: logins === 1 });
+    expect(server.requests.count("login")).toBe(logins);
+  });
+
+  test("that has expired is replaced even for a call that is refused by itself", async () => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    await client.listServiceAccounts();
+    refuse(server, "listPolicies");
+    server.world.revokeTokens();
+    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ loginStands: true });
+    expect(server.requests.counts()).toMatchObject({ login: 2, listPolicies: 2 });
+    await client.listServiceAccounts();
+    expect(server.requests.count("login")).toBe(2);
   });
 
   test("that is refused three times in a row is paused, for longer each time", async () => {
@@ -233,7 +288,7 @@ describe("a ready-made token", () => {
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({
       code: "Unauthenticated",
     });
-    expect(server.requests.all.map(({ operation }) => operation)).toEqual(["listPolicies"]);
+    expect(server.requests.counts()).toEqual({ listPolicies: 1, searchActions: 1 });
   });
 
   test.each(["", " ", "two words", "line\nbreak", "ümlaut"])(

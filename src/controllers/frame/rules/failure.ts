@@ -39,12 +39,17 @@ function describe(error: unknown): { reason: string; message: string } {
 function iamMessage(error: IamError): string {
   const parts = [
     `A call to the console failed: ${ended(error.message)}`,
-    advice[error.code] === undefined ? "" : ` ${advice[error.code]}`,
+    adviceOn(error),
     error.requestId === undefined || error.message.includes(error.requestId)
       ? ""
       : ` (requestId ${error.requestId})`,
   ];
   return parts.join("");
+}
+
+function adviceOn({ code, loginStands }: IamError): string {
+  if (loginStands) return " The console refuses this call alone; its administrator can tell why.";
+  return advice[code] === undefined ? "" : ` ${advice[code]}`;
 }
 
 function kubeMessage(error: KubeError): string {
