@@ -251,6 +251,10 @@ const connectionFields = {
     .meta({ description: "Sent in the header X-Partition-Id; no header by default." }),
   credentials,
   limits,
+  accountPollInterval: durationBetween("1m", "24h").default("5m").meta({
+    description:
+      "How often each service account and its keys are read from the console: 1m to 24h, 5m by default. Less often if that takes more than a fifth of limits.requestsPerSecond: 10000 accounts at 20 calls per second are read every 46 minutes.",
+  }),
   extraCalls: extraCalls.optional().meta({
     description:
       "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",

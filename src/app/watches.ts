@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../api/api-key.ts";
 import { findCondition, isTrue } from "../api/conditions.ts";
-import { labels } from "../api/meta.ts";
+import { annotations, labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
@@ -228,11 +228,19 @@ function accountOfKey({
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
-/** A key that has come into use belongs into the account's list. */
+/** The account's list of keys is read soon after a key came into use, an issue was recovered, or a run was requested. */
 function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const key = now && accountOfKey(now);
-  const isNews = old?.status?.current?.keyId !== now?.status?.current?.keyId;
+  const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
   return isNews && key !== undefined ? [key] : [];
+}
+
+function newsOf({ metadata, status }: Partial<ApiKey> = {}): readonly unknown[] {
+  return [
+    status?.current?.keyId,
+    status?.lastRecoveryTime,
+    metadata?.annotations?.[annotations.reconcileRequestedAt],
+  ];
 }
 
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */

@@ -2,6 +2,7 @@
 import { replicaScenarios } from "./replica-scenarios.ts";
 import { consoleScenarios } from "./scenarios/console.ts";
 import { endingScenarios } from "./scenarios/endings.ts";
+import { outsideScenarios } from "./scenarios/outside.ts";
 import { pathScenarios } from "./scenarios/paths.ts";
 import { wishScenarios } from "./scenarios/wishes.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
@@ -11,6 +12,7 @@ export const allScenarios: readonly Scenario[] = [
   ...wishScenarios,
   ...endingScenarios,
   ...consoleScenarios,
+  ...outsideScenarios,
   ...pathScenarios,
   ...replicaScenarios,
 ];

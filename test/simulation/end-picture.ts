@@ -53,6 +53,7 @@ const PASSING_STATUS = new Set([
   "liveKeyIds",
   "keyCount",
   "lastKeyListTime",
+  "lastRecoveryTime",
   "clockSkewSeconds",
   "current",
   "readable",

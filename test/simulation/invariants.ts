@@ -3,7 +3,7 @@
 import { MINUTE } from "../../src/util/time.ts";
 import type { Change as ConsoleChange } from "../iam-server/world.ts";
 import type { Change } from "../support/api-server/storage.ts";
-import { gapOf, strayCall } from "./invariants/always.ts";
+import { gapOf, isEndedOutside, strayCall } from "./invariants/always.ts";
 import { type End, endChecks } from "./invariants/at-rest.ts";
 import { Circumstances } from "./invariants/circumstances.ts";
 import { LeakSearch } from "./invariants/leak-search.ts";
@@ -127,7 +127,8 @@ export class Invariants {
         ({ type, status }) => type === "Ready" && status === "True",
       );
       if (isReady) this.#wereReady.add(uid);
-      if (this.#wereReady.has(uid)) this.#report("S2 no gap", gapOf(world, apiKey));
+      if (this.#wereReady.has(uid) && !isEndedOutside(world, apiKey, this.#circumstances.calmMs))
+        this.#report("S2 no gap", gapOf(world, apiKey));
     }
   }
 

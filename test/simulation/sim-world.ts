@@ -57,6 +57,8 @@ export class SimWorld {
   readonly #timing: OperatorOptions["timing"];
   readonly #replicas = new Map<string, Replica>();
   #crashes = 0;
+  /** Keys that an administrator ended in the console, and when; those of a disabled account for as long as it is. */
+  readonly endedKeys = new Map<string, number>();
   #isMeddling = false;
   #unleashedAt = 0;
   #snapshot: Snapshot | undefined;
@@ -220,6 +222,22 @@ export class SimWorld {
       this.console.listsBehindMs = 0;
       done();
     });
+  }
+
+  /** An administrator deletes a key in the console. */
+  deleteKeyInConsole(keyId: string): void {
+    this.endedKeys.set(keyId, this.kernel.elapsed);
+    this.console.world.deleteKey(keyId);
+  }
+
+  /** An administrator disables or enables an account in the console. */
+  setAccountStatusInConsole(saId: string, status: "active" | "inactive"): void {
+    const { world } = this.console;
+    for (const { keyId } of world.keysOf(saId)) {
+      if (status === "active") this.endedKeys.delete(keyId);
+      else this.endedKeys.set(keyId, Number.POSITIVE_INFINITY);
+    }
+    world.setAccountStatus(saId, status);
   }
 
   /** Goes back to where the plan had a snapshot taken. */

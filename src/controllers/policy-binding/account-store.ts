@@ -42,6 +42,7 @@ export function createAccountStore(
       return [...new Map(keys.map((key) => [keyText(key), toRef(key)])).values()];
     },
     byIndex: () => [],
+    countByIndex: () => 0,
     noteWrite: () => undefined,
     isCurrent: () => true,
     subscribe: (listener) => {

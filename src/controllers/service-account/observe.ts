@@ -40,7 +40,12 @@ export async function observe(
     users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
     // A namespace may have thousands of them.
     accountsBefore: isLimited ? accountsBefore(object, caches) : 0,
-    unlistedKeyTime: unlistedKeyTimeOf(key, status?.liveKeyIds, caches),
+    accountCount: caches.serviceAccounts.countByIndex(
+      indexes.connection,
+      connectionKey(refOf(object), key.namespace),
+    ),
+    ...readKeys(key, status?.liveKeyIds, caches),
+    recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim,
     otherClaims: await readOtherClaims(saId === undefined || isRefused ? [] : [saId], object, {
@@ -74,19 +79,27 @@ function accountsBefore(object: ServiceAccount, { serviceAccounts }: Caches): nu
     .filter((other) => hasAccount(other) || age(other) < age(object)).length;
 }
 
-function unlistedKeyTimeOf(
+/** What the account's ApiKeys say about when to read the account. */
+function readKeys(
   key: ObjectKey,
   liveKeyIds: readonly string[] | undefined,
   { apiKeys }: Caches,
-): Instant | undefined {
-  if (liveKeyIds === undefined) return undefined;
-  const listed = new Set(liveKeyIds);
-  let newest: Instant | undefined;
-  for (const { status } of apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
-    const { current } = status ?? {};
-    if (current === undefined || listed.has(current.keyId)) continue;
-    const time = parseInstant(current.verificationTime ?? current.issueTime) ?? 0;
-    newest = Math.max(newest ?? time, time);
+): Pick<AccountSnapshot, "unlistedKeyTime" | "keyRecoveryTime" | "keyRequests"> {
+  const listed = liveKeyIds && new Set(liveKeyIds);
+  let unlistedKeyTime: Instant | undefined;
+  let keyRecoveryTime: Instant | undefined;
+  const keyRequests: string[] = [];
+  for (const { metadata, status } of apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
+    const { current, lastRecoveryTime } = status ?? {};
+    if (current !== undefined && listed?.has(current.keyId) === false)
+      unlistedKeyTime = latest(unlistedKeyTime, current.verificationTime ?? current.issueTime);
+    if (lastRecoveryTime !== undefined) keyRecoveryTime = latest(keyRecoveryTime, lastRecoveryTime);
+    const request = requestToken(metadata, annotations.reconcileRequestedAt);
+    if (request !== undefined) keyRequests.push(`${metadata.uid} ${request}`);
   }
-  return newest;
+  return { unlistedKeyTime, keyRecoveryTime, keyRequests };
+}
+
+function latest(before: Instant | undefined, time: string): Instant {
+  return Math.max(before ?? 0, parseInstant(time) ?? 0);
 }

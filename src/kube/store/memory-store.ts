@@ -89,9 +89,11 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    const found = this.#indexes.get(index);
-    if (found === undefined) throw new Error(`the store has no index ${index}`);
-    return found.get(value);
+    return this.#index(index).get(value);
+  }
+
+  countByIndex(index: string, value: string): number {
+    return this.#index(index).count(value);
   }
 
   noteWrite(object: KubeObject): void {
@@ -135,6 +137,12 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   #isBehind(key: string, version: string): boolean {
     const stored = this.#objects.get(key)?.metadata.resourceVersion;
     return stored !== undefined && compareResourceVersions(stored, version) < 0;
+  }
+
+  #index(name: string): StoreIndex<T> {
+    const found = this.#indexes.get(name);
+    if (found === undefined) throw new Error(`the store has no index ${name}`);
+    return found;
   }
 
   #scopeOf({ namespace }: ObjectKey): StoreScope | undefined {

@@ -17,6 +17,10 @@ export class StoreIndex<T> {
     return [...(this.#found.get(value)?.values() ?? [])];
   }
 
+  count(value: string): number {
+    return this.#found.get(value)?.size ?? 0;
+  }
+
   replace(key: string, old: T | undefined, next: T | undefined): void {
     if (old !== undefined) for (const value of this.#values(old)) this.#remove(value, key);
     if (next !== undefined) for (const value of this.#values(next)) this.#add(value, key, next);

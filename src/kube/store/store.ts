@@ -15,6 +15,8 @@ export interface Store<T extends KubeObject = KubeObject> {
   list(): readonly T[];
   /** Objects whose index function (given at construction) yields `value`. */
   byIndex(index: string, value: string): readonly T[];
+  /** How many objects {@link byIndex} yields. */
+  countByIndex(index: string, value: string): number;
   /** Tells the store that `object` is the answer to a write of ours. */
   noteWrite(object: KubeObject): void;
   /** Whether the store has seen our own last write of that object (read your own writes). */

@@ -1,4 +1,5 @@
 /** What must hold after every event, whatever happened. */
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { pairOf, type StoredApiKey, targetOf } from "./view.ts";
 
@@ -9,6 +10,16 @@ export function gapOf(world: SimWorld, apiKey: StoredApiKey): string | undefined
   if (pair === undefined) return "consumers find no pair";
   const refusal = world.console.world.whyKeyIsRefused(pair.keyId);
   return refusal && `the key that consumers find is refused: ${refusal}`;
+}
+
+/** The interval at which accounts are read, and the minute in which a key that was ended outside is replaced. */
+export const REPLACED_MS = 6 * MINUTE + 5 * SECOND;
+
+/** Whether an administrator ended the key that consumers find, and the operator may still be about to replace it. */
+export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, calmMs: number): boolean {
+  const secret = targetOf(world, apiKey);
+  const endedAt = world.endedKeys.get((secret && pairOf(secret)?.keyId) ?? "");
+  return endedAt !== undefined && Math.min(world.kernel.elapsed - endedAt, calmMs) <= REPLACED_MS;
 }
 
 /** [S14] */

@@ -62,8 +62,9 @@ export async function closeAttempt(
   { attempts }: IssueCoordination,
 ): Promise<ApiKeyProgress> {
   const { object, self, status } = progress.snapshot;
-  const next = withSnapshot(progress, { status: withoutAttempt(status, refund, orphans) });
-  const closed = await writeStatusNow(next, run);
+  const lastRecoveryTime = run.clock.now();
+  const next = { ...withoutAttempt(status, refund, orphans), lastRecoveryTime };
+  const closed = await writeStatusNow(withSnapshot(progress, { status: next }), run);
   const attempt = status.attempt?.id;
   if (attempt !== undefined) {
     const keyIds = orphans.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);

@@ -12,6 +12,7 @@ export const keyStatusCodec = createStatusCodec(
     superseded: true,
     orphaned: true,
     issuances: true,
+    lastRecoveryTime: true,
   }),
   { rotationPending: false, superseded: [], orphaned: [] },
 );

@@ -38,8 +38,8 @@ export function clientSettings(spec: ConnectionSpec, material: Material): Client
   };
 }
 
-/** Two specs with the same text need the same client: grants and suspension do not matter to the console. */
+/** Specs that differ in other fields need different clients: grants, suspension and schedule do not matter to the console. */
 export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknown }): string {
-  const { grants: _, suspend: __, ...rest } = spec;
+  const { grants: _, suspend: __, accountPollInterval: ___, ...rest } = spec;
   return JSON.stringify(rest);
 }

@@ -70,6 +70,7 @@ function view<T extends KubeObject>(store: Store<T>): Store<T> {
     get: (key) => store.get(key),
     list: () => store.list(),
     byIndex: (index, value) => store.byIndex(index, value),
+    countByIndex: (index, value) => store.countByIndex(index, value),
     isCurrent: (key) => store.isCurrent(key),
     subscribe: (listener) => store.subscribe(listener),
     noteWrite: () => undefined,

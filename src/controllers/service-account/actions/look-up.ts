@@ -19,11 +19,12 @@ export async function listAccounts(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
 ): Promise<AccountProgress> {
+  const listTime = run.clock.now();
   const listing = await readListing(clientOf(snapshot), run.signal);
   const candidates = namesakesOf(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
   const saIds = candidates.map(({ saId }) => saId);
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
-  return { snapshot: { ...snapshot, listing, otherClaims }, done };
+  return { snapshot: { ...snapshot, listing, otherClaims }, done: { ...done, listTime } };
 }
 
 /** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */

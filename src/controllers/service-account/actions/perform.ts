@@ -46,12 +46,16 @@ async function carryOut(
     case "CreateAccount":
       return createAccount(action.account, progress, run);
     case "CloseAttempt":
-      return { snapshot: { ...snapshot, attempt: undefined }, done };
+      return {
+        snapshot: { ...snapshot, attempt: undefined, recoveryTime: run.clock.now() },
+        done,
+      };
     case "RecordAccount": {
       const { account, because } = action;
       const became = because === "FinalizerMissing" ? {} : { became: because };
+      const recoveryTime = because === "Recovered" ? run.clock.now() : snapshot.recoveryTime;
       return {
-        snapshot: { ...snapshot, account, attempt: undefined },
+        snapshot: { ...snapshot, account, attempt: undefined, recoveryTime },
         done: { ...done, ...became },
       };
     }

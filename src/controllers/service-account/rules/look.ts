@@ -1,24 +1,29 @@
-/** When the console is asked about an account. Pure. */
+/** When the console is asked about an account, and for the list of all accounts. Pure. */
 
-import { type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
+import { DAY, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import type { AccountSnapshot, AccountState, KnownAccount } from "./snapshot.ts";
+import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
-/** A healthy account is looked at this often, an unhealthy one sooner. */
-const LOOK_EVERY_MS = 10 * MINUTE;
-const LOOK_SOON_MS = MINUTE;
-const JITTER = 0.2;
+/** The share of the connection's rate limit that reading its accounts may take. */
+const POLL_SHARE = 0.2;
+const DEFAULT_INTERVAL_MS = 5 * MINUTE;
+/** An account that is not Ready is read this often, within the same share. */
+const UNREADY_INTERVAL_MS = MINUTE;
+/** Between this share of the interval and the whole of it: what was read together is not read together again. */
+const SPREAD_FROM = 0.9;
 /** Many keys may come at once: their account is looked at for them no more often than this. */
 const KEYS_LOOK_MS = 10 * SECOND;
+/** From the end of an attempt with an unknown outcome to the further reads: a late call may still take effect. */
+const AFTER_RECOVERY_MS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
 /** How long an answer of call 2 that never came may still take effect, on top of its time-out. */
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
 
-/** At its time; at once after a change, and where the account has not been found at this console. */
+/** At its time; at once after a change or a request, and if the account has not been found at this console. */
 export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
-  const { object, request, state, unlistedKeyTime } = snapshot;
+  const { object, request, state, keyRequests } = snapshot;
   const { look } = state;
   const consoleURL = consoleURLOf(snapshot);
   const isProven = account.consoleURL === consoleURL || look?.finding !== undefined;
@@ -28,29 +33,70 @@ export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now:
     look?.generation !== (object.metadata.generation ?? 0) ||
     look.saId !== account.saId ||
     look.consoleURL !== consoleURL ||
-    now >= nextLookTime(state, unlistedKeyTime, now)
+    keyRequests.some((each) => !look.keyRequests.includes(each)) ||
+    now >= nextLookTime(snapshot, now)
   );
 }
 
-/** At its regular time, or soon after a key came into use that the last look was too early for. */
-export function nextLookTime(
-  { look }: AccountState,
-  unlistedKeyTime: Instant | undefined,
-  now: Instant,
-): Instant {
-  if (look === undefined) return now;
-  const { startTime, nextTime } = look;
+/**
+ * At its regular time, sooner after an attempt with an unknown outcome, and soon after a key came into use that the last look
+ * was too early for.
+ */
+export function nextLookTime(snapshot: AccountSnapshot, now: Instant): Instant {
+  const { state, unlistedKeyTime, keyRecoveryTime } = snapshot;
+  if (state.look === undefined) return now;
+  const { startTime, nextTime } = state.look;
   const isOutdated =
     unlistedKeyTime !== undefined &&
     unlistedKeyTime <= now &&
     // Times in a status have whole seconds.
     unlistedKeyTime >= Math.floor(startTime / SECOND) * SECOND;
-  return isOutdated ? Math.min(nextTime, startTime + KEYS_LOOK_MS) : nextTime;
+  return Math.min(
+    nextTime,
+    isOutdated ? startTime + KEYS_LOOK_MS : nextTime,
+    afterRecovery(keyRecoveryTime, startTime) ?? nextTime,
+  );
+}
+
+/** When all accounts are to be listed after a creation with an unknown outcome; `undefined` if they need not be. */
+export function nextListTime(
+  { state, recoveryTime }: AccountSnapshot,
+  now: Instant,
+): Instant | undefined {
+  // A process that has just started knows of no earlier list.
+  if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
+  return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));
+}
+
+/** The first further read after one at `lastTime`. */
+function afterRecovery(recoveryTime: Instant | undefined, lastTime: Instant): Instant | undefined {
+  if (recoveryTime === undefined) return undefined;
+  return AFTER_RECOVERY_MS.map((ms) => recoveryTime + ms).find((time) => time > lastTime);
 }
 
 /** When to look again after a look. */
-export function lookTimeAfter({ now, fraction }: ClockReading, isHealthy: boolean): Instant {
-  return now + (isHealthy ? LOOK_EVERY_MS : LOOK_SOON_MS) * (1 + JITTER * (fraction - 0.5));
+export function lookTimeAfter(
+  snapshot: AccountSnapshot,
+  isHealthy: boolean,
+  { now, fraction }: ClockReading,
+): Instant {
+  const { wanted, sustainable } = intervalsOf(snapshot);
+  const interval = Math.max(isHealthy ? wanted : UNREADY_INTERVAL_MS, sustainable);
+  // After a start, all accounts are read one after the other: the next reads are spread over the whole interval.
+  const isCrowded = snapshot.state.look === undefined && sustainable > wanted;
+  const from = isCrowded ? 0 : SPREAD_FROM;
+  return now + interval * (from + (1 - from) * fraction);
+}
+
+/** The interval that the connection asks for, and the shortest one that stays within the share of its rate limit. */
+function intervalsOf({ connection, accountCount }: AccountSnapshot) {
+  const spec = connection.ok ? connection.access.spec : undefined;
+  if (spec === undefined) return { wanted: DEFAULT_INTERVAL_MS, sustainable: 0 };
+  const pollsPerSecond = spec.limits.requestsPerSecond * POLL_SHARE;
+  return {
+    wanted: parseDuration(spec.accountPollInterval) ?? DEFAULT_INTERVAL_MS,
+    sustainable: ((accountCount / pollsPerSecond) * SECOND) / SPREAD_FROM,
+  };
 }
 
 /** How long after its start an attempt without an answer may still take effect. */

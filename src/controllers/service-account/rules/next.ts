@@ -9,7 +9,7 @@ import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
-import { isLookDue } from "./look.ts";
+import { isLookDue, nextListTime } from "./look.ts";
 import { describeAccount } from "./marker.ts";
 import { preconditions } from "./preconditions.ts";
 import { findExisting } from "./recovery.ts";
@@ -54,11 +54,14 @@ export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
 function nextWithAccount(
   account: KnownAccount,
   snapshot: AccountSnapshot,
-  { lookTime }: AccountDone,
+  { lookTime, listTime }: AccountDone,
   now: Instant,
 ): AccountStep {
   if (lookTime === undefined && isLookDue(account, snapshot, now))
     return { kind: "GetAccount", saId: account.saId };
+  const dueTime = nextListTime(snapshot, now);
+  if (listTime === undefined && dueTime !== undefined && now >= dueTime)
+    return { kind: "ListAccounts" };
   const finding = findingOf(snapshot);
   if (finding !== undefined) return finding;
   const { object, spec } = snapshot;

@@ -10,7 +10,7 @@ import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report
 import { serviceAccountType } from "../../resource-types.ts";
 import { inUse, isFailing } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import { lookTimeAfter, nextLookTime } from "./look.ts";
+import { lookTimeAfter, nextListTime, nextLookTime } from "./look.ts";
 import { findingOf, standingOf } from "./next.ts";
 import type {
   AccountLook,
@@ -58,13 +58,14 @@ export function objectReport(
   readiness: Readiness,
   listTime: Instant | undefined,
 ): ObjectReport<ServiceAccount> {
-  const { object, account, attempt } = snapshot;
+  const { object, account, attempt, recoveryTime } = snapshot;
   const status = accountStatusCodec.encode({
     ...account,
     state: account?.state?.slice(0, 64).toWellFormed(),
     keyCount: account?.liveKeyIds?.length,
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
     attempt,
+    lastRecoveryTime: recoveryTime,
   });
   const write = { foreignFields: FOREIGN_FIELDS };
   return { type: serviceAccountType, cache, object, status, readiness, write };
@@ -103,6 +104,7 @@ function stateAfter(
   const failing = isDeleting(snapshot) && isFailing(progress, at);
   return {
     look: lookAfter(progress, readiness, at) ?? before.look,
+    listTime: progress.done.listTime ?? before.listTime,
     created: snapshot.object.status?.saId === undefined ? before.created : undefined,
     failingSince: failing ? (before.failingSince ?? at.now) : undefined,
   };
@@ -120,7 +122,8 @@ function lookAfter(
     consoleURL: consoleURLOf(snapshot),
     generation: snapshot.object.metadata.generation ?? 0,
     startTime: done.lookTime,
-    nextTime: lookTimeAfter(at, isHealthy),
+    nextTime: lookTimeAfter(snapshot, isHealthy, at),
+    keyRequests: snapshot.keyRequests,
     finding: findingOf(snapshot),
   };
 }
@@ -134,7 +137,9 @@ function requeueAfterMs(
 ): number | undefined {
   if ("afterMs" in readiness) return readiness.afterMs;
   if (isDeleting(snapshot) || state.look === undefined) return undefined;
-  const nextTime = nextLookTime(state, snapshot.unlistedKeyTime, now);
+  const after = { ...snapshot, state };
+  const lookTime = nextLookTime(after, now);
+  const nextTime = Math.min(lookTime, nextListTime(after, now) ?? lookTime);
   return Math.max(SECOND, Math.round(nextTime - now));
 }
 

@@ -36,8 +36,16 @@ export interface AccountSnapshot {
   readonly users: readonly string[];
   /** Other objects of the namespace and the connection that have an account, or are older and want one; 0 without a limit. */
   readonly accountsBefore: number;
+  /** Objects that have or want an account of the same connection, this one included. */
+  readonly accountCount: number;
   /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
   readonly unlistedKeyTime: Instant | undefined;
+  /** When an issue of one of its ApiKeys whose outcome was unknown was last closed. */
+  readonly keyRecoveryTime: Instant | undefined;
+  /** Requests of people for a run over one of its ApiKeys. */
+  readonly keyRequests: readonly string[];
+  /** When a creation whose outcome was unknown was last closed. */
+  readonly recoveryTime: Instant | undefined;
   /** A person's request for a new look that has not been answered. */
   readonly request: string | undefined;
   /** The object's own claim, whatever account it is on. */
@@ -118,6 +126,8 @@ export interface AccountDone {
   readonly announced?: string;
   /** When this run began to ask the console about the account. */
   readonly lookTime?: Instant;
+  /** When this run listed the console's accounts: the time before the call. */
+  readonly listTime?: Instant;
   /** How the account came to be known. */
   readonly became?: AccountOrigin;
   /** What a call of a deletion failed with. */
@@ -130,6 +140,8 @@ export interface AccountDone {
 export interface AccountState {
   /** The last look at the account. */
   readonly look?: AccountLook | undefined;
+  /** When the console's accounts were last listed for the object: the time before the call. */
+  readonly listTime?: Instant | undefined;
   /** An answer of call 2 whose status may not have been written. */
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
   /** Since when a deletion could not clean up at the console. */
@@ -143,6 +155,8 @@ export interface AccountLook {
   /** Before the console was asked: a key that came later may be missing from the answer. */
   readonly startTime: Instant;
   readonly nextTime: Instant;
+  /** Those of {@link AccountSnapshot.keyRequests} that it has answered. */
+  readonly keyRequests: readonly string[];
   /** What was found instead of a usable account; holds until the next look. */
   readonly finding: Waiting | undefined;
 }

@@ -125,6 +125,7 @@ export const noKeys: KeyStatus = {
   superseded: [],
   orphaned: [],
   issuances: undefined,
+  lastRecoveryTime: undefined,
   lastHandledRotateAt: undefined,
   rotationPending: false,
 };

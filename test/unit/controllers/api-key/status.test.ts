@@ -12,6 +12,7 @@ test("a decoded status comes back as it was", () => {
   const life = { keyId: id, issueTime: instant, expirationTime: instant };
   const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
   const statuses: fc.Arbitrary<KeyStatus> = fc.record({
+    lastRecoveryTime: maybe(instant),
     current: maybe(
       fc.record({ ...life, verificationTime: maybe(instant), revision: fc.integer({ min: 1 }) }),
     ),

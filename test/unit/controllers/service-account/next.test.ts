@@ -22,6 +22,7 @@ const look = {
   startTime: NOW - 20_000,
   nextTime: NOW + 1_000,
   finding: undefined,
+  keyRequests: [],
 };
 const state = { look };
 const justLooked = { look: { ...look, startTime: NOW - 9_000 } };
@@ -132,6 +133,62 @@ test.each<Case>([
     seen: { account, state, unlistedKeyTime: NOW - 21_000 },
     step: "Settled",
   },
+  {
+    name: "a request for a run over one of its ApiKeys looks again",
+    seen: { account, state, keyRequests: ["k1 now"] },
+    step: "GetAccount sa-1",
+  },
+  {
+    name: "such a request is answered once",
+    seen: {
+      account,
+      state: { look: { ...look, keyRequests: ["k1 now"] } },
+      keyRequests: ["k1 now"],
+    },
+    step: "Settled",
+  },
+  ...[1, 5, 15, 60].map((minutes) => ({
+    name: `the account is read ${minutes} minutes after an issue with an unknown outcome was closed`,
+    seen: {
+      account,
+      state: { look: { ...look, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
+      keyRecoveryTime: NOW - minutes * 60_000,
+    },
+    step: "GetAccount sa-1",
+  })),
+  ...[0.9, 4.9, 14.9, 59.9, 61].map((minutes) => ({
+    name: `the account is not read ${minutes} minutes after it`,
+    seen: {
+      account,
+      state: { look: { ...look, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
+      keyRecoveryTime: NOW - minutes * 60_000,
+    },
+    step: "Settled",
+  })),
+  ...[1, 5, 15, 60].map((minutes) => ({
+    name: `all accounts are listed ${minutes} minutes after a creation with an unknown outcome was closed`,
+    seen: {
+      account,
+      state: { ...state, listTime: NOW - 30_000 },
+      recoveryTime: NOW - minutes * 60_000,
+    },
+    step: "ListAccounts",
+  })),
+  {
+    name: "all accounts are listed once each time",
+    seen: { account, state, recoveryTime: NOW - 60_000 },
+    done: { listTime: NOW },
+    step: "Settled",
+  },
+  ...[0.9, 4.9, 14.9, 59.9, 61, 25 * 60].map((minutes) => ({
+    name: `they are not listed ${minutes} minutes after it`,
+    seen: {
+      account,
+      state: { ...state, listTime: minutes > 61 ? undefined : NOW - 30_000 },
+      recoveryTime: NOW - minutes * 60_000,
+    },
+    step: "Settled",
+  })),
   {
     name: "a key from the future waits for the clock",
     seen: { account, state, unlistedKeyTime: NOW + 1_000 },

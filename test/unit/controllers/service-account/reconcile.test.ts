@@ -105,7 +105,7 @@ describe("a service account", () => {
     const idle = await world.reconcile("ci-bot");
     expect(world.calls()).toBe(calls);
     expect(idle.object?.metadata.resourceVersion).toBe(object?.metadata.resourceVersion);
-    expect(idle.result?.requeueAfterMs).toBeGreaterThan(8 * 60_000);
+    expect(idle.result?.requeueAfterMs).toBeGreaterThan(4 * 60_000);
   });
 
   test("a creation whose answer was lost is recovered, not repeated", async () => {

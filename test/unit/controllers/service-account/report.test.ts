@@ -76,12 +76,13 @@ test("a look is remembered, and repeated sooner where the account is not in orde
     consoleURL: "https://console.example.com",
     generation: 1,
     startTime: NOW - 5,
-    nextTime: NOW + 600_000,
+    nextTime: NOW + 285_000,
+    keyRequests: [],
     finding: undefined,
   });
-  expect(healthy.requeueAfterMs).toBe(600_000);
+  expect(healthy.requeueAfterMs).toBe(285_000);
   const ailing = reconciling("TpnUnknown", "no tpn");
-  expect(reportOf({ seen: { account }, done }, ailing).requeueAfterMs).toBe(60_000);
+  expect(reportOf({ seen: { account }, done }, ailing).requeueAfterMs).toBe(57_000);
 });
 
 test("what the last look has found instead of the account is remembered with it", () => {
@@ -99,6 +100,7 @@ test("a failed run forgets nothing and answers no request", () => {
       generation: 1,
       startTime: NOW - 2,
       nextTime: NOW - 1,
+      keyRequests: [],
       finding: undefined,
     },
   };
