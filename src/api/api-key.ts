@@ -310,7 +310,8 @@ const status = z.object({
     .optional()
     .meta({ description: "An issuance that was recorded and is not closed yet." }),
   lastRecoveryTime: timestamp.optional().meta({
-    description: "When an issuance with an unknown outcome was last closed. The account is read from the console sooner for an hour afterwards.",
+    description:
+      "When an issuance with an unknown outcome was last closed. The account is read from the console sooner for an hour afterwards.",
   }),
   superseded: atomic(
     z.object({

@@ -95,7 +95,8 @@ const status = z.object({
     .optional()
     .meta({ description: "A creation that was recorded and whose outcome is not known yet." }),
   lastRecoveryTime: timestamp.optional().meta({
-    description: "When a creation with an unknown outcome was last closed. The console's accounts are listed again 1, 5, 15 and 60 minutes afterwards.",
+    description:
+      "When a creation with an unknown outcome was last closed. The console's accounts are listed again 1, 5, 15 and 60 minutes afterwards.",
   }),
   bindings: z
     .object({

@@ -9,6 +9,7 @@ import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
 import { type Outcome, PartialFailure } from "./rules/outcome.ts";
 import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
+import { requeueMs } from "./rules/requeue.ts";
 import { tryReport } from "./status-write-failed.ts";
 import { writeReport } from "./write-report.ts";
 
@@ -27,9 +28,13 @@ export async function reportOutcome<K extends KindTypes>(
     calls === undefined &&
     !isReportedOn(object)
   )
-    return outcome.afterMs === undefined ? {} : { requeueAfterMs: outcome.afterMs };
-  const { requeueAfterMs } = await report(kind, progress, outcome, run, calls && toPlan(calls));
-  return requeueAfterMs === undefined ? {} : { requeueAfterMs: Math.max(requeueAfterMs, 0) };
+    return toResult(requeueMs(outcome, undefined));
+  const made = await report(kind, progress, outcome, run, calls && toPlan(calls));
+  return toResult(outcome.kind === "Failed" ? undefined : requeueMs(outcome, made.requeueAfterMs));
+}
+
+function toResult(requeueAfterMs: number | undefined): Result {
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
 }
 
 /**

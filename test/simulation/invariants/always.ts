@@ -15,11 +15,15 @@ export function gapOf(world: SimWorld, apiKey: StoredApiKey): string | undefined
 /** The interval at which accounts are read, and the minute in which a key that was ended outside is replaced. */
 export const REPLACED_MS = 6 * MINUTE + 5 * SECOND;
 
+/** After a refused login, the next one may come this much later. */
+const LOGIN_PAUSE_MS = 5 * MINUTE;
+
 /** Whether an administrator ended the key that consumers find, and the operator may still be about to replace it. */
 export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, calmMs: number): boolean {
   const secret = targetOf(world, apiKey);
   const endedAt = world.endedKeys.get((secret && pairOf(secret)?.keyId) ?? "");
-  return endedAt !== undefined && Math.min(world.kernel.elapsed - endedAt, calmMs) <= REPLACED_MS;
+  if (endedAt === undefined) return false;
+  return world.kernel.elapsed - endedAt <= REPLACED_MS || calmMs <= REPLACED_MS + LOGIN_PAUSE_MS;
 }
 
 /** [S14] */

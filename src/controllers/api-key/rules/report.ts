@@ -18,7 +18,7 @@ import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec } from "./status.ts";
-import { nextCheckMs } from "./verification.ts";
+import { nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
 
@@ -46,6 +46,7 @@ export function report(
             nextDueMs(progress.snapshot, isConverged, at.now),
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
+            patienceMs(progress.snapshot, at, timing),
           ),
   };
 }
@@ -164,16 +165,26 @@ function checkMs(
   return secretCheckMs * (0.9 + 0.2 * fraction);
 }
 
-/** Nothing is checked while the object is suspended or on its way out. */
+/** Until a deletion no longer waits for the console. */
+function patienceMs({ self }: ApiKeySnapshot, { now }: ClockReading, timing: Timing): number {
+  const endTime = (self.deletingSince ?? now) + timing.deletionPatienceMs;
+  return self.deletingSince === undefined || now >= endTime
+    ? Number.POSITIVE_INFINITY
+    : endTime - now;
+}
+
+/** Until the pair in use is checked, or replaced. Nothing of that is done while the object is suspended or on its way out. */
 function pairCheckMs(
   snapshot: ApiKeySnapshot,
   { kind }: Outcome,
   at: ClockReading,
   timing: Timing,
 ): number {
-  const isOff = kind === "Suspended" || snapshot.self.deletingSince !== undefined;
-  const dueMs = isOff ? undefined : nextCheckMs(snapshot, at, timing);
-  return dueMs ?? Number.POSITIVE_INFINITY;
+  if (kind === "Suspended" || snapshot.self.deletingSince !== undefined)
+    return Number.POSITIVE_INFINITY;
+  const checkMs = nextCheckMs(snapshot, at, timing) ?? Number.POSITIVE_INFINITY;
+  const replacedMs = replacedInMs(snapshot, at, timing) ?? 0;
+  return replacedMs > 0 ? Math.min(checkMs, replacedMs) : checkMs;
 }
 
 /** Milliseconds to the next moment at which something is due, whatever happens. */

@@ -13,17 +13,18 @@ export function verifyCurrent(
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
-  const { target, status, rejection } = snapshot;
+  const { account, target, status, rejection } = snapshot;
   const { current } = status;
   const verdict = current && done.verdicts?.get(current.keyId);
   if (current === undefined || verdict === true) return undefined;
   const pair = pairIn(target);
   if (verdict === undefined && pair !== undefined && isCheckDue(snapshot, at, timing))
     return { kind: "VerifyPair", pair };
-  const dueMs = nextCheckMs(snapshot, at, timing);
-  if (dueMs === undefined) return undefined;
   const isRejected = rejection?.keyId === current.keyId;
   if (!isRejected && current.verificationTime !== undefined) return undefined;
+  if (account.kind === "Waiting" && isDelivered(snapshot)) return account;
+  const dueMs = nextCheckMs(snapshot, at, timing);
+  if (dueMs === undefined) return undefined;
   return {
     kind: "Waiting",
     state: "Reconciling",
@@ -40,7 +41,7 @@ export function isCheckDue(snapshot: ApiKeySnapshot, at: ClockReading, timing: T
   return dueMs === 0 || (isCheckRequested(snapshot) && canCheck(snapshot));
 }
 
-/** Until the pair in use is checked next, or replaced as rejected; `undefined` if nothing contradicts it. */
+/** Until the pair in use is checked next; `undefined` if nothing contradicts it. */
 export function nextCheckMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -51,9 +52,7 @@ export function nextCheckMs(
   const { lastCheckTime } = snapshot;
   if (lastCheckTime === undefined) return 0;
   // The clock may have been set back.
-  const dueMs = Math.min(Math.max(lastCheckTime + pauseMs - at.now, 0), pauseMs);
-  const replacedMs = replacedInMs(snapshot, at, timing) ?? 0;
-  return replacedMs > 0 ? Math.min(dueMs, replacedMs) : dueMs;
+  return Math.min(Math.max(lastCheckTime + pauseMs - at.now, 0), pauseMs);
 }
 
 /** Between two checks of the pair in use; `undefined` if nothing contradicts it. */

@@ -45,8 +45,17 @@ export function report(
       },
     ],
     events: clockEvents(object.status, status).map((event) => ({ object, event })),
-    requeueAfterMs: jittered(isFinal ? CHECK_READY_MS : CHECK_UNREADY_MS, SPREAD, at.fraction),
+    requeueAfterMs: Math.min(
+      jittered(isFinal ? CHECK_READY_MS : CHECK_UNREADY_MS, SPREAD, at.fraction),
+      loginPauseMs(snapshot, at.now),
+    ),
   };
+}
+
+/** Until the next login after a refused one. */
+function loginPauseMs({ session }: ConnectionSnapshot, now: Instant): number {
+  const until = session?.usable === false ? session.refusal?.until : undefined;
+  return until === undefined || until <= now ? Number.POSITIVE_INFINITY : until - now;
 }
 
 function readinessOf(

@@ -25,7 +25,8 @@ export function isPaused(snapshot: UsableSnapshot): boolean {
 
 /** Milliseconds until the console is asked again although nothing has changed. */
 export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
-  const at = Math.max(dueAt(snapshot, state), state.pause?.until ?? 0);
+  const pausedUntil = isPaused({ ...snapshot, state }) ? (state.pause?.until ?? 0) : 0;
+  const at = Math.max(dueAt(snapshot, state), pausedUntil);
   const watched = watchedSync(snapshot, state);
   // What is said about the call ends with the watch for it.
   const wakeAt = watched === undefined ? at : Math.min(at, watchedUntil(watched));

@@ -1,0 +1,16 @@
+/** When an object is reconciled again after a run that did not fail. Pure. */
+import { MINUTE } from "../../../util/time.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** A change of what is waited for enqueues the object. In case a change goes unnoticed, it looks again after this long. */
+export const SAFETY_NET_MS = 10 * MINUTE;
+
+/** `undefined` only for an object that waits for nothing; `reportedMs` is what its report asks for. */
+export function requeueMs(
+  outcome: Exclude<Outcome, { kind: "Failed" }>,
+  reportedMs: number | undefined,
+): number | undefined {
+  const waitMs = outcome.kind === "Waiting" ? (outcome.afterMs ?? SAFETY_NET_MS) : undefined;
+  if (waitMs === undefined) return reportedMs && Math.max(reportedMs, 0);
+  return Math.max(Math.min(waitMs, reportedMs ?? waitMs), 0);
+}

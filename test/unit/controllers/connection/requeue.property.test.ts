@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { test } from "vitest";
+import { API_VERSION } from "../../../../src/api/meta.ts";
+import { clientIdentity } from "../../../../src/controllers/connection/rules/client-settings.ts";
+import { next, nextOfDeletion } from "../../../../src/controllers/connection/rules/next.ts";
+import { report } from "../../../../src/controllers/connection/rules/report.ts";
+import type {
+  ConnectionDone,
+  ConnectionKind,
+  ConnectionSnapshot,
+} from "../../../../src/controllers/connection/rules/snapshot.ts";
+import type { Session } from "../../../../src/controllers/connection/sessions.ts";
+import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
+import type { IamClient } from "../../../../src/iam/client/client.ts";
+import { IamError } from "../../../../src/iam/errors.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { ago, cache, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { connectionSpec } from "./specs.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const rules: Rules<ConnectionKind> = {
+  start: {},
+  always: new Set(),
+  next,
+  nextOfDeletion,
+  report: (progress, outcome, at) =>
+    report({ type: clusterConnectionType as never, cache }, progress, outcome, at),
+};
+const valid = connectionSpec();
+const identity = { uid: "u1", spec: clientIdentity(valid), material: "s1/1" };
+const password = new Redacted("x");
+const credentials = { kind: "login", username: "operator", password, domain: "acme" } as const;
+const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): ConnectionDone => ({
+  login: {
+    kind: "Failed",
+    reason,
+    error: new IamError("Unavailable", "no", { operation: "login" }),
+  },
+});
+const situations = fc
+  .record({
+    spec: fc.constantFrom<ConnectionSnapshot["spec"]>(
+      { ok: true, suspend: false, spec: valid },
+      { ok: true, suspend: false, spec: valid },
+      { ok: true, suspend: true, spec: valid },
+      { ok: false, suspend: false, message: "no" },
+    ),
+    material: fc.constantFrom<ConnectionSnapshot["material"]>(
+      { ok: true, material: { credentials } },
+      { ok: false, reason: "SecretNotFound", message: "no" },
+      undefined,
+    ),
+    refusedFor: maybe(ago),
+    usable: fc.boolean(),
+    hasSession: fc.boolean(),
+    users: fc.constantFrom([], ["ServiceAccount team-a/ci"]),
+    deleting: fc.constantFrom(false, false, true),
+    done: fc.constantFrom<ConnectionDone | undefined>(
+      undefined,
+      { login: { kind: "Accepted", isNew: true } },
+      failed("LoginFailed"),
+      failed("ConsoleUnavailable"),
+    ),
+  })
+  .map((drawn): Situation<ConnectionKind> => {
+    const { spec, material, refusedFor, usable, hasSession, users, deleting, done } = drawn;
+    const metadata = {
+      name: "default",
+      uid: "u1",
+      resourceVersion: "1",
+      generation: 1,
+      ...(deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
+    };
+    const refusal =
+      refusedFor === undefined
+        ? undefined
+        : { at: NOW, count: 1, until: NOW + refusedFor, message: "no" };
+    const session: Session = {
+      identity,
+      client: {} as IamClient,
+      usable,
+      reason: "",
+      ...(refusal && { refusal }),
+    };
+    const snapshot: ConnectionSnapshot = {
+      object: { apiVersion: API_VERSION, kind: "ClusterConnection", metadata, spec: valid },
+      key: "ClusterConnection/default",
+      spec,
+      material,
+      identity: material?.ok === true ? identity : undefined,
+      session: hasSession ? session : undefined,
+      clockSkewSeconds: undefined,
+      namespaceTerminating: false,
+      users,
+      request: undefined,
+    };
+    return { snapshot, spec, ...(done === undefined ? {} : { done }) };
+  });
+
+test("a run over a connection names the time of the next one", () => {
+  expectRequeued(rules, situations, NOW);
+});

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { test } from "vitest";
+import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
+import { nextOfDeletion } from "../../../../src/controllers/service-account/rules/deletion.ts";
+import { next } from "../../../../src/controllers/service-account/rules/next.ts";
+import { report } from "../../../../src/controllers/service-account/rules/report.ts";
+import type {
+  AccountKind,
+  AccountSnapshot,
+} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import {
+  ago,
+  cache,
+  expectRequeued,
+  maybe,
+  type Rules,
+  remembering,
+  type Situation,
+} from "../requeue.ts";
+import * as accounts from "./objects.ts";
+
+const { NOW } = accounts;
+const rules: Rules<AccountKind> = {
+  start: {},
+  always: new Set(),
+  next,
+  nextOfDeletion,
+  report: (progress, outcome, at, before) => report(cache, progress, outcome, at, before),
+};
+const look = fc
+  .record({
+    age: ago,
+    nextIn: ago,
+    finding: fc.constantFrom(undefined, undefined, stalled("ServiceAccountGone", "gone")),
+    saId: fc.constantFrom("sa-1", "sa-2"),
+  })
+  .map(({ age, nextIn, finding, saId }) => ({
+    saId,
+    consoleURL: accounts.account.consoleURL,
+    generation: 1,
+    startTime: NOW - age,
+    nextTime: NOW - age + nextIn,
+    keyRequests: [],
+    finding,
+  }));
+const situations = fc
+  .record({
+    account: fc.constantFrom(
+      undefined,
+      accounts.account,
+      accounts.account,
+      { ...accounts.account, state: "inactive" },
+      { ...accounts.account, tpn: undefined },
+    ),
+    attempt: maybe(ago.map((ms) => ({ id: "u1-a", startTime: NOW - ms }))),
+    connection: fc.constantFrom<AccountSnapshot["connection"]>(
+      { ok: true, access: accounts.access },
+      { ok: true, access: accounts.access },
+      { ok: false, waiting: reconciling("ConnectionNotReady", "wait") },
+      { ok: false, waiting: stalled("ConnectionSuspended", "wait") },
+    ),
+    users: fc.constantFrom([], ["ApiKey one"]),
+    unlistedKeyTime: maybe(ago.map((ms) => NOW - ms)),
+    keyRecoveryTime: maybe(ago.map((ms) => NOW - ms)),
+    recoveryTime: maybe(ago.map((ms) => NOW - ms)),
+    keyRequests: fc.constantFrom([], ["k1 now"]),
+    request: fc.constantFrom(undefined, undefined, "now"),
+    accountCount: fc.constantFrom(1, 10_000),
+    look: maybe(look),
+    listTime: maybe(ago.map((ms) => NOW - ms)),
+    failingSince: maybe(ago.map((ms) => NOW - ms)),
+    spec: fc.constantFrom(
+      {},
+      {},
+      { suspend: true },
+      { saId: "sa-1" },
+      { deletionPolicy: "Retain" },
+    ),
+    deleting: fc.constantFrom(false, false, true),
+    listing: fc.constantFrom<AccountSnapshot["listing"]>(
+      undefined,
+      undefined,
+      { ok: true, accounts: [] },
+      { ok: false, code: "PermissionDenied" },
+    ),
+    done: fc.constantFrom(
+      undefined,
+      undefined,
+      { lookTime: NOW - 5, listTime: NOW - 5 },
+      { failure: reconciling("Unavailable", "down") },
+    ),
+  })
+  .map(
+    ({
+      spec,
+      deleting,
+      look: last,
+      listTime,
+      failingSince,
+      done,
+      ...seen
+    }): Situation<AccountKind> => {
+      const snapshot = accounts.snapshotOf(
+        {
+          ...seen,
+          ...(deleting ? { object: accounts.deleted } : {}),
+          state: { look: last, listTime, failingSince },
+        },
+        spec,
+      );
+      return { snapshot, spec: snapshot.spec, ...(done === undefined ? {} : { done }) };
+    },
+  );
+
+test("a run over a ServiceAccount names the time of the next one", () => {
+  expectRequeued(rules, situations, NOW, remembering);
+});
