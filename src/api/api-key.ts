@@ -17,7 +17,7 @@ import {
   timestamp,
 } from "./fields.ts";
 import { defineKind } from "./kind.ts";
-import { isMetadataKey, labelSelector, labelValue } from "./labels.ts";
+import { boundedKeys, isMetadataKey, labelSelector, labelValue, MOST_IN_KEY } from "./labels.ts";
 import { atomic, mapOf } from "./lists.ts";
 import { GROUP, type IamObject } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
@@ -117,7 +117,7 @@ const anyData = entries(
 
 const MOST_OF_DATA = 65_536;
 
-const boundedData = withRule(anyData, {
+const boundedData = withRule(boundedKeys(anyData, 253), {
   rule: `self.map(key, size(self[key])).sum() <= ${MOST_OF_DATA}`,
   message: `must have at most ${MOST_OF_DATA} characters in all`,
   holds: (map) => lengthOf(Object.values(map).join("")) <= MOST_OF_DATA,
@@ -141,7 +141,7 @@ function metadataEntries(value: z.ZodString) {
     (chosen) => Object.keys(chosen).every(isMetadataKey),
     { error: "must have keys such as team or example.com/team" },
   );
-  return withRule(map, {
+  return withRule(boundedKeys(map, MOST_IN_KEY), {
     rule: `self.all(key, !key.startsWith('${GROUP}/'))`,
     message: `must not begin with ${GROUP}/, which the operator writes itself`,
     holds: (chosen) => Object.keys(chosen).every((key) => !key.startsWith(`${GROUP}/`)),

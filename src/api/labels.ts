@@ -6,7 +6,7 @@ import { matching, withRule } from "./rule.ts";
 
 const LABEL_KEY =
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?[/])?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
-const MOST_IN_KEY = 317;
+export const MOST_IN_KEY = 317;
 
 /** Whether a label or an annotation may have this key. */
 export function isMetadataKey(key: string): boolean {
@@ -42,9 +42,21 @@ const expression = withRule(
   },
 ).meta({ description: "One condition on one label." });
 
+/** Bounds the keys of a map, which no other keyword of a CRD does. */
+export function boundedKeys<Schema extends z.ZodType<Record<string, unknown>>>(
+  map: Schema,
+  most: number,
+): Schema {
+  return withRule(map, {
+    rule: `self.all(key, size(key) <= ${most})`,
+    message: `must have keys of at most ${most} characters`,
+    holds: (entries) => Object.keys(entries).every((key) => key.length <= most),
+  });
+}
+
 /** As everywhere in Kubernetes, all conditions have to hold, and a selector without any selects everything. */
 export const labelSelector = z.object({
-  matchLabels: entries(z.record(z.string(), labelValue), 32)
+  matchLabels: boundedKeys(entries(z.record(z.string(), labelValue), 32), MOST_IN_KEY)
     .refine((labels) => Object.keys(labels).every(isMetadataKey), {
       error: "must have keys such as team or example.com/team",
     })

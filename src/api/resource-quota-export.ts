@@ -8,6 +8,7 @@ import {
   timestamp,
 } from "./fields.ts";
 import { defineKind } from "./kind.ts";
+import { boundedKeys } from "./labels.ts";
 import { atomic, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
@@ -41,8 +42,10 @@ const status = z.object({
     .optional()
     .meta({ description: "When the listing was last taken as a whole." }),
   total: z.int().min(0).optional().meta({ description: "How many quotas the listing holds." }),
-  statusCounts: z
-    .record(z.string().max(256), z.int().min(0))
+  statusCounts: boundedKeys(
+    z.record(z.string().max(256), z.int().min(0)).meta({ maxProperties: 256 }),
+    256,
+  )
     .optional()
     .meta({ description: "Quotas by their status; a quota without one counts as None." }),
   quotas: atomic(

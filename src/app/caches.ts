@@ -21,7 +21,7 @@ import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { IndexFunction } from "../kube/store/store-index.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
-import { shrink, shrinkApiKey } from "./shrink.ts";
+import { shrink, shrinkConnection } from "./shrink.ts";
 import { logListenerError, WatchedSecrets, type WatchedSecretsOptions } from "./watched-secrets.ts";
 
 export interface ClusterCache {
@@ -43,7 +43,7 @@ export interface ClusterCacheOptions extends WatchedSecretsOptions {
 export interface CachedKind {
   readonly type: ResourceType;
   readonly store: WritableStore<KubeObject>;
-  readonly shrink: (object: KubeObject) => KubeObject;
+  readonly shrink: (object: KubeObject, size: number) => KubeObject;
 }
 
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
@@ -51,7 +51,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   const cached = <T extends KubeObject>(
     type: ResourceType<T>,
     by: Readonly<Record<string, IndexFunction<T>>> = {},
-    shrinkObject: (object: KubeObject, selector: string) => KubeObject = shrink,
+    shrinkObject: typeof shrink = shrink,
   ): WritableStore<T> => {
     const store = createStore<T>({
       indexes: by,
@@ -60,7 +60,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
     kinds.push({
       type,
       store: store as unknown as WritableStore<KubeObject>,
-      shrink: (object) => shrinkObject(object, options.selector),
+      shrink: (object, size) => shrinkObject(object, options.selector, size),
     });
     options.metrics.storeSynced.set({ kind: type.kind }, 0);
     options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
@@ -69,21 +69,17 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   const secrets = new WatchedSecrets(options);
   const caches: Caches = {
     secrets,
-    clusterConnections: cached<ClusterConnection>(clusterConnectionType),
-    connections: cached<Connection>(connectionType),
+    clusterConnections: cached<ClusterConnection>(clusterConnectionType, {}, whole),
+    connections: cached<Connection>(connectionType, {}, shrinkConnection),
     serviceAccounts: cached<ServiceAccount>(serviceAccountType, {
       [indexes.connection]: connectionOf,
       [indexes.saId]: saIdIndex,
     }),
-    apiKeys: cached<ApiKey>(
-      apiKeyType,
-      {
-        [indexes.serviceAccount]: serviceAccountOf,
-        [indexes.openAttempt]: (apiKey) =>
-          apiKey.status?.attempt === undefined ? [] : serviceAccountOf(apiKey),
-      },
-      shrinkApiKey,
-    ),
+    apiKeys: cached<ApiKey>(apiKeyType, {
+      [indexes.serviceAccount]: serviceAccountOf,
+      [indexes.openAttempt]: (apiKey) =>
+        apiKey.status?.attempt === undefined ? [] : serviceAccountOf(apiKey),
+    }),
     policyBindings: cached<PolicyBinding>(policyBindingType, {
       [indexes.serviceAccount]: (binding) => {
         const key = accountKey(binding);
@@ -94,8 +90,8 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       [indexes.connection]: connectionOf,
       [indexes.apiKey]: apiKeyOf,
     }),
-    // Grants are given by any of their labels, and tenants do not write those.
-    namespaces: cached(namespaceType, {}, (namespace) => namespace),
+    // Grants are given by any of their labels.
+    namespaces: cached(namespaceType, {}, whole),
   };
   return {
     caches,
@@ -108,6 +104,11 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       await Promise.all([...followed, secrets.follow(signal)]);
     },
   };
+}
+
+/** For what only administrators write. */
+function whole<T extends KubeObject>(object: T): T {
+  return object;
 }
 
 function follow(

@@ -1,70 +1,131 @@
 /**
- * What the caches keep of large objects: whoever may create objects decides how large they are, and each of them stays in
- * memory for as long as it exists. The reconciler reads a shrunk object from the API server when it is its turn.
+ * Bounds what the caches keep of an object: anyone who can create objects decides how large they are, and each of them
+ * stays in memory for as long as it exists. The reconciler reads a shrunk object from the API server.
  */
-import { annotations } from "../api/meta.ts";
+import { annotations, FINALIZER, labels } from "../api/meta.ts";
+import { bundleId } from "../controllers/connection/rules/client-settings.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import type { ObjectMeta } from "../util/object-meta.ts";
 
-/** Ordinary objects are far smaller, and are kept whole. */
-const MOST_BYTES = 4_096;
-/** More than any request that is heeded. */
-const MOST_OF_REQUEST = 1_024;
-const REQUESTS: readonly string[] = [
+/** Characters of JSON. Ordinary objects are far smaller, and are kept whole. */
+const MOST_OF_OBJECT = 8_192;
+const MOST_OF_STATUS = 16_384;
+const MOST_OF_FIELD = 1_024;
+/** Fields of the operator's schemas are fewer, and their names are shorter. */
+const MOST_FIELDS = 64;
+const LONGEST_NAME = 64;
+/** `spec.secret`: below it, what is large is left out as a whole. */
+const DEEPEST = 1;
+const KEPT_ANNOTATIONS: readonly string[] = [
   annotations.reconcileRequestedAt,
   annotations.rotateRequestedAt,
+  annotations.planOnly,
 ];
+const SECRET_LABELS: readonly string[] = [labels.managedBy, labels.apiKey, labels.role];
 const HELD_KEYS: readonly string[] = [annotations.keyId, annotations.previousKeyId];
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Entries = Readonly<Record<string, string>>;
-interface WithSecret extends KubeObject {
-  readonly spec?: { readonly secret?: { data?: unknown; labels?: unknown; annotations?: unknown } };
+type Fields = Readonly<Record<string, unknown>>;
+interface Stored extends KubeObject {
+  readonly spec?: Fields;
+  readonly status?: Fields;
 }
 
-/** Drops what only the reconciler needs, where it is large; changes the object. `selector` is the operator's own. */
-export function shrink<T extends KubeObject>(object: T, selector: string): T {
-  const metadata = object.metadata as Mutable<T["metadata"]>;
-  const { labels, annotations: notes, ownerReferences } = metadata;
-  if (isLarge([labels, notes, ownerReferences])) {
-    delete metadata.ownerReferences;
-    metadata.labels = pick(labels, (key) => selector.includes(key));
-    metadata.annotations = pick(notes, (key) => REQUESTS.includes(key));
-    markPartial(object);
-  }
-  return object;
+/**
+ * The object itself, or what is kept of a large one. `size` is the length of the JSON that it was read from, or more;
+ * `selector` is the operator's own.
+ */
+export function shrink<T extends KubeObject>(object: T, selector: string, size: number): T {
+  if (size <= MOST_OF_OBJECT || lengthOf(object) <= MOST_OF_OBJECT) return object;
+  const { apiVersion, kind, metadata, spec, status }: Stored = object;
+  const lacksStatus = lengthOf(status) > MOST_OF_STATUS;
+  const kept = {
+    apiVersion,
+    kind,
+    metadata: shrinkMetadata(metadata, selector),
+    spec: spec && smallFields(spec),
+    status: status && (lacksStatus ? smallStatus(status) : status),
+    isPartial: true,
+    ...(lacksStatus ? { lacksStatus } : {}),
+  };
+  // Parsed again, since a part of a text keeps the whole text in memory.
+  return JSON.parse(JSON.stringify(kept)) as T;
 }
 
-/** The same for an ApiKey, whose Secret may have 64 KiB of templates. */
-export function shrinkApiKey<T extends WithSecret>(object: T, selector: string): T {
-  const secret = object.spec?.secret;
-  if (secret !== undefined && isLarge(secret)) {
-    delete secret.data;
-    delete secret.labels;
-    delete secret.annotations;
-    markPartial(object);
-  }
-  return shrink(object, selector);
+/** A Connection's certificates are replaced by a hash, which still tells one client from another. */
+export function shrinkConnection<T extends KubeObject>(
+  object: T,
+  selector: string,
+  size: number,
+): T {
+  const kept: Stored = shrink(object, selector, size);
+  const { spec }: Stored = object;
+  if (kept === object || typeof spec?.caBundle !== "string") return kept as T;
+  return { ...kept, spec: { ...kept.spec, caBundle: bundleId(spec.caBundle) } } as KubeObject as T;
 }
 
 /** Of a Secret: which ApiKey's it is, its version, and which keys it says that it has. */
-export function shrinkSecret<T extends KubeObject>(object: T): T {
-  const { creationTimestamp: _, ownerReferences: __, ...metadata } = object.metadata;
-  const kept = pick(metadata.annotations, (key) => HELD_KEYS.includes(key));
-  return { ...object, metadata: { ...metadata, annotations: kept } };
+export function shrinkSecret<T extends KubeObject>(object: T, size: number): T {
+  const { creationTimestamp: _, ownerReferences: __, finalizers: ___, ...rest } = object.metadata;
+  const metadata = {
+    ...rest,
+    labels: pick(rest.labels, (key) => SECRET_LABELS.includes(key)),
+    annotations: pick(rest.annotations, (key) => HELD_KEYS.includes(key)),
+  };
+  const kept = { ...object, metadata };
+  return size <= MOST_OF_OBJECT ? kept : (JSON.parse(JSON.stringify(kept)) as T);
 }
 
-function isLarge(value: unknown): boolean {
-  return JSON.stringify(value).length > MOST_BYTES;
+function shrinkMetadata(metadata: ObjectMeta, selector: string): ObjectMeta {
+  const {
+    labels: tags,
+    annotations: notes,
+    finalizers,
+    ownerReferences: _,
+    ...identity
+  } = metadata;
+  return {
+    ...identity,
+    labels: pick(tags, (key) => selector.includes(key)),
+    annotations: pick(notes, (key) => KEPT_ANNOTATIONS.includes(key)),
+    ...(finalizers?.includes(FINALIZER) ? { finalizers: [FINALIZER] } : {}),
+  };
+}
+
+function smallFields(fields: Fields, depth = 0): Fields {
+  const kept = Object.entries(fields).flatMap(([name, value]) => {
+    if (name.length > LONGEST_NAME) return [];
+    if (lengthOf(value) <= MOST_OF_FIELD) return [[name, value] as const];
+    return isFields(value) && depth < DEEPEST
+      ? [[name, smallFields(value, depth + 1)] as const]
+      : [];
+  });
+  return Object.fromEntries(kept.slice(0, MOST_FIELDS));
+}
+
+/** What other objects ask of a status: whether it is ready, and why not. */
+function smallStatus({ conditions, ...status }: Fields): Fields {
+  if (!Array.isArray(conditions)) return smallFields(status);
+  const brief = conditions.map(({ type, status, reason }: Fields) => ({
+    type: `${type}`.slice(0, LONGEST_NAME),
+    status: `${status}`.slice(0, LONGEST_NAME),
+    reason: `${reason}`.slice(0, LONGEST_NAME),
+  }));
+  return { ...smallFields(status), conditions: brief.slice(0, MOST_FIELDS) };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function lengthOf(value: unknown): number {
+  return (JSON.stringify(value) ?? "").length;
 }
 
 function pick(entries: Entries = {}, isKept: (key: string) => boolean): Entries {
   return Object.fromEntries(
     Object.entries(entries)
       .filter(([key]) => isKept(key))
-      .map(([key, value]) => [key, value.slice(0, MOST_OF_REQUEST)]),
+      .map(([key, value]) => [key, value.slice(0, MOST_OF_FIELD)]),
   );
-}
-
-function markPartial(object: KubeObject): void {
-  (object as Mutable<KubeObject>).isPartial = true;
 }

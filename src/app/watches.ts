@@ -248,6 +248,8 @@ function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
   apiKeys: Caches["apiKeys"],
 ): readonly ObjectKey[] {
+  const { lacksStatus }: Partial<KubeObject> = now ?? {};
+  if (lacksStatus) return [];
   const listOf = ({ liveKeyIds, lastKeyListTime }: ServiceAccountStatus = {}) => [
     liveKeyIds,
     lastKeyListTime,

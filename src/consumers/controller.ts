@@ -12,8 +12,9 @@ import type { Context } from "../controllers/frame/context.ts";
 import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { failureReadiness } from "../controllers/frame/rules/failure.ts";
 import { isPlanOnly } from "../controllers/frame/rules/plan-only.ts";
+import { apiKeyType } from "../controllers/resource-types.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 import type { StoreChange } from "../kube/store/store.ts";
 import { ignoreStatusChanges } from "../runtime/predicates.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
@@ -61,7 +62,9 @@ export function createConsumersController(
     predicate: (change) =>
       ignoreStatusChanges(change) ||
       !isDeepStrictEqual(change.old?.status?.content, change.new?.status?.content),
-    reconcile: async (object, run) => {
+    reconcile: async (cached, run) => {
+      const object = await wholeOf(cached, context, run);
+      if (object === undefined) return {};
       const parsed = parseSpec(apiKeyKind, object);
       const content = contentOf(object);
       const isLeaving = object.metadata.deletionTimestamp !== undefined;
@@ -75,6 +78,16 @@ export function createConsumersController(
       return {};
     },
   };
+}
+
+/** The caches leave out what is large. */
+async function wholeOf(
+  object: ApiKey,
+  { kube }: Context,
+  { signal }: Run,
+): Promise<ApiKey | undefined> {
+  const { isPartial }: KubeObject = object;
+  return isPartial ? kube.get(apiKeyType, keyOf(object), { signal }) : object;
 }
 
 interface Subject {

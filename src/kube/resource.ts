@@ -18,6 +18,8 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   /** Of a cached object: the cache has left something out, and whoever needs it has to read the object. */
   readonly isPartial?: true;
+  /** Of a partial one: lists of its status are among what is left out. */
+  readonly lacksStatus?: true;
 }
 
 /** Names one object of a kind. `namespace` is "" for cluster-scoped ones. */

@@ -2,7 +2,7 @@
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ApiKey } from "../../src/api/api-key.ts";
-import { shrinkApiKey } from "../../src/app/shrink.ts";
+import { shrink } from "../../src/app/shrink.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
 import { parseWatchLine, type WatchApi } from "../../src/kube/watch/watch-stream.ts";
@@ -48,7 +48,7 @@ const writer = store.openScope("");
 writer.beginReplace()([], "0");
 for (let n = 0; n < workerData; n += 1) {
   const input = parseWatchLine(api, apiKeyType, largest(n));
-  if (input.kind === "Changed") writer.put(shrinkApiKey(input.object, ""));
+  if (input.kind === "Changed") writer.put(shrink(input.object, "", input.size));
 }
 parentPort?.postMessage({
   objects: store.size,

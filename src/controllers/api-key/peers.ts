@@ -1,6 +1,6 @@
 /** Other ApiKeys of the same account: what they answer for, and what of theirs is open. */
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
-import { keyText } from "../../kube/resource.ts";
+import { type KubeObject, keyText } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import { type Context, indexes } from "../frame/context.ts";
 import { type AttemptRegistry, accountKeyOf } from "./attempts.ts";
@@ -44,7 +44,7 @@ export function peerKeysOf(
     return id !== undefined && !attempts.isOpen(id, "Unexplained");
   });
   return {
-    isConclusive: !attempts.isBusy(account) && !isUnread,
+    isConclusive: !attempts.isBusy(account) && !isUnread && !peers.some(lacksStatus),
     known: [...attempts.keyIdsOf(account), ...peers.flatMap(({ status }) => listedKeyIds(status))],
     surplus: attempts.surplusOf(account),
     inUse: peers.flatMap((peer) => keyInUseOf(peer, now)),
@@ -72,6 +72,11 @@ function openAttemptOf(
   if (attempt === undefined || attempts.isExplained(attempt.id)) return undefined;
   if (attempts.isOpen(attempt.id, "UnderWay")) return undefined;
   return now - (parseInstant(attempt.startTime) ?? 0) < PEER_PATIENCE_MS ? attempt.id : undefined;
+}
+
+/** Its keys are many, and the caches do not name them. */
+function lacksStatus(peer: KubeObject): boolean {
+  return peer.lacksStatus === true;
 }
 
 /** One that is being deleted may have ended its key already. */

@@ -1,7 +1,7 @@
 /** Reads an account and its PolicyBindings, from the caches or from the API server itself. */
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
 import {
   type ConnectionAccess,
@@ -25,13 +25,15 @@ import {
   toBindingView,
 } from "./rules/views.ts";
 
+type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
+
 /** A ServiceAccount, if there is one, and every PolicyBinding that names it. */
 interface AccountObjects {
   readonly account: ServiceAccount | undefined;
   readonly bindings: readonly PolicyBinding[];
 }
 
-/** From the caches alone: the console and the API server are asked by actions. */
+/** From the caches, or of large objects from the API server; the console is asked by actions. */
 export function observe(
   object: AccountRef,
   _spec: unknown,
@@ -42,7 +44,10 @@ export function observe(
   const { account, bindings } = objects ?? { account: undefined, bindings: [] };
   const now = run.clock.now();
   const state = account && stateOf(run.state, account, now);
-  return toSnapshot({ object, source, now, live: undefined, state }, { account, bindings }, run);
+  const base = { object, source, now, live: undefined, state } as const;
+  return isPartial(account) || bindings.some(isPartial)
+    ? readLive(base, run)
+    : toSnapshot(base, { account, bindings }, run);
 }
 
 /**
@@ -50,7 +55,7 @@ export function observe(
  * behind in ways it cannot know of; this answer is complete or an error.
  */
 export async function readLive(
-  snapshot: BindingsSnapshot,
+  snapshot: SnapshotBase,
   run: BindingsRun,
 ): Promise<BindingsSnapshot> {
   const { kube, signal } = run;
@@ -63,6 +68,10 @@ export async function readLive(
   const account = await kube.get(serviceAccountType, key, { signal });
   const named = bindings.filter((binding) => names(binding, key));
   return toSnapshot({ ...snapshot, source: "Server" }, { account, bindings: named }, run);
+}
+
+function isPartial(object: KubeObject | undefined): boolean {
+  return object?.isPartial === true;
 }
 
 /** `undefined` while a cache has not been listed or has not seen our own last writes. */
@@ -80,7 +89,7 @@ function readCaches(
 }
 
 async function toSnapshot(
-  base: Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">,
+  base: SnapshotBase,
   { account, bindings }: AccountObjects,
   run: BindingsRun,
 ): Promise<BindingsSnapshot> {

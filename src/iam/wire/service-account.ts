@@ -8,8 +8,9 @@ import { payloadOf, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
 import { isConsoleId, isOneLine, LONGEST_TEXT } from "./texts.ts";
 
-/** More keys than a status can name count as a list that cannot be read. */
+/** More keys, or longer names of keys, than a status can hold count as a list that cannot be read. */
 const MAX_KEYS = 10_000;
+const MAX_KEY_CHARACTERS = 262_144;
 
 const text = z.string().max(LONGEST_TEXT).optional().catch(undefined);
 const id = z.string().refine(isConsoleId);
@@ -84,7 +85,8 @@ function readKeyIds(record: Json): readonly string[] | undefined {
   const entries = Array.isArray(keys) ? keys : listedKeys(keys);
   if (entries === undefined || entries.length > MAX_KEYS) return undefined;
   const ids = entries.map(readKeyId);
-  return ids.every((keyId) => keyId !== undefined) ? ids : undefined;
+  if (!ids.every((keyId) => keyId !== undefined)) return undefined;
+  return ids.join("").length <= MAX_KEY_CHARACTERS ? ids : undefined;
 }
 
 function listedKeys(keys: Json | undefined): readonly Json[] | undefined {

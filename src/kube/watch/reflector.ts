@@ -78,8 +78,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly fieldSelector?: string;
   /** Keeps everything but metadata out of memory; for Secrets. */
   readonly metadataOnly?: boolean;
-  /** What the store keeps of an object. May change the object that it is given. */
-  readonly shrink?: (object: T) => T;
+  /** What the store keeps of an object. `size` is the length of its JSON, or more. */
+  readonly shrink?: (object: T, size: number) => T;
   readonly store: WritableStore<T>;
   readonly random: Random;
   readonly log: Log;
@@ -199,7 +199,7 @@ class ReflectorLoop<T extends KubeObject> {
   async #list(): Promise<NextStep | undefined> {
     this.#collection = new Collection(this.#writer);
     const { api, type } = this.#options;
-    const keep = (object: T) => this.#keep(trim(object));
+    const keep = (object: T) => this.#keep(trim(object), Number.POSITIVE_INFINITY);
     const { objects, version } = await listPages(api, type, this.#selection, this.#call(), keep);
     return this.#feed({ kind: "Listed", objects, version });
   }
@@ -216,8 +216,8 @@ class ReflectorLoop<T extends KubeObject> {
   }
 
   /** What the store gets of an object. */
-  #keep(object: T): T {
-    const kept = this.#options.shrink?.(object) ?? object;
+  #keep(object: T, size: number): T {
+    const kept = this.#options.shrink?.(object, size) ?? object;
     this.#strings.share(kept);
     return kept;
   }
@@ -236,7 +236,7 @@ class ReflectorLoop<T extends KubeObject> {
   #write(effect: StoreEffect<T>): void {
     switch (effect.kind) {
       case "Collect":
-        this.#collection.collect(this.#keep(effect.object), effect.deleted);
+        this.#collection.collect(this.#keep(effect.object, effect.size), effect.deleted);
         return;
       case "Swap":
         this.#collection.swap(effect.version);
@@ -245,10 +245,10 @@ class ReflectorLoop<T extends KubeObject> {
         this.#collection.replace(effect.objects, effect.version);
         break;
       case "Put":
-        this.#writer.put(this.#keep(effect.object));
+        this.#writer.put(this.#keep(effect.object, effect.size));
         break;
       case "Remove":
-        this.#writer.remove(this.#keep(effect.object));
+        this.#writer.remove(this.#keep(effect.object, effect.size));
         break;
       case "Advance":
         this.#writer.advance(effect.version);

@@ -82,6 +82,8 @@ export type WatchInput<T> =
       readonly deleted: boolean;
       readonly object: T;
       readonly version: string;
+      /** Length of the line. */
+      readonly size: number;
     }
   | { readonly kind: "Bookmark"; readonly version: string; readonly endsInitial: boolean }
   | { readonly kind: "Listed"; readonly objects: readonly T[]; readonly version: string }
@@ -98,12 +100,17 @@ export type WatchInput<T> =
 /** What is to be done with the store, in order. */
 export type StoreEffect<T> =
   /** Keep aside until the listing is complete. */
-  | { readonly kind: "Collect"; readonly deleted: boolean; readonly object: T }
+  | {
+      readonly kind: "Collect";
+      readonly deleted: boolean;
+      readonly object: T;
+      readonly size: number;
+    }
   /** What was kept aside becomes the store's content. */
   | { readonly kind: "Swap"; readonly version: string }
   | { readonly kind: "Replace"; readonly objects: readonly T[]; readonly version: string }
-  | { readonly kind: "Put"; readonly object: T }
-  | { readonly kind: "Remove"; readonly object: T }
+  | { readonly kind: "Put"; readonly object: T; readonly size: number }
+  | { readonly kind: "Remove"; readonly object: T; readonly size: number }
   | { readonly kind: "Advance"; readonly version: string };
 
 /** What is to be done next. It ends whatever stream is open. */
@@ -174,14 +181,14 @@ export function backOffMs(attempts: number, fraction: number): number {
 
 function onChange<T>(
   state: WatchState,
-  { deleted, object, version }: Extract<WatchInput<T>, { kind: "Changed" }>,
+  { deleted, object, version, size }: Extract<WatchInput<T>, { kind: "Changed" }>,
 ): WatchStep<T> {
   // Initial objects do not come in the order of their versions, so the version waits for the bookmark.
-  if (state.phase === "Initial") return stay(state, { kind: "Collect", deleted, object });
+  if (state.phase === "Initial") return stay(state, { kind: "Collect", deleted, object, size });
   if (state.phase !== "Synced") return stay(state);
   // A replayed event would bring back what is gone.
   if (compareResourceVersions(version, state.version) <= 0) return stay(state);
-  return stay({ ...state, version }, { kind: deleted ? "Remove" : "Put", object });
+  return stay({ ...state, version }, { kind: deleted ? "Remove" : "Put", object, size });
 }
 
 function onBookmark<T>(state: WatchState, version: string, endsInitial: boolean): WatchStep<T> {

@@ -107,7 +107,13 @@ export function parseWatchLine<T extends KubeObject>(
   if (!deleted && event.type !== "ADDED" && event.type !== "MODIFIED") {
     throw malformed(type, "an event has an unknown type");
   }
-  return { kind: "Changed", deleted, object: trim(complete(type, object as T)), version };
+  return {
+    kind: "Changed",
+    deleted,
+    object: trim(complete(type, object as T)),
+    version,
+    size: line.length,
+  };
 }
 
 function parse(type: ResourceType, line: string): Readonly<Record<string, unknown>> {

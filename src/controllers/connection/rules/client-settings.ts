@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { TlsSettings } from "../../../http/tls-settings.ts";
 import type { IamCredentials } from "../../../iam/model.ts";
@@ -40,6 +41,12 @@ export function clientSettings(spec: ConnectionSpec, material: Material): Client
 
 /** Specs that differ in other fields need different clients: grants, suspension and schedule do not matter to the console. */
 export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknown }): string {
-  const { grants: _, suspend: __, accountPollInterval: ___, ...rest } = spec;
-  return JSON.stringify(rest);
+  const { grants: _, suspend: __, accountPollInterval: ___, caBundle, ...rest } = spec;
+  return JSON.stringify({ ...rest, caBundle: caBundle && bundleId(caBundle) });
+}
+
+/** Short and valid PEM at first sight; of an id, the same id. */
+export function bundleId(caBundle: string): string {
+  if (caBundle.length <= 1_024) return caBundle;
+  return `-----BEGIN CERTIFICATE-----\nsha256 ${createHash("sha256").update(caBundle).digest("hex")}`;
 }
