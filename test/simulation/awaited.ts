@@ -6,7 +6,11 @@ const AWAITED: ReadonlySet<string> = new Set([
   "iam DoubleCommit",
   "iam Behind",
   "world ListsBehind",
+  "small scope",
 ]);
+
+/** Whether the small scope does without gateways. */
+export const smallScopeLacksGateways = AWAITED.has("small scope");
 
 export function isAwaited(fault: Fault): boolean {
   switch (fault.on) {

@@ -1,3 +1,5 @@
+import type { CallRecord } from "./journal.ts";
+
 /** What somebody who decides about the order of events goes by. */
 export interface Label {
   /** Where it happens: a server or a process. */
@@ -6,6 +8,8 @@ export interface Label {
   readonly name: string;
   /** Changes nothing there. */
   readonly isRead: boolean;
+  /** The call that arrives, or whose response does. */
+  readonly call?: CallRecord;
   /** Events of one stream happen in the order of their numbers. */
   readonly stream?: { readonly name: string; readonly index: number };
 }

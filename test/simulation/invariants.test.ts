@@ -76,9 +76,9 @@ const bySecret: readonly Planting[] = [
       stage.apiKey();
       const sentRevision = stage.world.kube.storage.revision - 1;
       await stage.pass(1);
-      const fault = { kind: "LateCommit", ms: 1 } as const;
       const operation = "apply apikeys/status";
-      const late = stage.call({ server: "kube", operation, mutating: true, fault, sentRevision });
+      const late = stage.call({ server: "kube", operation, mutating: true, sentRevision });
+      late.isPutOff = true;
       late.committedAt = stage.world.kernel.elapsed;
       stage.status(apiKeyType, "ci", { observedGeneration: 1 });
     },

@@ -20,6 +20,8 @@ export interface CallRecord {
   committedAt: number | undefined;
   /** The server's revision before it was done. */
   revision: number | undefined;
+  /** Whether a gateway does it late, or again. */
+  isPutOff: boolean;
   /** Status of the answer as it reached the caller, or why there was none. */
   outcome: string | undefined;
 }
@@ -39,7 +41,10 @@ export class Journal {
   readonly #ofProcess = new Map<string, number>();
 
   open(
-    call: Omit<CallRecord, "sequence" | "ordinal" | "committedAt" | "revision" | "outcome">,
+    call: Omit<
+      CallRecord,
+      "sequence" | "ordinal" | "committedAt" | "revision" | "isPutOff" | "outcome"
+    >,
   ): CallRecord {
     const ordinal = (this.#ofProcess.get(call.process) ?? 0) + 1;
     this.#ofProcess.set(call.process, ordinal);
@@ -49,6 +54,7 @@ export class Journal {
       ...call,
       committedAt: undefined,
       revision: undefined,
+      isPutOff: false,
       outcome: undefined,
     };
     this.calls.push(record);
@@ -64,10 +70,7 @@ export class Journal {
 
   /** The call that is being done at this moment because a gateway put it off or sent it again. */
   putOff(now: number): CallRecord | undefined {
-    return this.calls.find(
-      ({ fault, committedAt }) =>
-        committedAt === now && (fault?.kind === "LateCommit" || fault?.kind === "DoubleCommit"),
-    );
+    return this.calls.find(({ isPutOff, committedAt }) => isPutOff && committedAt === now);
   }
 
   /** How often an operation was done. */

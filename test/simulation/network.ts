@@ -177,6 +177,7 @@ class Flight {
   #commitAfter(ms: number, then: (answer: Answer) => void = () => undefined): void {
     const { faults, kernel } = this.#context;
     const done = faults.defer();
+    this.#record.isPutOff = true;
     const commit = this.#endpoint.accept(this.#request);
     kernel.schedule(ms, () => {
       this.#noteCommit();
@@ -274,7 +275,8 @@ class Flight {
   #label(to: string, what: string): Label {
     const { ordinal, operation, target, process } = this.#record;
     const name = `${what} ${process} ${operation} ${target} (${ordinal})`;
-    return { to, name, isRead: to === this.#endpoint.name && !this.#record.mutating };
+    const isRead = to === this.#endpoint.name && !this.#record.mutating;
+    return { to, name, isRead, call: this.#record };
   }
 
   #after(run: () => void, label: () => Label): void {

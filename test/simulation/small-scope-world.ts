@@ -5,6 +5,7 @@ import {
   serviceAccountType,
 } from "../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
+import { smallScopeLacksGateways } from "./awaited.ts";
 import type { Label, QueuedEvent } from "./event-queue.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { endChecks, everythingIsReady } from "./invariants/at-rest.ts";
@@ -15,22 +16,43 @@ import { NAMESPACE } from "./places.ts";
 import { connectionSpec, SimWorld } from "./sim-world.ts";
 import { happen } from "./world-events.ts";
 
-/** What can come next: something that is under way arrives, or something befalls the leader. */
+/**
+ * What can come next: something that is under way arrives, something befalls the leader, or a gateway puts off a change
+ * at the console, or has it made twice.
+ */
 export type Step =
   | { readonly kind: "Event"; readonly event: QueuedEvent; readonly label: Label }
-  | { readonly kind: "Blow"; readonly blow: Blow };
+  | { readonly kind: "Blow"; readonly blow: Blow }
+  | {
+      readonly kind: "Gateway";
+      readonly does: "PutOff" | "Repeat";
+      readonly event: QueuedEvent;
+      readonly label: Label;
+    };
 
 export const blows = ["Kill", "Depose", "Stop", "DeleteLease", "PassTime"] as const;
 /** PassTime: the next timer goes off, although something is still under way. Depose: paused until another one leads. */
 export type Blow = (typeof blows)[number];
 
 export function nameOf(step: Step): string {
-  return step.kind === "Event" ? step.label.name : step.blow;
+  switch (step.kind) {
+    case "Event":
+      return step.label.name;
+    case "Blow":
+      return step.blow;
+    case "Gateway":
+      return `${step.does} ${step.label.name}`;
+  }
 }
+
+/** What is put off comes when it has been looked for in vain. */
+const PUT_OFF_MS = 40 * SECOND;
 
 /** Longer than a lease and a retry. */
 const DEPOSED_MS = 20 * SECOND;
 const PATIENCE_MS = 5 * MINUTE;
+/** After this, the account has been listed again. */
+const AUDITED_MS = 16 * MINUTE;
 const NAMES = ["one", "two", "three"];
 
 export class SmallWorld {
@@ -40,6 +62,8 @@ export class SmallWorld {
   readonly #keys: readonly string[];
   /** Keys that the blows so far may cost: each of them every issue that is under way. */
   #allowance = 0;
+  /** Until when something may come that a gateway has put off. */
+  #putOffUntil = 0;
 
   private constructor(world: SimWorld, keys: readonly string[]) {
     this.#world = world;
@@ -89,20 +113,31 @@ export class SmallWorld {
       );
       return isFirst && (SERVERS.has(to) || alive.has(to));
     });
-    return [...arriving, ...blows.map((blow) => ({ kind: "Blow", blow }) as const)];
+    const gateways = (smallScopeLacksGateways ? [] : arriving)
+      .filter(({ label: { to, isRead } }) => to === "iam" && !isRead)
+      .flatMap(({ event, label }) =>
+        (["PutOff", "Repeat"] as const).map(
+          (does) => ({ kind: "Gateway", does, event, label }) as const,
+        ),
+      );
+    return [...arriving, ...blows.map((blow) => ({ kind: "Blow", blow }) as const), ...gateways];
   }
 
   async take(step: Step): Promise<void> {
     if (step.kind === "Event") await this.#world.kernel.runNow(step.event);
-    else await this.#strike(step.blow);
+    else if (step.kind === "Blow") await this.#strike(step.blow);
+    else await this.#putOff(step);
     await this.#settle();
   }
 
   /** Lets everything take its course; what has not held, on the way or in the end. */
   async finish(): Promise<readonly Violation[]> {
     const { kernel } = this.#world;
-    const deadline = kernel.elapsed + PATIENCE_MS;
-    while (kernel.elapsed < deadline && !isDone(this.#world)) await kernel.advance(SECOND);
+    const isDue = () => kernel.elapsed >= this.#putOffUntil;
+    const patienceMs = this.#putOffUntil > 0 ? AUDITED_MS : PATIENCE_MS;
+    const deadline = Math.max(kernel.elapsed, this.#putOffUntil) + patienceMs;
+    while (kernel.elapsed < deadline && !(isDue() && isDone(this.#world)))
+      await kernel.advance(SECOND);
     const end = {
       world: this.#world,
       epochs: this.#keys.length,
@@ -136,6 +171,18 @@ export class SmallWorld {
       default:
         happen(world, { kind: blow });
     }
+  }
+
+  /** Held back, or done now and once more after a second. */
+  async #putOff({ does, event, label }: Extract<Step, { kind: "Gateway" }>): Promise<void> {
+    const { kernel } = this.#world;
+    if (label.call !== undefined) label.call.isPutOff = true;
+    this.#allowance += 1;
+    if (does === "Repeat") await kernel.runNow(event);
+    else event.cancelled = true;
+    const afterMs = does === "Repeat" ? SECOND : PUT_OFF_MS;
+    this.#putOffUntil = Math.max(this.#putOffUntil, kernel.elapsed + afterMs);
+    kernel.schedule(afterMs, event.run);
   }
 
   async #nextTimer(): Promise<void> {
@@ -189,6 +236,7 @@ function createObjects(world: SimWorld, keys: readonly string[]): void {
 
 function isDone(world: SimWorld): boolean {
   if (everythingIsReady(world) !== undefined) return false;
+  if (endChecks["S5 accounting"]?.({ world } as never) !== undefined) return false;
   const isSettled = apiKeysOf(world).every(({ status }) => status?.attempt === undefined);
   return isSettled && endChecks["staging removed"]?.({ world } as never) === undefined;
 }

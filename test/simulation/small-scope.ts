@@ -13,7 +13,7 @@ import { nameOf, SmallWorld, type Step } from "./small-scope-world.ts";
 export interface SmallScope {
   /** Decisions from each start. */
   readonly depth: number;
-  /** How many of them may be blows to the leader. */
+  /** How many of them may be blows to the leader, or what a gateway does. */
   readonly blows: number;
   /** How many ApiKeys the account has: two or three. */
   readonly keys: number;
@@ -112,7 +112,7 @@ async function walk(
     }
     await world.take(step);
     taken.push(next);
-    if (step.kind === "Blow") blows += 1;
+    if (step.kind !== "Event") blows += 1;
     states.add(trace.note(step));
   }
   return { path: pathOf(start, taken), steps: taken.length, violations: await world.finish() };
@@ -165,7 +165,7 @@ function onlyIndependent(asleep: Branch["asleep"], step: Step): Branch["asleep"]
 }
 
 function areIndependent(one: Step, other: Step): boolean {
-  if (one.kind === "Blow" || other.kind === "Blow") return false;
+  if (one.kind !== "Event" || other.kind !== "Event") return false;
   if (one.label.to !== other.label.to) return true;
   return one.label.isRead && other.label.isRead;
 }
@@ -181,8 +181,8 @@ class Trace {
 
   /** The state after one more step. */
   note(step: Step): string {
-    if (step.kind === "Blow") {
-      for (const place of [...this.#places.keys()]) this.#append(place, step.blow);
+    if (step.kind !== "Event") {
+      for (const place of [...this.#places.keys()]) this.#append(place, nameOf(step));
     } else if (step.label.isRead) {
       this.#reads.push(`${step.label.name} of ${this.#places.get(step.label.to) ?? ""}`);
     } else this.#append(step.label.to, step.label.name);

@@ -38,12 +38,17 @@ export const releases: CreateWatcher = (world) => {
     },
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "bindingsReplaced" || !byOperator) return undefined;
-      const known = ours.get(change.tpn) ?? new Set();
-      ours.set(change.tpn, known);
-      for (const id of change.after) if (!change.before.includes(id)) known.add(id);
+      const known = ownPoliciesAfter(change);
       return world.journal.putOff(world.kernel.elapsed) ? undefined : judge(change, known);
     },
   };
+
+  function ownPoliciesAfter({ tpn, before, after }: Replacement): Set<string> {
+    const known = ours.get(tpn) ?? new Set();
+    ours.set(tpn, known);
+    for (const id of after) if (!before.includes(id)) known.add(id);
+    return known;
+  }
 
   function listen(): void {
     const { elapsed } = world.kernel;
