@@ -69,6 +69,20 @@ export const scenarios: readonly Scenario[] = [
     play: freeze,
   },
   {
+    name: "two-releases",
+    title: "two releases with a lease each lead at once, for the same objects",
+    size: few,
+    mayLoseKeys: false,
+    play: leadTwice,
+  },
+  {
+    name: "lease",
+    title: "two replicas; the Lease is deleted under the working leader, again and again",
+    size: few,
+    mayLoseKeys: false,
+    play: deleteLease,
+  },
+  {
     name: "api-server",
     title: "API server killed and started, for 3 s and for 20 s",
     size: few,
@@ -192,6 +206,45 @@ async function freeze(scene: Scene) {
   const exit = await Promise.race([leader.exit, sleep(15_000)]);
   if (exit?.code !== 1) problems.push(`the frozen leader did not exit with 1: ${exit?.code}`);
   return { kills: 1, postsOpenAtKills, lossesAtKills, problems, end: () => standby.stop() };
+}
+
+async function leadTwice(scene: Scene) {
+  const { place, say } = scene;
+  const other = await place.openRelease();
+  const operators = [
+    await place.start({ args: ARGS }),
+    await place.start({ args: [...ARGS, `--operator-namespace=${other}`] }),
+  ];
+  for (const operator of operators) await until("both to lead", () => operator.leads());
+  await scene.createAccounts();
+  await scene.createKeys();
+  const problems = (await inTheMiddle(scene)) ? [] : [IDLE];
+  await scene.settle();
+  const leading = await Promise.all(operators.map((operator) => operator.leads()));
+  say(`${leading.filter(Boolean).length} of 2 lead after ${scene.posts.length} calls of issueKey`);
+  if (leading.includes(false)) problems.push("one of the two ceased to lead");
+  return { problems, end: () => Promise.all(operators.map((operator) => operator.stop())) };
+}
+
+async function deleteLease(scene: Scene) {
+  const { place, rig, say } = scene;
+  const operators = [await place.start({ args: ARGS })];
+  await until("the first to lead", () => operators[0]?.leads() ?? false);
+  operators.push(await place.start({ args: ARGS }));
+  await operators[1]?.untilReady();
+  await scene.createAccounts();
+  await scene.createKeys();
+  const problems: string[] = [];
+  let deletions = 0;
+  for (; deletions < 5 && (await inTheMiddle(scene, PATIENCE_MS)); deletions += 1) {
+    await rig.kubectl(["delete", "lease", "iam-operator", "--namespace", place.namespace]);
+    await sleep(1_000 + Math.random() * 2_000);
+    const leading = await Promise.all(operators.map((operator) => operator.leads()));
+    if (leading.every(Boolean)) problems.push(`both lead after deletion ${deletions + 1}`);
+  }
+  say(`the Lease was deleted ${deletions} times`);
+  if (deletions < 2) problems.push(IDLE);
+  return { problems, end: () => Promise.all(operators.map((operator) => operator.stop())) };
 }
 
 async function killApiServer(scene: Scene) {

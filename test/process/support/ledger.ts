@@ -1,7 +1,12 @@
 /** What became of every key: the console's books against what the ApiKeys and their Secrets say. */
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { isTrue } from "../../../src/api/conditions.ts";
-import { apiKeyType, secretType } from "../../../src/controllers/resource-types.ts";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import {
+  apiKeyType,
+  secretType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { IamServer } from "../../iam-server/server.ts";
 
@@ -10,7 +15,7 @@ export interface Stock {
   readonly ready: number;
   /** Keys that the console has issued. */
   readonly issued: number;
-  /** Issued keys that no status lists. Must be empty. */
+  /** Issued keys, and created accounts, that no status lists. Must be empty. */
   readonly unaccounted: readonly string[];
   /** Objects that are not where they should be, and why. Must be empty at the end. */
   readonly stuck: readonly string[];
@@ -37,6 +42,7 @@ export async function takeStock(
   namespace: string,
 ): Promise<Stock> {
   const objects = await kube.list(apiKeyType, { namespace });
+  const accounts = await kube.list(serviceAccountType, { namespace });
   const secrets = await kube.list(secretType, { namespace });
   const secretsByName = new Map(secrets.map((secret) => [secret.metadata.name, secret.data ?? {}]));
   const keyIdsOf = new Map(objects.map((object) => [object.metadata.name, keysOf(object)]));
@@ -50,9 +56,12 @@ export async function takeStock(
     objects: objects.length,
     ready: objects.filter(({ status }) => isTrue(status?.conditions, "Ready")).length,
     issued: issued.length,
-    unaccounted: issued
-      .map(({ keyId }) => keyId)
-      .filter((keyId) => !inUse.has(keyId) && !reported.has(keyId)),
+    unaccounted: [
+      ...issued
+        .map(({ keyId }) => keyId)
+        .filter((keyId) => !inUse.has(keyId) && !reported.has(keyId)),
+      ...unnamedAccounts(iam, accounts),
+    ],
     stuck: objects.flatMap((object) => {
       const why = whyStuck(object, secretsByName, iam);
       return why === undefined ? [] : [`${object.metadata.name}: ${why}`];
@@ -63,6 +72,14 @@ export async function takeStock(
     doubled: attempts.filter((attempt, index) => attempts.indexOf(attempt) !== index),
     keyIdsOf,
   };
+}
+
+function unnamedAccounts(
+  { world }: IamServer,
+  objects: readonly ServiceAccount[],
+): readonly string[] {
+  const named = new Set(objects.map(({ status }) => status?.saId));
+  return [...world.accounts.keys()].filter((saId) => !named.has(saId));
 }
 
 /** Whether no key is left unaccounted for, no object stuck and nothing reported that is not so. */

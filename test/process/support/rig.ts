@@ -55,6 +55,8 @@ export interface Place {
   /** Everything it says is kept in `outputs`. */
   start(options?: Partial<StartOptions> & { readonly via?: Gate }): Promise<OperatorProcess>;
   openGate(): Promise<Gate>;
+  /** Another release of the operator for the same objects, with a lease of its own; answers its namespace. */
+  openRelease(): Promise<string>;
   createAccounts(names: readonly string[]): Promise<void>;
   createKeys(keys: readonly KeySpec[]): Promise<void>;
   /** Who holds the lease; empty after a release. */
@@ -163,6 +165,13 @@ async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> 
       const gate = await openGate({ url, caFile, directory, kubeconfig: operatorConfig });
       closers.push(() => gate.close());
       return gate;
+    },
+    async openRelease() {
+      const release = `${namespace}-release`;
+      await kube.create(namespaceType, object("v1", "Namespace", undefined, release));
+      await grantLease(kube, release);
+      await releaseLease(kube, release);
+      return release;
     },
     async createAccounts(names) {
       await inParallel(names, 16, (name) =>
