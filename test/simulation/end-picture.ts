@@ -47,6 +47,7 @@ const PASSING_SPEC = new Set(["saId"]);
 
 const PASSING_STATUS = new Set([
   "conditions",
+  "confirmationTime",
   "observedGeneration",
   "saId",
   "tpn",

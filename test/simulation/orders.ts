@@ -7,7 +7,7 @@ import type { Violation } from "./invariants.ts";
 import { allPlans } from "./plans.ts";
 import { randomOptions, randomPlan } from "./random-plan.ts";
 import { leaderPlans } from "./replica-plans.ts";
-import { excusedBy, type Run, type RunOptions, runPlan } from "./run-plan.ts";
+import { type Run, type RunOptions, runPlan } from "./run-plan.ts";
 
 /** Everything a run depends on. */
 export interface Order {
@@ -49,7 +49,7 @@ export async function perform({ scenario, plan, options }: Order): Promise<Judge
   const run = await runPlan(known, plan, options);
   const what = differenceOf(endPicture, run.endPicture);
   const isCut = run.world.kube.storage.all.some(({ object }) => isCapped(object));
-  const isExcused = excusedBy(plan).has("same end") || isCut || run.violations.length > 0;
+  const isExcused = run.excused.has("same end") || isCut || run.violations.length > 0;
   const other =
     what === undefined || isExcused ? [] : [{ invariant: "same end", what, at: run.quietSince }];
   return { run, violations: [...run.violations, ...other] };

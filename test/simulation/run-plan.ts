@@ -2,6 +2,7 @@
 import { setImmediate as eventLoopTurned } from "node:timers/promises";
 import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { WATCH_MS } from "../../src/controllers/sync-watch.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "../support/api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
@@ -32,6 +33,8 @@ export interface Run {
   readonly digest: string;
   /** Whether every fault of the plan has struck. */
   readonly isComplete: boolean;
+  /** Promises that the faults, or what came of them, end. */
+  readonly excused: ReadonlySet<string>;
   readonly world: SimWorld;
 }
 
@@ -96,6 +99,7 @@ export async function runPlan(
     events: kernel.events,
     digest: kernel.digest,
     isComplete: faults.struck.size === plan.faults.length,
+    excused,
     world,
   };
 }
@@ -183,11 +187,25 @@ function excusedByWorld(
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
+    ...(isUnwatched(world) ? ["same end"] : []),
     // Whoever has lost three keys in a row waits for a person.
     ...(isCut ? ["scenario"] : []),
     // What is made anew in the middle of a deletion holds up the rest of it.
     ...(isRecreated && name.includes("deleted") ? ["L1 wish fulfilled", "L6 deletion"] : []),
   ];
+}
+
+/**
+ * Whether policies were bound by a call that was done again after its response, or when it was no longer watched for:
+ * they are reported as foreign, and stay.
+ */
+function isUnwatched({ journal }: SimWorld): boolean {
+  return journal.calls.some(
+    ({ operation, isPutOff, sentAt, committedAt = 0, fault }) =>
+      operation === "syncBindings" &&
+      isPutOff &&
+      (fault?.kind === "DoubleCommit" || committedAt > sentAt + WATCH_MS),
+  );
 }
 
 /**

@@ -29,6 +29,8 @@ export const releases: CreateWatcher = (world) => {
   const words = new Map<string, Word[]>();
   /** Policies by account that calls of the operator have bound. */
   const ours = new Map<string, Set<string>>();
+  /** Policies by account that a call has bound again which a gateway had put off. */
+  const returned = new Map<string, Set<string>>();
 
   return {
     onChange: ({ change }) => {
@@ -39,7 +41,9 @@ export const releases: CreateWatcher = (world) => {
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "bindingsReplaced" || !byOperator) return undefined;
       const known = ownPoliciesAfter(change);
-      return world.journal.putOff(world.kernel.elapsed) ? undefined : judge(change, known);
+      if (world.journal.putOff(world.kernel.elapsed) === undefined) return judge(change, known);
+      noteReturned(change);
+      return undefined;
     },
   };
 
@@ -48,6 +52,12 @@ export const releases: CreateWatcher = (world) => {
     ours.set(tpn, known);
     for (const id of after) if (!before.includes(id)) known.add(id);
     return known;
+  }
+
+  function noteReturned({ tpn, before, after }: Replacement): void {
+    const known = returned.get(tpn) ?? new Set();
+    returned.set(tpn, known);
+    for (const id of after) if (!before.includes(id)) known.add(id);
   }
 
   function listen(): void {
@@ -73,7 +83,7 @@ export const releases: CreateWatcher = (world) => {
 
   function judge({ tpn, before, after }: Replacement, known: Set<string>): string | undefined {
     const heard = heardOf(tpn);
-    const lost = before.filter((id) => !after.includes(id));
+    const lost = before.filter((id) => !after.includes(id) && !returned.get(tpn)?.has(id));
     if (heard.some(({ everything }) => everything) || lost.length === 0) return undefined;
     if (after.length === 0 && !heard.some(({ empty }) => empty))
       return "unbound everything without a person's word";
