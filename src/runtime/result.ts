@@ -32,8 +32,8 @@ export type ErrorOutcome =
   | { readonly kind: "Retry"; readonly notBefore?: number }
   /** A person or another system must act first: again after minutes. */
   | { readonly kind: "SlowRetry"; readonly notBefore?: number }
-  /** Nothing helps but a change of the object; again with the slow resync. */
-  | { readonly kind: "Terminal" };
+  /** Nothing helps but a change; again after half an hour, or after `resyncMs`. */
+  | { readonly kind: "Terminal"; readonly resyncMs?: number };
 
 /** Pure: what to do with a failed run. */
 export type ErrorPolicy = (error: unknown) => ErrorOutcome;

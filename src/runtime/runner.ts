@@ -122,7 +122,8 @@ function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome
     retries.forget(key);
     metrics.terminalErrors.inc({ controller: name });
     countError(options);
-    return nextResync({ ...options, resyncMs: Math.min(options.resyncMs, TERMINAL_RESYNC_MS) });
+    const { resyncMs: terminalMs = TERMINAL_RESYNC_MS } = outcome;
+    return nextResync({ ...options, resyncMs: Math.min(options.resyncMs, terminalMs) });
   }
   metrics.queueRetries.inc({ name });
   if (outcome.kind === "Conflict") count(options, "requeue");

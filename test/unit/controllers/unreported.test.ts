@@ -56,6 +56,11 @@ test.each([
     outcome: { kind: "Terminal" },
   },
   {
+    name: "a console that does not know something may know it soon",
+    error: new IamError("NotFound", "404", { operation: "listBindings" }),
+    outcome: { kind: "Terminal", resyncMs: 300_000 },
+  },
+  {
     name: "what is retried slowly stays slow",
     error: new StatusWriteFailed(new IamError("MfaRequired", "code", { operation: "login" }), lost),
     outcome: { kind: "SlowRetry" },

@@ -319,6 +319,13 @@ describe("a failed pass", () => {
       "info reconcile failed, waiting for a change",
     ],
     [
+      "looks again sooner where the failure says so",
+      { kind: "Terminal", resyncMs: 5 * MINUTE },
+      11 * MINUTE,
+      3,
+      "info reconcile failed, waiting for a change",
+    ],
+    [
       "waits for a change where nothing else helps",
       { kind: "Terminal" },
       25 * MINUTE,

@@ -1,4 +1,5 @@
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { MINUTE } from "../../../util/time.ts";
 import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
 import type { ErrorOutcome } from "../../../runtime/result.ts";
 import { SpecError } from "../spec-error.ts";
@@ -38,12 +39,16 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
   NotLeading: "Retry",
 };
 
+/** A replica of the console that is behind may only not know yet what was created a moment ago. */
+const NOT_FOUND_RESYNC_MS = 5 * MINUTE;
+
 /** What to do after a failed run, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
 export function errorPolicy(error: unknown): ErrorOutcome {
   if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
   if (error instanceof SpecError) return { kind: "Terminal" };
+  if (isIamError(error, "NotFound")) return { kind: "Terminal", resyncMs: NOT_FOUND_RESYNC_MS };
   if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
   if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);
   return { kind: "SlowRetry" };

@@ -107,7 +107,10 @@ function nextWithAccount(
   { snapshot, done }: AccountProgress,
   failure: Waiting | undefined,
 ): AccountDeletionStep {
-  if (done.cleanedUp !== undefined) return cleanedUp(done.cleanedUp, account);
+  if (done.cleanedUp !== undefined)
+    return snapshot.answer?.detail === undefined
+      ? releasedAsGone(account)
+      : cleanedUp(done.cleanedUp, account);
   if (policyOf(snapshot) === "Retain")
     return released(
       "Normal",
@@ -154,13 +157,15 @@ function notLookedUp(
   return answer === undefined ? { kind: "GetAccount", saId } : undefined;
 }
 
-function gone(
-  { saId }: KnownAccount,
-  { answer }: AccountSnapshot,
-): AccountDeletionStep | undefined {
-  return answer?.detail === undefined
-    ? released("Normal", "Released", `The console no longer knows service account ${saId}.`)
-    : undefined;
+/** A replica that is behind does not know a new account yet: what is to be done to the account is done anyway. */
+function gone(account: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
+  if (snapshot.answer?.detail !== undefined) return undefined;
+  const isNamed = account.tpn !== undefined || policyOf(snapshot) === "Delete";
+  return isNamed ? cleanUp(account, snapshot) : releasedAsGone(account);
+}
+
+function releasedAsGone({ saId }: KnownAccount): Released {
+  return released("Normal", "Released", `The console no longer knows service account ${saId}.`);
 }
 
 /** Another account than the object's is left alone. */

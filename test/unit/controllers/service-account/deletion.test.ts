@@ -23,6 +23,10 @@ const unclear: AccountSnapshot["listing"] = {
   ok: true,
   accounts: [{ saId: "sa-7", name: accountName }],
 };
+const deleting = {
+  ...access,
+  client: { extra: { deleteServiceAccount: () => Promise.resolve() } },
+} as unknown as typeof access;
 const imported = { ...account, origin: "Imported" } as const;
 
 interface Case {
@@ -114,6 +118,28 @@ test.each<Case>([
     name: "a created account is looked at before it is cleaned up",
     seen: { account },
     step: "GetAccount",
+  },
+  {
+    name: "an account that a replica may only not know yet is cleaned up anyway",
+    seen: { account, answer: { detail: undefined } },
+    step: "RevokePolicies",
+  },
+  {
+    name: "and deleted, where that is asked for",
+    seen: { account, answer: { detail: undefined }, connection: { ok: true, access: deleting } },
+    spec: { deletionPolicy: "Delete" },
+    step: "DeleteAccount",
+  },
+  {
+    name: "an unknown account without a resource name has nothing to be unbound from",
+    seen: { account: { ...account, tpn: undefined }, answer: { detail: undefined } },
+    step: "Released Released",
+  },
+  {
+    name: "an account that the console knows no longer is not said to stay",
+    seen: { account, answer: { detail: undefined } },
+    done: { cleanedUp: "Revoked" },
+    step: "Released Released",
   },
   {
     name: "another account than the object's is left alone",
@@ -218,7 +244,13 @@ async function endOf(client: object, spec: object = {}) {
 
 describe("a 404 in the middle of a clean-up", () => {
   test("lets go of an account that the console does not list either", async () => {
-    expect(await endOf({ getServiceAccount: async () => undefined })).toMatchObject({
+    const unknown = () => Promise.reject(new IamError("NotFound", "404", { operation: "any" }));
+    const client = {
+      getServiceAccount: async () => undefined,
+      syncBindings: unknown,
+      listBindings: unknown,
+    };
+    expect(await endOf(client)).toMatchObject({
       kind: "Released",
       events: [{ reason: "Released" }],
     });
