@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { MINUTE } from "../../src/util/time.ts";
 import { allScenarios } from "./all-scenarios.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { orderOfSeed, perform, shrunk } from "./orders.ts";
@@ -30,6 +31,16 @@ test("a 404 to the call that unbinds a deleted account is no proof that nothing 
   const select = { server: "iam", operation: "syncBindings", nth: 2 } as const;
   const fault = { kind: "Refuse", status: 404 } as const;
   const plan = { name: "404", faults: [{ on: "call", select, fault } as const] };
+  const { run, violations } = await perform({ scenario, plan, options: { seed: 1 } });
+  expect({ violations, isComplete: run.isComplete }).toEqual({ violations: [], isComplete: true });
+});
+
+test.each([
+  ["labels of the Secret, by its way", 51],
+  ["everything deleted", 9],
+])("%s: lists that do not know a new account yet are not believed", async (scenario, afterMs) => {
+  const event = { kind: "ListsBehind", ms: MINUTE, forMs: 5 * MINUTE } as const;
+  const plan = { name: "lag", faults: [{ on: "world", afterMs, event } as const] };
   const { run, violations } = await perform({ scenario, plan, options: { seed: 1 } });
   expect({ violations, isComplete: run.isComplete }).toEqual({ violations: [], isComplete: true });
 });

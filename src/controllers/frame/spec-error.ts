@@ -3,9 +3,12 @@ export class SpecError extends Error {
   override readonly name = "SpecError";
   /** One CamelCase word. */
   readonly reason: string;
+  /** Sooner than after half an hour it may be right again; milliseconds. */
+  readonly resyncMs: number | undefined;
 
-  constructor(reason: string, message: string) {
+  constructor(reason: string, message: string, resyncMs?: number) {
     super(message);
     this.reason = reason;
+    this.resyncMs = resyncMs;
   }
 }

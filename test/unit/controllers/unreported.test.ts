@@ -56,6 +56,11 @@ test.each([
     outcome: { kind: "Terminal" },
   },
   {
+    name: "what only its author can mend is looked at again sooner, where it may be right by then",
+    error: new SpecError("ServiceAccountGone", "404", 60_000),
+    outcome: { kind: "Terminal", resyncMs: 60_000 },
+  },
+  {
     name: "a console that does not know something may know it soon",
     error: new IamError("NotFound", "404", { operation: "listBindings" }),
     outcome: { kind: "Terminal", resyncMs: 300_000 },

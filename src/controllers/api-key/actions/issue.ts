@@ -3,6 +3,7 @@ import { commitOutcome, isIamError } from "../../../iam/errors.ts";
 import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { Redacted } from "../../../util/redacted.ts";
+import { UNKNOWN_RESYNC_MS } from "../../frame/rules/error-policy.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { SpecError } from "../../frame/spec-error.ts";
@@ -59,6 +60,7 @@ export async function precheck(
     throw new SpecError(
       "ServiceAccountGone",
       `The console no longer knows service account ${saId}.`,
+      UNKNOWN_RESYNC_MS,
     );
   return withDone(progress, { precheck: { knownKeyIds: detail.keyIds } });
 }

@@ -1,7 +1,7 @@
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
-import { MINUTE } from "../../../util/time.ts";
 import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
 import type { ErrorOutcome } from "../../../runtime/result.ts";
+import { MINUTE } from "../../../util/time.ts";
 import { SpecError } from "../spec-error.ts";
 import { StatusUnanswered, StatusWriteFailed } from "../status-write-failed.ts";
 
@@ -40,18 +40,22 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
 };
 
 /** A replica of the console that is behind may only not know yet what was created a moment ago. */
-const NOT_FOUND_RESYNC_MS = 5 * MINUTE;
+export const UNKNOWN_RESYNC_MS = 5 * MINUTE;
 
 /** What to do after a failed run, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
 export function errorPolicy(error: unknown): ErrorOutcome {
   if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof StatusUnanswered) return errorPolicy(error.cause);
-  if (error instanceof SpecError) return { kind: "Terminal" };
-  if (isIamError(error, "NotFound")) return { kind: "Terminal", resyncMs: NOT_FOUND_RESYNC_MS };
+  if (error instanceof SpecError) return terminal(error.resyncMs);
+  if (isIamError(error, "NotFound")) return terminal(UNKNOWN_RESYNC_MS);
   if (isIamError(error)) return outcome(iamOutcomes[error.code], error.retryAt);
   if (isKubeError(error)) return outcome(kubeOutcomes[error.code], error.retryAt);
   return { kind: "SlowRetry" };
+}
+
+function terminal(resyncMs: number | undefined): ErrorOutcome {
+  return resyncMs === undefined ? { kind: "Terminal" } : { kind: "Terminal", resyncMs };
 }
 
 /** As the failure asks for, but not before its report may be tried again, and not without: somebody has to be told. */
