@@ -10,7 +10,6 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { DEFAULT_CREDENTIALS } from "../test/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../test/iam-server/server.ts";
 import { NAMESPACE, SYSTEM } from "./demo/install.ts";
@@ -18,6 +17,7 @@ import type { Kubectl } from "./demo/kubectl.ts";
 import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
 import { givenPlace, ownPlace, type Place } from "./demo/place.ts";
 import { createSteps, type Steps } from "./demo/steps.ts";
+import { readFlags } from "./flags.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -29,8 +29,9 @@ interface Stage {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { once: { type: "boolean", default: false }, kubeconfig: { type: "string" } },
+  const values = readFlags("demo", {
+    once: { type: "boolean", default: false },
+    kubeconfig: { type: "string" },
   });
   console.log(
     "Issues a key into a Secret, uses it, and rotates it: about half a minute. Nothing stays behind.",

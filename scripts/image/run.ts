@@ -4,15 +4,15 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startControlPlane } from "../../test/cluster/control-plane.ts";
+import { readFlags } from "../flags.ts";
 import { buildBundle, hashOf } from "./bundle.ts";
 import { type BuiltImage, buildImage } from "./image.ts";
 import { measureMemory, measureStartUp, preparePod } from "./measure.ts";
 import { Unable } from "./tools.ts";
 
 const targets = { megabytesOverBase: 8, startUpMs: 200, idleMegabytes: 80 };
-const { values } = parseArgs({ options: { json: { type: "string" }, save: { type: "string" } } });
+const values = readFlags("image", { json: { type: "string" }, save: { type: "string" } });
 const say = (line: string) => console.log(`▸ ${line}`);
 
 async function main(): Promise<void> {

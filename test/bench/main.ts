@@ -6,7 +6,7 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import type { ApiKey } from "../../src/api/api-key.ts";
 import { isTrue } from "../../src/api/conditions.ts";
 import { serviceAccountType } from "../../src/controllers/resource-types.ts";
@@ -21,13 +21,11 @@ import { rounded } from "./statistics.ts";
 import { ALONE, LATENCY_MS, newKeyWaits, untilSecrets } from "./waits.ts";
 import { watchFor } from "./watcher.ts";
 
-const { values } = parseArgs({
-  options: {
-    finalizers: { type: "boolean", default: false },
-    json: { type: "string" },
-    objects: { type: "string", default: "1000" },
-    queued: { type: "string" },
-  },
+const values = readFlags("bench", {
+  finalizers: { type: "boolean", default: false },
+  json: { type: "string" },
+  objects: { type: "string", default: "1000" },
+  queued: { type: "string" },
 });
 const objects = Number(values.objects);
 const hasFinalizer = values.finalizers;

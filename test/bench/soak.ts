@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { LAG_SAMPLE_MS } from "../../src/observability/metrics.ts";
@@ -16,12 +16,10 @@ import { memoryMib } from "./proc.ts";
 import { percentile, rounded, slope } from "./statistics.ts";
 import { LATENCY_MS } from "./waits.ts";
 
-const { values } = parseArgs({
-  options: {
-    json: { type: "string" },
-    minutes: { type: "string", default: "120" },
-    "per-second": { type: "string", default: "1" },
-  },
+const values = readFlags("soak", {
+  json: { type: "string" },
+  minutes: { type: "string", default: "120" },
+  "per-second": { type: "string", default: "1" },
 });
 const minutes = Number(values.minutes);
 const perSecond = Number(values["per-second"]);

@@ -3,18 +3,16 @@
  * Afterwards the console's books must agree with what the ApiKeys say. Ends with code 1 where they do not.
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import type { Stock } from "../process/support/ledger.ts";
 import { preferBundle } from "../process/support/program.ts";
 import { type Scenario, scenarios, type Told } from "./scenarios.ts";
 import { openScene } from "./scene.ts";
 
-const { values } = parseArgs({
-  options: {
-    json: { type: "string" },
-    quick: { type: "boolean", default: false },
-    only: { type: "string", multiple: true, default: [] },
-  },
+const values = readFlags("chaos", {
+  json: { type: "string" },
+  quick: { type: "boolean", default: false },
+  only: { type: "string", multiple: true, default: [] },
 });
 
 interface Result extends Told {

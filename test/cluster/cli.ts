@@ -1,15 +1,13 @@
 /** Runs a control plane in the foreground, for playing by hand. See README.md. */
 import { once } from "node:events";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { findBinaries } from "./binaries.ts";
 import { startControlPlane } from "./control-plane.ts";
 
-const { values } = parseArgs({
-  options: {
-    "build-only": { type: "boolean", default: false },
-    directory: { type: "string" },
-    keep: { type: "boolean", default: false },
-  },
+const values = readFlags("cluster", {
+  "build-only": { type: "boolean", default: false },
+  directory: { type: "string" },
+  keep: { type: "boolean", default: false },
 });
 const onProgress = (line: string) => process.stderr.write(`${line}\n`);
 

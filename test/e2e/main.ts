@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { buildImage } from "../../scripts/image/image.ts";
 import { Unable } from "../../scripts/image/tools.ts";
 import { startNode } from "../cluster/node/node.ts";
@@ -18,12 +18,10 @@ import { createSteps } from "./steps.ts";
 import { allCalls, tour } from "./tour.ts";
 import { isFailed } from "./workloads.ts";
 
-const { values } = parseArgs({
-  options: {
-    json: { type: "string" },
-    keep: { type: "boolean", default: false },
-    "reuse-image": { type: "boolean", default: false },
-  },
+const values = readFlags("e2e", {
+  json: { type: "string" },
+  keep: { type: "boolean", default: false },
+  "reuse-image": { type: "boolean", default: false },
 });
 const say = (line: string) => console.log(line);
 const steps = createSteps(say);

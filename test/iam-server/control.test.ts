@@ -44,6 +44,22 @@ test("the state shows the world without passwords, tokens and secrets", async ()
   }
 });
 
+test.each([
+  [
+    "/clock/advance",
+    { by: "soon" },
+    'by: not a duration such as 90s or 24h: soon. Expected: POST /clock/advance  {"by":"24h"}',
+  ],
+  ["/clock/advance", undefined, /^body: .*\. Expected: POST \/clock\/advance/],
+  ["/faults", { operation: "fly" }, /^operation: .*; when: .*\. Expected: POST \/faults/],
+  ["/users/no-such", {}, /^not found\. Expected: POST \/users\/\{id\}/],
+])("a wrong body for %s is one line with what is expected", async (path, body, says) => {
+  const { status, json } = await control("POST", path, body);
+  expect(status).toBe(400);
+  expect(json.error).toMatch(says);
+  expect(json.error).not.toContain("\n");
+});
+
 test("the clock moves", async () => {
   const before = server.world.clock.offsetMs;
   await control("POST", "/clock/advance", { by: "24h" });

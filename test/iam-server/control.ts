@@ -162,7 +162,7 @@ export async function startControl(
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const http = createServer((request, response) => {
     void answer(server, request, response).catch((error: unknown) =>
-      respond(response, 400, { error: error instanceof Error ? error.message : String(error) }),
+      respond(response, 400, { error: describe(error, request) }),
     );
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -199,6 +199,25 @@ async function answer(
 function respond(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(`${JSON.stringify(body, undefined, 2)}\n`);
+}
+
+/** One line that a person can act on, with the command as the list has it. */
+function describe(error: unknown, { method, url = "/" }: IncomingMessage): string {
+  const { pathname } = new URL(url, "http://control");
+  const help = ROUTES.find((each) => each.method === method && each.path.test(pathname))?.help;
+  const what =
+    error instanceof z.ZodError
+      ? error.issues.map(describeIssue).join("; ")
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return help === undefined ? what : `${what}. Expected: ${help}`;
+}
+
+/** Of several forms that a value may have, the last one is that for people. */
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0]?.message : undefined;
+  return `${issue.path.join(".") || "body"}: ${inner ?? issue.message}`;
 }
 
 function found<T>(value: T | undefined): T {

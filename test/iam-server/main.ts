@@ -1,24 +1,22 @@
 /** The reference console on its own: `node test/iam-server/main.ts --port 8080`. */
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { parseDuration } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "./seed.ts";
 import { startIamServer } from "./server.ts";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "8090" },
-    "control-port": { type: "string", default: "8091" },
-    host: { type: "string", default: "127.0.0.1" },
-    latency: { type: "string", default: "0ms" },
-    "token-lifetime": { type: "string", default: "1h" },
-    username: { type: "string", default: DEFAULT_CREDENTIALS.username },
-    password: { type: "string", default: DEFAULT_CREDENTIALS.password },
-    domain: { type: "string", default: DEFAULT_CREDENTIALS.domain },
-    "tls-cert": { type: "string" },
-    "tls-key": { type: "string" },
-    "extra-calls": { type: "boolean", default: false },
-  },
+const values = readFlags("iam-server", {
+  port: { type: "string", default: "8090" },
+  "control-port": { type: "string", default: "8091" },
+  host: { type: "string", default: "127.0.0.1" },
+  latency: { type: "string", default: "0ms" },
+  "token-lifetime": { type: "string", default: "1h" },
+  username: { type: "string", default: DEFAULT_CREDENTIALS.username },
+  password: { type: "string", default: DEFAULT_CREDENTIALS.password },
+  domain: { type: "string", default: DEFAULT_CREDENTIALS.domain },
+  "tls-cert": { type: "string" },
+  "tls-key": { type: "string" },
+  "extra-calls": { type: "boolean", default: false },
 });
 
 const duration = (text: string) => {

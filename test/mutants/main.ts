@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { toError } from "../../src/util/to-error.ts";
 import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
 import { areaOf, type Mutant, mutants } from "./mutants.ts";
@@ -21,13 +21,11 @@ interface Result {
 /** Where no suite is asked for; the others take too long. */
 const USUAL: readonly Suite[] = ["unit", "server"];
 const root = join(import.meta.dirname, "../..");
-const { values } = parseArgs({
-  options: {
-    only: { type: "string" },
-    suite: { type: "string" },
-    json: { type: "string" },
-    record: { type: "boolean", default: false },
-  },
+const values = readFlags("mutants", {
+  only: { type: "string" },
+  suite: { type: "string" },
+  json: { type: "string" },
+  record: { type: "boolean", default: false },
 });
 let matrix = readMatrix();
 const suites = values.suite?.split(",").map(suiteNamed);

@@ -3,17 +3,15 @@
  * `node test/simulation/fidelity.ts --sequences 500 [--seed 1] [--parallel 8] [--json FILE]`
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { compareSequence, type Difference } from "./fidelity/compare.ts";
 import { modelServer, realServer } from "./fidelity/servers.ts";
 
-const { values } = parseArgs({
-  options: {
-    sequences: { type: "string", default: "500" },
-    seed: { type: "string", default: "1" },
-    parallel: { type: "string", default: "8" },
-    json: { type: "string" },
-  },
+const values = readFlags("fidelity", {
+  sequences: { type: "string", default: "500" },
+  seed: { type: "string", default: "1" },
+  parallel: { type: "string", default: "8" },
+  json: { type: "string" },
 });
 const sequences = Number(values.sequences);
 const firstSeed = Number(values.seed);

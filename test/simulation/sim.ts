@@ -14,7 +14,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../scripts/flags.ts";
 import { allScenarios } from "./all-scenarios.ts";
 import { Logbook, planShifts, seedShifts } from "./campaign.ts";
 import { summaryOf, writeCoverage } from "./coverage.ts";
@@ -28,25 +28,23 @@ import { runSmallScope } from "./small-scope-command.ts";
 import { count, type Failure, merge, newTally, type Tally } from "./tally.ts";
 import { runYears } from "./years-command.ts";
 
-const { values } = parseArgs({
-  options: {
-    plans: { type: "boolean", default: false },
-    every: { type: "string", default: "1" },
-    seeds: { type: "string" },
-    seed: { type: "string" },
-    keep: { type: "string" },
-    scenario: { type: "string" },
-    plan: { type: "string" },
-    years: { type: "string" },
-    keys: { type: "string" },
-    "small-scope": { type: "string" },
-    blows: { type: "string", default: "1" },
-    path: { type: "string" },
-    threads: { type: "string", default: String(availableParallelism()) },
-    state: { type: "string" },
-    json: { type: "string" },
-    trace: { type: "boolean", default: false },
-  },
+const values = readFlags("sim", {
+  plans: { type: "boolean", default: false },
+  every: { type: "string", default: "1" },
+  seeds: { type: "string" },
+  seed: { type: "string" },
+  keep: { type: "string" },
+  scenario: { type: "string" },
+  plan: { type: "string" },
+  years: { type: "string" },
+  keys: { type: "string" },
+  "small-scope": { type: "string" },
+  blows: { type: "string", default: "1" },
+  path: { type: "string" },
+  threads: { type: "string", default: String(availableParallelism()) },
+  state: { type: "string" },
+  json: { type: "string" },
+  trace: { type: "boolean", default: false },
 });
 
 const NEWS_MS = 10_000;
