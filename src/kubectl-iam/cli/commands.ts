@@ -1,9 +1,10 @@
 /** Every command, as data. The code of each is loaded when it is called. */
 import type { CommandSpec } from "./command.ts";
-import { clusterOptions, consoleOptions, scopeOptions } from "./options.ts";
+import { clusterOptions, consoleOptions, scopeOptions, waitOptions } from "./options.ts";
 
 const act = [...clusterOptions, "dryRun"] as const;
-const actOnMany = [...scopeOptions, "dryRun"] as const;
+const actAndWait = [...clusterOptions, ...waitOptions] as const;
+const actOnMany = [...scopeOptions, ...waitOptions, "all"] as const;
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -13,7 +14,7 @@ export const commands: readonly CommandSpec[] = [
     details: ["Ends with 1 if anything shown is not ready."],
     options: [...scopeOptions, "output"],
     completes: "object",
-    examples: ["status -A", "status apikey/ci-bot-key -n team-a"],
+    examples: ["status -A", "status iamkey/ci-bot-key -n team-a"],
     load: () => import("../commands/status.ts"),
   },
   {
@@ -87,46 +88,53 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Replace keys now.",
     details: [
-      "With --wait it ends when the new key is in the Secret and, where the operator counts Pods, all of them have it.",
+      "Waits until the new key is in the Secret and, if the operator counts Pods, all of them have it.",
     ],
-    options: [...actOnMany, "wait", "timeout"],
+    options: actOnMany,
     completes: "apikey",
-    examples: ["rotate ci-bot-key -n team-a --wait", "rotate -A -l team=a"],
+    examples: ["rotate ci-bot-key -n team-a", "rotate --all -A -l team=a --no-wait"],
     load: () => import("../commands/rotate.ts"),
   },
   {
     usage: "reconcile [object...]",
     group: "Act",
     summary: "Reconcile objects now instead of at the next retry.",
-    options: [...actOnMany, "wait", "timeout"],
+    details: ["Waits until the operator has done so, and prints what it reports."],
+    options: actOnMany,
     completes: "object",
-    examples: ["reconcile serviceaccount/ci-bot --wait"],
+    examples: ["reconcile iamsa/ci-bot", "reconcile --all -A --no-wait"],
     load: () => import("../commands/reconcile.ts"),
   },
   {
     usage: "suspend [object...]",
     group: "Act",
-    summary: "Keep the operator from writing anything for objects.",
+    summary: "Pause everything that the operator writes for objects.",
+    details: [
+      "Keys that were issued keep working, and still expire. Waits until the operator has noticed.",
+    ],
     options: actOnMany,
     completes: "object",
-    examples: ["suspend apikey/ci-bot-key"],
+    examples: ["suspend iamkey/ci-bot-key", "suspend --all -n team-a"],
     load: () => import("../commands/suspend.ts"),
   },
   {
     usage: "resume [object...]",
     group: "Act",
     summary: "Let the operator write for suspended objects again.",
+    details: ["Says which rotation was requested meanwhile: it happens now. Waits for it."],
     options: actOnMany,
     completes: "object",
-    examples: ["resume apikey/ci-bot-key"],
+    examples: ["resume iamkey/ci-bot-key"],
     load: () => import("../commands/resume.ts"),
   },
   {
     usage: "revoke-access <serviceaccount>",
     group: "Act",
-    summary: "Take every policy from an account: the kill switch.",
-    details: ["Says what will stop working and asks, unless --yes is given."],
-    options: [...act, "yes", "wait", "timeout"],
+    summary: "Revoke an account's access: unbind every policy.",
+    details: [
+      "Says what stops working and asks, unless --yes is given. Waits until no policy is bound, and says which ones are bound until then.",
+    ],
+    options: [...actAndWait, "yes"],
     completes: "serviceaccount",
     examples: ["revoke-access ci-bot -n team-a"],
     load: () => import("../commands/revoke-access.ts"),
@@ -134,17 +142,21 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "restore-access <serviceaccount>",
     group: "Act",
-    summary: "Give an account the policies of its PolicyBindings again.",
-    options: [...act, "wait", "timeout"],
+    summary: "Restore an account's access: bind the policies of its PolicyBindings again.",
+    details: [
+      "A leaked key then works again. Names the keys that do and asks, unless --yes is given. Waits until the policies are bound.",
+    ],
+    options: [...actAndWait, "yes"],
     completes: "serviceaccount",
-    examples: ["restore-access ci-bot -n team-a --wait"],
+    examples: ["restore-access ci-bot -n team-a"],
     load: () => import("../commands/restore-access.ts"),
   },
   {
     usage: "import <sa-id>",
     group: "Act",
     summary: "Create a ServiceAccount that adopts an account of the console.",
-    options: [...act, "name", "connection", "output"],
+    details: ["Waits until the operator has found the account, and says what it reports."],
+    options: [...actAndWait, "name", "connection", "output"],
     examples: ["import sa-19230537c95f9b08 --name ci-bot --dry-run"],
     load: () => import("../commands/import.ts"),
   },
@@ -175,7 +187,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console login",
     group: "Console",
-    summary: "Log in and say whether the console takes the credentials (call 1).",
+    summary: "Log in and say whether the console takes the credentials.",
     options: [...consoleOptions, "reveal"],
     examples: [
       "console login",
@@ -186,23 +198,23 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console create-account <name>",
     group: "Console",
-    summary: "Create a service account (call 2).",
-    options: [...consoleOptions, "description", "dryRun"],
+    summary: "Create a service account.",
+    options: [...consoleOptions, "description", "printOnly"],
     examples: ["console create-account ci-bot --project-id prj-1"],
     load: () => import("../commands/console/create-account.ts"),
   },
   {
     usage: "console accounts",
     group: "Console",
-    summary: "List the service accounts (call 3).",
+    summary: "List the service accounts.",
     options: consoleOptions,
-    examples: ["console accounts --connection clusterconnection/default"],
+    examples: ["console accounts --connection iamcconn/default"],
     load: () => import("../commands/console/accounts.ts"),
   },
   {
     usage: "console account <sa-id>",
     group: "Console",
-    summary: "Show one service account with its keys (call 4).",
+    summary: "Show one service account with its keys.",
     options: consoleOptions,
     examples: ["console account sa-19230537c95f9b08"],
     load: () => import("../commands/console/account.ts"),
@@ -210,18 +222,25 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console issue-key <sa-id>",
     group: "Console",
-    summary: "Issue an API key (call 5).",
+    summary: "Issue an API key.",
     details: [
       "The console shows the secret once, so you have to say where it goes: --secret-file or --reveal.",
     ],
-    options: [...consoleOptions, "description", "expiresInDays", "secretFile", "reveal", "dryRun"],
+    options: [
+      ...consoleOptions,
+      "description",
+      "expiresInDays",
+      "secretFile",
+      "reveal",
+      "printOnly",
+    ],
     examples: ["console issue-key sa-19230537c95f9b08 --secret-file key.json"],
     load: () => import("../commands/console/issue-key.ts"),
   },
   {
     usage: "console validate-key",
     group: "Console",
-    summary: "Ask whether a key is valid (call 6).",
+    summary: "Ask whether a key is valid.",
     details: [
       "The console's documentation does not show the body: give it as JSON. In it, ${keyId} and ${secret} stand for the key of --from-secret or --key-id.",
     ],
@@ -232,7 +251,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console policies",
     group: "Console",
-    summary: "List the policies with their ids (call 7).",
+    summary: "List the policies with their ids.",
     details: [
       "Where the console shows a name under no key that is known, -o yaml prints its records as they are.",
     ],
@@ -243,16 +262,16 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console sync <tpn>",
     group: "Console",
-    summary: "Replace all policies that are bound to an account (call 8).",
+    summary: "Replace all policies that are bound to an account.",
     details: ["Says what is bound and unbound by it and asks, unless --yes is given."],
-    options: [...consoleOptions, "policy", "none", "yes", "dryRun"],
+    options: [...consoleOptions, "policy", "none", "yes", "printOnly"],
     examples: ["console sync tpn:r1:org-1:prj-1:sa/sa-1 --policy pol-read,pol-deploy"],
     load: () => import("../commands/console/sync.ts"),
   },
   {
     usage: "console bindings <tpn>",
     group: "Console",
-    summary: "List the policies that are bound to an account (call 9).",
+    summary: "List the policies that are bound to an account.",
     options: consoleOptions,
     examples: ["console bindings tpn:r1:org-1:prj-1:sa/sa-1"],
     load: () => import("../commands/console/bindings.ts"),
@@ -260,7 +279,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console evaluate",
     group: "Console",
-    summary: "Ask what the console would decide (call 10).",
+    summary: "Ask what the console would decide.",
     details: ["The console's documentation does not show the body: give it as JSON."],
     options: [...consoleOptions, "body"],
     examples: ["console evaluate --body question.json"],
@@ -269,7 +288,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console instances",
     group: "Console",
-    summary: "List the compute instances, with an API key (call 11).",
+    summary: "List the compute instances, with an API key.",
     options: consoleOptions,
     examples: ["console instances --from-secret ci-bot-key"],
     load: () => import("../commands/console/instances.ts"),
@@ -277,7 +296,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console quotas",
     group: "Console",
-    summary: "List the ResourceQuotas of a container cluster (call 12).",
+    summary: "List the ResourceQuotas of a container cluster.",
     options: [...consoleOptions, "clusterId", "quotaNamespace", "quotaName", "top"],
     examples: ["console quotas --cluster-id 7 --top 10"],
     load: () => import("../commands/console/quotas.ts"),
@@ -285,7 +304,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console actions <text>",
     group: "Console",
-    summary: "Search the catalogue of actions (call 13).",
+    summary: "Search the catalogue of actions.",
     options: [...consoleOptions, "actionClass"],
     examples: ["console actions instance --action-class List"],
     load: () => import("../commands/console/actions.ts"),

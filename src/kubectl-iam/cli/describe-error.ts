@@ -12,7 +12,7 @@ export interface Ending {
 
 export function describeError(thrown: unknown): Ending {
   const error = toError(thrown);
-  const code = error instanceof UsageError ? exitCode.usage : exitCode.problem;
+  const code = error instanceof UsageError ? exitCode.usage : exitCode.failed;
   return { message: clean(sentenceOf(error)), code };
 }
 

@@ -13,6 +13,8 @@ export interface Io {
   print(text: string): void;
   /** What a person should know besides. */
   note(text: string): void;
+  /** Whether {@link Io.progress} shows anything. */
+  readonly hasProgress: boolean;
   /** One line that the next one replaces; nothing where there is no terminal. `undefined` takes it away. */
   progress(text: string | undefined): void;
   /** Everything that comes in on standard input. */

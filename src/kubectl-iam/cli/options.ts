@@ -8,6 +8,9 @@ export type OutputFormat = "table" | "wide" | "json" | "yaml";
 
 const formats: readonly string[] = ["table", "wide", "json", "yaml"] satisfies OutputFormat[];
 
+export type DryRun = "client" | "server";
+const dryRuns: readonly string[] = ["client", "server"] satisfies DryRun[];
+
 interface OptionSpec<Value> {
   readonly flags: string;
   readonly help: string;
@@ -84,15 +87,36 @@ export const options = {
   ),
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
   top: count("--top <count>", "Only the fullest, so many of them."),
+  all: flag("--all", "Every object of the namespace, or with -A of all namespaces."),
   watch: flag("-w, --watch", "Go on and print events as they come."),
-  wait: flag("--wait", "Wait until it is done."),
-  timeout: span("--timeout <time>", "With --wait: how long at most, such as 5m; default 10m."),
-  dryRun: flag("--dry-run", "Print what would be sent, and change nothing."),
+  wait: flag("--no-wait", "Return as soon as the change is requested."),
+  timeout: span("--timeout <time>", "How long to wait at most, such as 5m; default 10m."),
+  dryRun: choice({
+    flags: "--dry-run <how>",
+    help: "client (or no value): print what would be sent. server: have the API server check it. Nothing is changed.",
+    choices: dryRuns,
+    read: (value: string): DryRun => {
+      if (dryRuns.includes(value)) return value as DryRun;
+      throw new UsageError(`--dry-run must be client or server; it is "${value}"`);
+    },
+  }),
+  /** Of calls of the console, which has no dry runs. */
+  printOnly: choice({
+    flags: "--dry-run <how>",
+    help: "client (or no value): print what would be sent, and change nothing.",
+    choices: ["client"],
+    read: (value: string): "client" => {
+      if (value === "client") return value;
+      throw new UsageError(
+        `--dry-run must be client, since the console has no dry runs; it is "${value}"`,
+      );
+    },
+  }),
   yes: flag("-y, --yes", "Do not ask."),
   name: text("--name <name>", "The object's name; made from the account's if it is not given."),
   connection: text(
     "--connection <kind/name>",
-    "The connection, such as clusterconnection/default or connection/own.",
+    "The connection, such as iamcconn/default or iamconn/own.",
   ),
   fromSecret: text(
     "--from-secret <name>",
@@ -179,6 +203,8 @@ function parseSpan(flags: string, value: string): number {
 export const clusterOptions = ["context", "kubeconfig", "namespace", "as", "asGroup"] as const;
 /** Commands that look at many objects. */
 export const scopeOptions = [...clusterOptions, "allNamespaces", "selector"] as const;
+/** Commands that change objects and wait for the operator. */
+export const waitOptions = ["dryRun", "wait", "timeout", "operatorNamespace"] as const;
 /** Which console, and as whom. */
 export const consoleOptions = [
   ...clusterOptions,

@@ -18,6 +18,7 @@ export function processIo(process: NodeJS.Process): Io {
     environment: env,
     width: widthOf(stdout, env.COLUMNS),
     hasColor: stdout.isTTY && stdout.hasColors(),
+    hasProgress,
     isInteractive: stdin.isTTY && stderr.isTTY,
     print: (line) => void stdout.write(`${line}\n`),
     note: (line) => void stderr.write(`${line}\n`),

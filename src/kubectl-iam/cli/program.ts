@@ -8,7 +8,7 @@ import { type OptionName, type Options, options } from "./options.ts";
 
 const NAME = "kubectl iam";
 const ENDINGS = `
-Exit codes: 0 done, 1 failed or found something to do, 2 the command line is wrong and nothing was changed.`;
+Exit status: 0 done; 1 found something, such as an object that is not ready, or a difference; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time.`;
 
 /** Runs one command line; answers the exit code. Throws what the command throws, and UsageError. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -20,8 +20,10 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
     io.print(program.helpInformation().trimEnd());
     return exitCode.ok;
   }
+  // As for kubectl, the value is optional and never the next word.
+  const words = args.map((word) => (word === "--dry-run" ? "--dry-run=client" : word));
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCode.ok;
@@ -70,7 +72,8 @@ function placeOf(program: Command, { usage, group }: CommandSpec, io: Io) {
       .description("Make the console's calls, through a connection, a key, or flags.")
       .argument("[call]")
       .action((call?: string) => {
-        const what = call === undefined ? "say which call" : `"${call}" is no call of the console`;
+        const what =
+          call === undefined ? "say which call" : `"${call}" is an unknown console command`;
         throw new UsageError(`${what}: ${NAME} console --help lists them`);
       });
   return { parent, name: rest.join(" ") };
@@ -88,8 +91,18 @@ function addCommand(
   command.addHelpText("after", `\nExamples:\n${examples.join("\n")}`);
   command.action(async () => {
     const { run } = await spec.load();
-    onEnd(await run({ io, args: command.args, options: command.opts<Options>() }));
+    onEnd(await run({ io, args: command.args, options: optionsOf(command, spec) }));
   });
+}
+
+/** By our own names: commander calls the value of `--no-wait` `wait`, and that of `--status` `status`. */
+function optionsOf(command: Command, spec: CommandSpec): Options {
+  const values = command.opts<Readonly<Record<string, unknown>>>();
+  const given = spec.options.flatMap((name) => {
+    const value = values[toOption(name).attributeName()];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(given);
 }
 
 function toOption(name: OptionName): Option {

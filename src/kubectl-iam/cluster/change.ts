@@ -1,15 +1,17 @@
 /** Changes of objects, as GitOps or kubectl could make them. */
 
 import { objectPath } from "../../kube/client/api-path.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
+import type { Options } from "../cli/options.ts";
 import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
+import type { AnyObject } from "./kinds.ts";
 
 export interface Change {
   readonly type: ResourceType;
   /** As kubectl finds it, whatever else is called so: `apikeys.iam-operator.io`. */
   readonly resource: string;
-  /** As a person names it: `apikey/ci-bot-key`. */
+  /** As a person names it: `iamkey/ci-bot-key`. */
   readonly label: string;
   readonly namespace: string;
   readonly name: string;
@@ -20,35 +22,43 @@ export interface Change {
   readonly done: string;
 }
 
-/** Makes the changes one by one, or prints them with `--dry-run`; a line for each. Rejects with KubeError. */
+/**
+ * Makes the changes one by one; a line for each. Answers the objects as they are then. With `--dry-run=client` the
+ * changes are printed as commands, and with `server` the API server only checks them. Rejects with KubeError.
+ */
 export async function makeChanges(
   { io, options }: Invocation,
   cluster: Cluster,
   changes: readonly Change[],
-): Promise<void> {
+): Promise<readonly AnyObject[]> {
+  const { dryRun } = options;
+  const changed: AnyObject[] = [];
   for (const change of changes) {
-    if (options.dryRun) io.print(toCommand(change));
+    if (dryRun === "client") io.print(toCommand(change));
     else {
-      await send(cluster, change);
-      io.print(`${change.label} ${change.done}`);
+      changed.push(await send(cluster, change, dryRun === "server"));
+      io.print(`${change.label} ${change.done}${dryRun === "server" ? " (server dry run)" : ""}`);
     }
   }
+  return changed;
 }
 
-async function send(cluster: Cluster, change: Change): Promise<void> {
+/** Whether the command waits for the operator. */
+export function isToWait({ dryRun, wait }: Options): boolean {
+  return dryRun === undefined && wait !== false;
+}
+
+async function send(cluster: Cluster, change: Change, isDryRun: boolean): Promise<AnyObject> {
   const { type, namespace, name, patch, subresource } = change;
-  if (subresource === undefined) {
-    await cluster.kube.mergePatch<KubeObject>(type, { namespace, name }, patch);
-    return;
-  }
-  await cluster.call({
-    attempted: `patch ${type.plural}/${subresource} ${namespace}/${name}`,
+  const answer = await cluster.call({
+    attempted: `patch ${type.plural}${subresource === undefined ? "" : `/${subresource}`} ${namespace}/${name}`,
     method: "PATCH",
     path: objectPath(type, { namespace, name }, subresource),
-    query: { fieldManager: FIELD_MANAGER },
+    query: { fieldManager: FIELD_MANAGER, ...(isDryRun ? { dryRun: "All" } : {}) },
     contentType: "application/merge-patch+json",
     body: patch,
   });
+  return answer as unknown as AnyObject;
 }
 
 /** The same change for kubectl. */

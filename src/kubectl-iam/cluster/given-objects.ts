@@ -1,7 +1,7 @@
 /** Objects from files, as `kubectl apply` takes them. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { kinds } from "../../api/kinds.ts";
 import type { ObjectMeta } from "../../util/object-meta.ts";
@@ -19,14 +19,14 @@ export interface FileObject {
 export async function readObjects(invocation: Invocation): Promise<readonly FileObject[]> {
   const texts = await readTexts(invocation);
   const { loadAll } = await import("js-yaml");
-  const documents = texts.flatMap(({ name, text }): readonly unknown[] => {
+  const objects = texts.flatMap(({ name, text }): readonly FileObject[] => {
     try {
-      return loadAll(text);
+      return loadAll(text).flatMap((document) => itemsOf(document, name));
     } catch (error) {
+      if (error instanceof UsageError) throw error;
       throw new UsageError(`${name} is neither YAML nor JSON: ${toError(error).message}`);
     }
   });
-  const objects = documents.flatMap(itemsOf);
   if (objects.length === 0) throw new UsageError("the files hold no object");
   return objects;
 }
@@ -73,13 +73,17 @@ async function built(folder: string): Promise<Text> {
 }
 
 /** A list, as `kubectl get -o yaml` prints it, stands for its items. */
-function itemsOf(document: unknown): readonly FileObject[] {
+function itemsOf(document: unknown, file: string): readonly FileObject[] {
   if (document === null || document === undefined) return [];
   const { kind, metadata, items } = document as Partial<FileObject & { items: unknown[] }>;
-  if (Array.isArray(items)) return items.flatMap(itemsOf);
+  if (Array.isArray(items)) return items.flatMap((item) => itemsOf(item, file));
   if (typeof kind !== "string" || typeof metadata?.name !== "string")
-    throw new UsageError("the files hold something that is no object: it has no kind or no name");
+    throw new UsageError(`${file} holds a document without a kind or a name${hintFor(kind, file)}`);
   return [document as FileObject];
+}
+
+function hintFor(kind: unknown, file: string): string {
+  return kind === "Kustomization" ? `: give its folder with -k ${dirname(file)}` : "";
 }
 
 /** In `namespace` where it does not say. */

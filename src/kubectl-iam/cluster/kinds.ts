@@ -28,6 +28,7 @@ export interface AnyObject extends KubeObject {
   readonly status?:
     | {
         readonly conditions?: readonly Condition[] | undefined;
+        readonly observedGeneration?: number | undefined;
         readonly lastHandledReconcileAt?: string | undefined;
       }
     | undefined;
@@ -52,14 +53,14 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** `apikey/ci-bot-key`, as kubectl writes it. */
+/** `iamkey/ci-bot-key`: kubectl reads it back, and takes it for no other kind than ours. */
 export function toText({ kind, name }: ObjectName): string {
-  return `${kindOf(kind).singular}/${name}`;
+  return `${kindOf(kind).shortName}/${name}`;
 }
 
-const EXAMPLE = "write it as KIND/NAME, such as apikey/ci-bot-key";
+const EXAMPLE = "write it as KIND/NAME, such as iamkey/ci-bot-key";
 
-/** Reads `apikey/ci-bot-key`; the kind by any name that kubectl takes, in any case. Throws UsageError. */
+/** Reads `iamkey/ci-bot-key`; the kind by any name that kubectl takes, in any case. Throws UsageError. */
 export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   const [first = "", second, ...rest] = text.split("/");
   if (rest.length > 0 || text === "" || second === "")

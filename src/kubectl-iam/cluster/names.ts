@@ -2,12 +2,12 @@
 import { UsageError } from "../cli/errors.ts";
 import { type ObjectName, parseObjectName } from "./kinds.ts";
 
-/** `ci-bot-key` or `apikey/ci-bot-key`. Throws UsageError. */
+/** `ci-bot-key` or `iamkey/ci-bot-key`. Throws UsageError. */
 export function parseApiKeyName(text: string): ObjectName {
   return ofKind(text, "ApiKey");
 }
 
-/** `ci-bot` or `serviceaccount/ci-bot`. Throws UsageError. */
+/** `ci-bot` or `iamsa/ci-bot`. Throws UsageError. */
 export function parseAccountName(text: string): ObjectName {
   return ofKind(text, "ServiceAccount");
 }

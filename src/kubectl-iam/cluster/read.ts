@@ -51,6 +51,19 @@ export async function readWorld(
   };
 }
 
+/** The ApiKeys and PolicyBindings of one account in the cluster's namespace. Rejects with KubeError. */
+export async function readUsers(
+  { kube, namespace }: Cluster,
+  account: string,
+): Promise<Pick<World, "apiKeys" | "policyBindings">> {
+  const of = { namespace, fieldSelector: `spec.serviceAccountRef.name=${account}` };
+  const [apiKeys, policyBindings] = await Promise.all([
+    kube.list(typeOf("ApiKey"), of),
+    kube.list(typeOf("PolicyBinding"), of),
+  ]);
+  return { apiKeys, policyBindings };
+}
+
 /** `undefined` where the API server says that this is not for us to read. */
 export async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
@@ -81,13 +94,11 @@ export async function selectObjects(
   selectorKinds: readonly KindName[],
   options: Options,
 ): Promise<readonly AnyObject[]> {
-  const { selector, allNamespaces } = options;
-  if (names.length > 0 && (selector !== undefined || allNamespaces))
-    throw new UsageError(
-      "give names, or --selector with or without --all-namespaces, but not both",
-    );
-  if (names.length === 0 && selector === undefined)
-    throw new UsageError("name at least one object, or select some with -l, such as -l team=a");
+  const { selector, allNamespaces, all } = options;
+  if (names.length > 0 && (selector !== undefined || allNamespaces || all))
+    throw new UsageError("give either names, or --all or --selector to select objects");
+  if (names.length === 0 && selector === undefined && !all)
+    throw new UsageError("name at least one object, or select some with --all or -l team=a");
   if (names.length > 0)
     return Promise.all(
       names.map(({ kind, name }) => readObject(cluster, kind, name) as Promise<AnyObject>),

@@ -1,25 +1,63 @@
 /** `suspend` and `resume` are one change with two values. */
+import type { ApiKey } from "../../api/api-key.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
-import { makeChanges } from "./change.ts";
-import { openCluster } from "./cluster.ts";
-import { type KindName, kindNames, parseObjectName } from "./kinds.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { printReadiness } from "../view/print-readiness.ts";
+import { isToWait, makeChanges } from "./change.ts";
+import { type Cluster, openCluster } from "./cluster.ts";
+import { type AnyObject, type KindName, kindNames, parseObjectName } from "./kinds.ts";
+import { unobserved } from "./observed.ts";
 import { changeOf } from "./our-change.ts";
 import { selectObjects } from "./read.ts";
+import { pendingRotation, rotationMissing } from "./rotation.ts";
+import { type Missing, waitForAll } from "./wait.ts";
+import { nameOf } from "./why-held.ts";
 
-const suspendable = kindNames.filter((kind) => !isConnection(kind));
+/** Connections are suspended by name only: with them goes the way to revoke access. */
+const selectable = kindNames.filter((kind) => !isConnection(kind));
 
 export async function setSuspend(invocation: Invocation, suspend: boolean): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const names = args.map((arg) => parseObjectName(arg));
-  if (names.some(({ kind }) => isConnection(kind)))
-    throw new UsageError("a connection cannot be suspended: suspend the objects that use it");
   await using cluster = await openCluster(io, options);
-  const objects = await selectObjects(cluster, names, suspendable, options);
+  const objects = await selectObjects(cluster, names, selectable, options);
   const done = suspend ? "suspended" : "resumed";
   const changes = objects.map((object) => changeOf(object, { spec: { suspend } }, done));
-  await makeChanges(invocation, cluster, changes);
-  return exitCode.ok;
+  const changed = await makeChanges(invocation, cluster, changes);
+  for (const object of changed) {
+    const warning = warningFor(object, suspend);
+    if (warning !== undefined) io.note(warning);
+  }
+  if (!isToWait(options)) return exitCode.ok;
+  const generations = new Map(
+    changed.map(({ metadata }) => [metadata.uid, metadata.generation ?? 0]),
+  );
+  return waitForAll(invocation, cluster, changed, {
+    look: (object) =>
+      unobserved(object, generations.get(object.metadata.uid) ?? 0) ??
+      (suspend ? undefined : resumedMissing(cluster, object)),
+    done: (object) => (suspend ? exitCode.ok : printReadiness(io, object)),
+  });
+}
+
+/** A rotation that was requested meanwhile belongs to what is resumed. */
+function resumedMissing(
+  cluster: Cluster,
+  object: AnyObject,
+): Promise<Missing | undefined> | undefined {
+  return object.kind === "ApiKey" ? rotationMissing(cluster, object as ApiKey) : undefined;
+}
+
+function warningFor(object: AnyObject, suspend: boolean): string | undefined {
+  if (suspend)
+    return object.kind === "ServiceAccount" || isConnection(object.kind as KindName)
+      ? `While ${nameOf(object)} is suspended, revoke-access does not unbind anything.`
+      : undefined;
+  const requested = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
+  return (
+    requested &&
+    `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced now.`
+  );
 }
 
 function isConnection(kind: KindName): boolean {

@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";
   await confirm(
     invocation,
-    `secret/${secretName} holds ${entries}; they are replaced. Let apikey/${name} take it over?`,
+    `secret/${secretName} holds ${entries}; they are replaced. Let iamkey/${name} take it over?`,
   );
   await makeChanges(invocation, cluster, [
     {

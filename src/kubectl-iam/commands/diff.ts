@@ -3,8 +3,7 @@ import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { systemRandom } from "../../util/random.ts";
 import type { Invocation } from "../cli/command.ts";
-import { describeError } from "../cli/describe-error.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { placed, readObjects } from "../cluster/given-objects.ts";
 import { toText } from "../cluster/kinds.ts";
@@ -30,15 +29,6 @@ const columns: readonly Column<Row>[] = [
 ];
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  try {
-    return await diff(invocation);
-  } catch (error) {
-    // As for kubectl diff, 1 says that there is a difference, and nothing else.
-    throw new UsageError(describeError(error).message);
-  }
-}
-
-async function diff(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   const objects = await readObjects(invocation);
   await using cluster = await openCluster(io, options);
@@ -57,12 +47,16 @@ async function diff(invocation: Invocation): Promise<ExitCode> {
     signal: io.interrupted,
   });
   const rows = plans.flatMap(rowsOf);
-  const empty = "Nothing would change at the console.";
+  const held = plans.filter(({ obstacle }) => obstacle !== undefined);
+  const empty =
+    held.length === 0
+      ? "Nothing would change in the console."
+      : "Nothing would change in the console before the following is corrected.";
   await printTable(invocation, { rows, columns, empty });
   if (!isStructured(invocation))
-    for (const { obstacle, ...plan } of plans)
-      if (obstacle !== undefined) io.note(`${titleOf(plan)} would not be ready: ${obstacle}`);
-  return rows.length === 0 ? exitCode.ok : exitCode.problem;
+    for (const { obstacle, ...plan } of held)
+      io.note(`${titleOf(plan)} would not be ready: ${obstacle}`);
+  return rows.length + held.length === 0 ? exitCode.ok : exitCode.found;
 }
 
 function rowsOf(plan: ObjectPlan): readonly Row[] {

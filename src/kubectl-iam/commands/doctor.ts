@@ -24,5 +24,5 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       : await examineDenial(invocation, cluster, apiKey);
   if (isStructured(invocation)) await printValue(invocation, { items: findings });
   else io.print(renderFindings(findings, screenOf(io)));
-  return findings.some(({ verdict }) => verdict === "failed") ? exitCode.problem : exitCode.ok;
+  return findings.some(({ verdict }) => verdict === "failed") ? exitCode.found : exitCode.ok;
 }

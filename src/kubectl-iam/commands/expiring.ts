@@ -46,7 +46,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "DETAIL", cell: ({ detail }) => detail, flexible: true },
   ];
   await printTable(invocation, { rows, columns, empty: `No key expires within ${span(within)}.` });
-  return rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.problem;
+  return rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.found;
 }
 
 /** Pure. Soonest first. */

@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (left.length === orphaned.length) {
     const known = orphaned.map((orphan) => orphan.keyId ?? orphan.attemptId).join(", ");
     throw new UsageError(
-      `apikey/${name} lists no lost key ${keyId}; its list has ${known || "none at all"}`,
+      `iamkey/${name} lists no lost key ${keyId}; its list has ${known || "none at all"}`,
     );
   }
   await confirm(

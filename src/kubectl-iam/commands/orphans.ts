@@ -42,7 +42,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     "\nEnd a key that is not used by anybody at the console. A lost one that you have dealt with: " +
       "kubectl iam forget-orphan APIKEY KEY-ID",
   );
-  return exitCode.problem;
+  return exitCode.found;
 }
 
 /** Pure. Lost keys by ApiKey, then keys of accounts that no ApiKey of the account knows. */
@@ -54,7 +54,7 @@ export function findOrphans(
     (status?.orphaned ?? []).map(
       (orphan): Orphan => ({
         namespace: metadata.namespace,
-        object: `apikey/${metadata.name}`,
+        object: `iamkey/${metadata.name}`,
         keyId: orphan.keyId ?? orphan.attemptId,
         kind: "Lost",
         observedTime: orphan.observedTime,
@@ -87,7 +87,7 @@ function unaccounted(
     .filter((keyId) => !known.has(keyId))
     .map((keyId) => ({
       namespace: metadata.namespace,
-      object: `serviceaccount/${metadata.name}`,
+      object: `iamsa/${metadata.name}`,
       keyId,
       kind: "Unaccounted",
       observedTime: status?.lastKeyListTime,

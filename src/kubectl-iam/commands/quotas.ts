@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const cutShort = quotaExports.filter(({ status }) => status?.truncated);
   for (const { metadata, status } of cutShort)
     io.note(
-      `resourcequotaexport/${metadata.name} shows the first ${status?.quotas?.length} of ${status?.total} quotas; ` +
+      `iamrq/${metadata.name} shows the first ${status?.quotas?.length} of ${status?.total} quotas; ` +
         "the metrics and kubectl iam console quotas have all of them.",
     );
   return exitCode.ok;

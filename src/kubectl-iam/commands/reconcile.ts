@@ -3,13 +3,13 @@ import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { type KindName, kindNames, parseObjectName, toText } from "../cluster/kinds.ts";
+import { kindNames, parseObjectName } from "../cluster/kinds.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { selectObjects } from "../cluster/read.ts";
-import { waitFor } from "../cluster/wait.ts";
-import { readinessOf } from "../view/readiness.ts";
+import { waitForAll } from "../cluster/wait.ts";
+import { printReadiness } from "../view/print-readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -21,16 +21,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const patch = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
   const changes = objects.map((object) => changeOf(object, patch, "reconcile requested"));
   await makeChanges(invocation, cluster, changes);
-  if (options.dryRun || !options.wait) return exitCode.ok;
-  let code: ExitCode = exitCode.ok;
-  for (const object of objects) {
-    const now = await waitFor(invocation, cluster, object, ({ status }) =>
-      status?.lastHandledReconcileAt === token ? undefined : "waiting for the operator",
-    );
-    const { ready, reason, message } = readinessOf(now);
-    const about = toText({ kind: now.kind as KindName, name: now.metadata.name });
-    io.print(`${about} Ready=${ready} ${reason}: ${message}`);
-    if (ready !== "True") code = exitCode.problem;
-  }
-  return code;
+  if (!isToWait(options)) return exitCode.ok;
+  return waitForAll(invocation, cluster, objects, {
+    look: ({ status }) =>
+      status?.lastHandledReconcileAt === token ? undefined : { text: "waiting for the operator" },
+    done: (object) => printReadiness(io, object),
+  });
 }

@@ -1,34 +1,102 @@
-/** `restore-access`: gives an account back what its PolicyBindings say. */
+/** `restore-access`: binds the policies of an account's PolicyBindings again, after naming the keys that work again. */
+import { findCondition } from "../../api/conditions.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
+import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
-import { openCluster } from "../cluster/cluster.ts";
+import { readChain } from "../cluster/chain.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
+import { liveKeysOf } from "../cluster/live-keys.ts";
 import { parseAccountName } from "../cluster/names.ts";
+import { unobserved } from "../cluster/observed.ts";
 import { changeOf } from "../cluster/our-change.ts";
-import { readObject, readWorld } from "../cluster/read.ts";
-import { waitFor } from "../cluster/wait.ts";
+import { readObject, readUsers } from "../cluster/read.ts";
+import { type Missing, waitForAll } from "../cluster/wait.ts";
+import { nameOf, whyHeld } from "../cluster/why-held.ts";
+import { field, renderFields } from "../view/fields.ts";
+import { readinessOf } from "../view/readiness.ts";
+import { screenOf } from "../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const { name } = parseAccountName(args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
-  const change = changeOf(account, { spec: { suspendAccess: false } }, "access restored");
-  await makeChanges(invocation, cluster, [change]);
-  if (options.dryRun || !options.wait) return exitCode.ok;
-  const { policyBindings } = await readWorld(cluster, cluster.namespace);
-  const wanted = policyBindings
-    .filter(({ spec }) => spec.serviceAccountRef.name === name)
-    .flatMap(({ spec }) => spec.policyIds);
-  const { status } = await waitFor(invocation, cluster, account, (now) => missingOf(now, wanted));
-  io.print(`serviceaccount/${name} has ${status?.bindings?.policyIds?.join(", ") || "no policy"}`);
-  return exitCode.ok;
+  const { apiKeys, policyBindings } = await readUsers(cluster, name);
+  const keys = liveKeysOf(account, apiKeys);
+  const policies = [...new Set(policyBindings.flatMap(({ spec }) => spec.policyIds))];
+  io.note(
+    renderFields(
+      [
+        field("Account", account.status?.saId ?? "not in the console yet"),
+        field("Binds", policies.join(", ") || "no policy: no PolicyBinding names this account"),
+        field("Keys", ...keys.map(({ keyId, where }) => `${keyId} (${where})`)),
+      ],
+      screenOf(io),
+    ),
+  );
+  if (account.status?.liveKeyIds === undefined)
+    io.note("The console lists no keys, so keys issued outside the operator are not shown.");
+  await confirm(
+    invocation,
+    `Each of these keys works again, a leaked one included: revoke leaked keys in the console first. Restore the access of ${name}?`,
+  );
+  const change = changeOf(account, { spec: { suspendAccess: false } }, "access is being restored");
+  const changed = await makeChanges(invocation, cluster, [change]);
+  if (!isToWait(options)) return exitCode.ok;
+  const generation = changed[0]?.metadata.generation ?? 0;
+  return waitForAll(invocation, cluster, changed, {
+    look: (now) => missingOf(cluster, now as ServiceAccount, generation),
+    done: (now) => report(invocation, cluster, now as ServiceAccount),
+  });
 }
 
-function missingOf({ status }: ServiceAccount, wanted: readonly string[]): string | undefined {
-  const { policyIds = [], policyCount = 0 } = status?.bindings ?? {};
-  const left = wanted.filter((policyId) => !policyIds.includes(policyId));
-  if (left.length > 0) return `not bound yet: ${left.join(", ")}`;
-  return policyCount === 0 && wanted.length > 0 ? "no policy is bound yet" : undefined;
+async function missingOf(
+  cluster: Cluster,
+  account: ServiceAccount,
+  generation: number,
+): Promise<Missing | undefined> {
+  const { policyBindings } = await readUsers(cluster, account.metadata.name);
+  const left = policyBindings.filter((binding) => !isSettled(binding, account));
+  const unseen = unobserved(account as AnyObject, generation);
+  if (left.length === 0 && unseen === undefined) return undefined;
+  const held = whyHeld(await readChain(cluster, account as AnyObject));
+  const names = left.map((binding) => nameOf(binding as AnyObject)).join(", ");
+  return {
+    text: `${names === "" ? "" : `not bound yet: ${names}; `}${held?.text ?? unseen?.text ?? "waiting for the operator"}`,
+    ...(held?.isFinal ? { isFinal: true } : {}),
+  };
+}
+
+/** Its policies are bound, or something other than the revoked access keeps them from it. */
+function isSettled(binding: PolicyBinding, { status }: ServiceAccount): boolean {
+  const { policyIds = [] } = status?.bindings ?? {};
+  if (binding.spec.policyIds.every((policyId) => policyIds.includes(policyId))) return true;
+  return heldBy(binding) !== undefined;
+}
+
+function heldBy({ status }: PolicyBinding): string | undefined {
+  const stalled = findCondition(status?.conditions, "Stalled");
+  return stalled === undefined || /^Access(Suspended|Revoked)$/.test(stalled.reason)
+    ? undefined
+    : stalled.reason;
+}
+
+async function report(
+  { io }: Invocation,
+  cluster: Cluster,
+  account: ServiceAccount,
+): Promise<ExitCode> {
+  const bound = account.status?.bindings?.policyIds?.join(", ") || "no policy";
+  io.print(`${nameOf(account as AnyObject)} has ${bound} bound`);
+  const { policyBindings } = await readUsers(cluster, account.metadata.name);
+  const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);
+  for (const binding of held) {
+    const { reason, message } = readinessOf(binding as AnyObject);
+    io.note(`${nameOf(binding as AnyObject)} stays unbound: ${reason}: ${message}`);
+  }
+  return held.length === 0 ? exitCode.ok : exitCode.found;
 }

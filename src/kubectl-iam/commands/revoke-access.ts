@@ -1,15 +1,20 @@
-/** `revoke-access`: takes every policy from an account. */
+/** `revoke-access`: unbinds every policy of an account, and waits until none is bound. */
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
-import { openCluster } from "../cluster/cluster.ts";
+import { readChain } from "../cluster/chain.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
+import { liveKeysOf } from "../cluster/live-keys.ts";
 import { parseAccountName } from "../cluster/names.ts";
+import { unobserved } from "../cluster/observed.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { podsBySecret } from "../cluster/pods.ts";
-import { readObject, readWorld } from "../cluster/read.ts";
-import { waitFor } from "../cluster/wait.ts";
+import { readObject, readUsers } from "../cluster/read.ts";
+import { type Missing, waitForAll } from "../cluster/wait.ts";
+import { nameOf, whyHeld } from "../cluster/why-held.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 
@@ -18,26 +23,50 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { name } = parseAccountName(args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
-  if (account.spec.suspendAccess) {
-    io.note(`serviceaccount/${name} has no access already.`);
+  const changed = account.spec.suspendAccess
+    ? [account as AnyObject]
+    : await revoke(invocation, cluster, account);
+  if (account.spec.suspendAccess) io.note(`iamsa/${name}: revoking was requested already.`);
+  if (!isToWait(options)) {
+    const bound = boundOf(account);
+    if (options.dryRun === undefined && bound.length > 0)
+      io.note(`Still bound until the operator has unbound them: ${bound.join(", ")}.`);
     return exitCode.ok;
   }
-  const [world, pods] = await Promise.all([
-    readWorld(cluster, cluster.namespace),
+  const generation = changed[0]?.metadata.generation ?? 0;
+  return waitForAll(invocation, cluster, changed, {
+    look: (now) => missingOf(cluster, now as ServiceAccount, generation),
+    done: (now) => {
+      io.print(revokedText(now as ServiceAccount));
+      return exitCode.ok;
+    },
+  });
+}
+
+async function revoke(
+  invocation: Invocation,
+  cluster: Cluster,
+  account: ServiceAccount,
+): Promise<readonly AnyObject[]> {
+  const { name } = account.metadata;
+  const [users, pods] = await Promise.all([
+    readUsers(cluster, name),
     podsBySecret(cluster, cluster.namespace),
   ]);
-  const keys = world.apiKeys.filter(({ spec }) => spec.serviceAccountRef.name === name);
+  const keys = users.apiKeys;
   const secrets = keys.flatMap(({ status }) => status?.secretName ?? []);
-  const users = secrets.flatMap((secret) => pods?.get(`${cluster.namespace}/${secret}`) ?? []);
-  const { policyIds = [], foreignPolicyIds = [] } = account.status?.bindings ?? {};
+  const used = secrets.flatMap((secret) => pods?.get(`${cluster.namespace}/${secret}`) ?? []);
+  const { io } = invocation;
   io.note(
     renderFields(
       [
-        field("Account", account.status?.saId ?? "not at the console yet"),
-        field("Unbinds", [...policyIds, ...foreignPolicyIds].join(", ") || "nothing that is known"),
-        field("Keys", keys.map(({ metadata }) => `apikey/${metadata.name}`).join(", ") || "none"),
-        field("Secrets", secrets.map((secret) => `secret/${secret}`).join(", ") || "none"),
-        field("Pods", podsText(users, pods !== undefined)),
+        field("Account", account.status?.saId ?? "not in the console yet"),
+        field("Unbinds", boundOf(account).join(", ") || "no policy that is known"),
+        field(
+          "Keys",
+          ...liveKeysOf(account, keys).map(({ keyId, where }) => `${keyId} (${where})`),
+        ),
+        field("Pods", podsText(used, pods !== undefined)),
       ],
       screenOf(io),
     ),
@@ -46,20 +75,40 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     invocation,
     `Every call with these keys will be denied. Revoke the access of ${name}?`,
   );
-  const change = changeOf(account, { spec: { suspendAccess: true } }, "access revoked");
-  await makeChanges(invocation, cluster, [change]);
-  if (options.dryRun || !options.wait) return exitCode.ok;
-  await waitFor(invocation, cluster, account, missingOf);
-  io.print(`serviceaccount/${name} has no policy bound any more`);
-  return exitCode.ok;
+  const change = changeOf(account, { spec: { suspendAccess: true } }, "access is being revoked");
+  return makeChanges(invocation, cluster, [change]);
 }
 
 function podsText(users: readonly string[], mayList: boolean): string {
-  if (!mayList) return "not known: you may not list Pods here";
+  if (!mayList) return "not known: you do not have permission to list Pods here";
   return users.length === 0 ? "none" : users.map((pod) => `pod/${pod}`).join(", ");
 }
 
-function missingOf({ status }: ServiceAccount): string | undefined {
-  const bound = status?.bindings?.policyCount;
-  return bound === 0 || bound === undefined ? undefined : `${bound} policies are bound`;
+function boundOf({ status }: ServiceAccount): readonly string[] {
+  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
+  return [...policyIds, ...foreignPolicyIds];
+}
+
+async function missingOf(
+  cluster: Cluster,
+  account: ServiceAccount,
+  generation: number,
+): Promise<Missing | undefined> {
+  const { saId, bindings } = account.status ?? {};
+  const chain = await readChain(cluster, account as AnyObject);
+  const unseen = unobserved(account as AnyObject, generation);
+  if (unseen === undefined && (saId === undefined || bindings?.policyCount === 0)) return undefined;
+  const bound = boundOf(account).join(", ");
+  const held = whyHeld(chain);
+  return {
+    text: `${bound === "" ? "not confirmed yet" : `still bound: ${bound}`}; ${held?.text ?? unseen?.text ?? "waiting for the operator"}`,
+    ...(held?.isFinal ? { isFinal: true } : {}),
+  };
+}
+
+function revokedText(account: ServiceAccount): string {
+  const name = nameOf(account as AnyObject);
+  if (account.status?.saId === undefined)
+    return `${name} has no account in the console yet; none of its policies will be bound`;
+  return `${name} has no policy bound`;
 }

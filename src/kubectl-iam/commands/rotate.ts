@@ -4,13 +4,15 @@ import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { selectObjects } from "../cluster/read.ts";
-import { waitFor } from "../cluster/wait.ts";
-import { readinessOf } from "../view/readiness.ts";
+import { rotationMissing } from "../cluster/rotation.ts";
+import { waitForAll } from "../cluster/wait.ts";
+import { nameOf } from "../cluster/why-held.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -21,29 +23,18 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const patch = { metadata: { annotations: { [annotations.rotateRequestedAt]: token } } };
   const changes = keys.map((key) => changeOf(key, patch, "rotation requested"));
   await makeChanges(invocation, cluster, changes);
-  if (options.dryRun || !options.wait) return exitCode.ok;
-  for (const key of keys as readonly ApiKey[]) {
-    const before = key.status?.current?.keyId;
-    const { metadata, status } = await waitFor(invocation, cluster, key, (now) =>
-      missingOf(now, token, before),
-    );
-    io.print(`apikey/${metadata.name} has key ${status?.current?.keyId} (was ${before ?? "none"})`);
-  }
-  return exitCode.ok;
+  if (!isToWait(options)) return exitCode.ok;
+  const before = new Map(keys.map((key) => [key.metadata.uid, keyIdOf(key)]));
+  return waitForAll(invocation, cluster, keys, {
+    look: (key) => rotationMissing(cluster, key as ApiKey),
+    done: (key) => {
+      const was = before.get(key.metadata.uid) ?? "none";
+      io.print(`${nameOf(key)} has key ${keyIdOf(key)} (was ${was})`);
+      return exitCode.ok;
+    },
+  });
 }
 
-/** Pure. What stands between a request and its end: the key, the Secret, the Pods. */
-export function missingOf(
-  apiKey: ApiKey,
-  token: string,
-  before: string | undefined,
-): string | undefined {
-  const { current, lastHandledRotateAt, rotationPending, consumers } = apiKey.status ?? {};
-  const { ready, reason, message } = readinessOf(apiKey);
-  if (lastHandledRotateAt !== token || rotationPending || current?.keyId === before)
-    return ready === "True" ? "waiting for the operator" : `${reason}: ${message}`;
-  if (ready !== "True") return `${reason}: ${message}`;
-  if (consumers !== undefined && consumers.stale > 0)
-    return `${consumers.stale} of ${consumers.pods} Pods are on an older key`;
-  return undefined;
+function keyIdOf(key: AnyObject): string | undefined {
+  return (key as ApiKey).status?.current?.keyId;
 }

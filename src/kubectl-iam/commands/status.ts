@@ -42,7 +42,7 @@ async function showAll(invocation: Invocation): Promise<ExitCode> {
       object: toText({ kind: kind as KindName, name: metadata.name }),
       ...readinessOf(object),
       created: metadata.creationTimestamp,
-      next: nextStep(object, now).text,
+      next: nextStep(object, world, now).text,
     };
   });
   const columns: readonly Column<Row>[] = [
@@ -55,7 +55,7 @@ async function showAll(invocation: Invocation): Promise<ExitCode> {
   ];
   const empty = `There is nothing of the operator's in ${scopeText(invocation, cluster.namespace)}.`;
   await printTable(invocation, { rows, columns, empty });
-  return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.problem;
+  return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }
 
 function scopeText({ options }: Invocation, namespace: string): string {
@@ -83,5 +83,5 @@ async function showOne(invocation: Invocation, text: string): Promise<ExitCode> 
     const screen = screenOf(io);
     io.print(renderObject({ object, world, events: about, now: io.clock.now() }, screen));
   }
-  return readinessOf(object as AnyObject).ready === "True" ? exitCode.ok : exitCode.problem;
+  return readinessOf(object as AnyObject).ready === "True" ? exitCode.ok : exitCode.found;
 }

@@ -8,6 +8,7 @@ import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readWorld, type World } from "../cluster/read.ts";
+import { refersTo } from "../cluster/relations.ts";
 import { isStructured, printTable, printValue } from "../view/output.ts";
 import { readinessOf, readyCell } from "../view/readiness.ts";
 import type { Cell } from "../view/table.ts";
@@ -54,7 +55,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: "There are no connections and no accounts here.",
   });
-  if (pods === undefined) io.note("Pods are left out: you may not list them here.");
+  if (pods === undefined)
+    io.note("Pods are left out: you do not have permission to list them here.");
   return exitCode.ok;
 }
 
@@ -67,8 +69,8 @@ function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
 export function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
   const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
-  const isSeen = ({ metadata, spec }: ServiceAccount) =>
-    connections.some((connection) => refersTo(spec.connectionRef, metadata.namespace, connection));
+  const isSeen = (account: ServiceAccount) =>
+    connections.some((connection) => refersTo(account as AnyObject, connection));
   const unseen = Map.groupBy(
     world.serviceAccounts.filter((account) => !isSeen(account)),
     ({ spec }) => toText(spec.connectionRef),
@@ -85,22 +87,9 @@ export function growTree(world: World, pods: Pods, now: number): readonly Node<L
   ];
 }
 
-function refersTo(
-  ref: { readonly kind: string; readonly name: string },
-  namespace: string | undefined,
-  { kind, metadata }: AnyObject,
-): boolean {
-  const isThere = metadata.namespace === undefined || metadata.namespace === namespace;
-  return ref.kind === kind && ref.name === metadata.name && isThere;
-}
-
 function connectionNode(connection: AnyObject, world: World, pods: Pods, now: number): Node<Leaf> {
-  const accounts = world.serviceAccounts.filter(({ metadata, spec }) =>
-    refersTo(spec.connectionRef, metadata.namespace, connection),
-  );
-  const exports = world.quotaExports.filter(({ metadata, spec }) =>
-    refersTo(spec.connectionRef, metadata.namespace, connection),
-  );
+  const accounts = world.serviceAccounts.filter((each) => refersTo(each as AnyObject, connection));
+  const exports = world.quotaExports.filter((each) => refersTo(each as AnyObject, connection));
   const { baseURL } = connection.spec as { readonly baseURL?: string };
   return {
     value: leafOf(connection, baseURL),

@@ -30,7 +30,7 @@ export function connectionRefOf({ connection }: Options): ConnectionRef {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
   const { kind, name } = parseObjectName(connection, "ClusterConnection");
   if (kind === "Connection" || kind === "ClusterConnection") return { kind, name };
-  throw new UsageError(`"${connection}" is no connection: name one, such as connection/own`);
+  throw new UsageError(`"${connection}" is no connection: name one, such as iamconn/own`);
 }
 
 /** Throws Failure where it is not there, not to be read, or not valid. */

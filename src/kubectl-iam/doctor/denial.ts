@@ -62,7 +62,7 @@ async function checkBindings({ account, session }: Subject) {
   const { tpn } = account.status ?? {};
   const unreadable: LiveBindings = { readable: false };
   if (tpn === undefined) {
-    const text = `serviceaccount/${account.metadata.name} has no TPN yet`;
+    const text = `iamsa/${account.metadata.name} has no TPN yet`;
     return { bindings: unreadable, finding: failed(steps.bindings, text) };
   }
   return answered(
@@ -84,7 +84,7 @@ function judgeBindings({ metadata, spec }: ServiceAccount, bindings: LiveBinding
     "no policy is bound, so everything is denied",
     spec.suspendAccess
       ? `kubectl iam restore-access ${metadata.name} -n ${metadata.namespace}`
-      : `Create a PolicyBinding for serviceaccount/${metadata.name}.`,
+      : `Create a PolicyBinding for iamsa/${metadata.name}.`,
   );
 }
 
@@ -117,7 +117,7 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
     return failed(
       steps.owner,
       "there is no key in use yet",
-      `kubectl iam status apikey/${apiKey.metadata.name}`,
+      `kubectl iam status iamkey/${apiKey.metadata.name}`,
     );
   return answered(
     session,

@@ -1,10 +1,16 @@
 /** The one thing to do next about an object. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
-import { findCondition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import { conditionHelp } from "../../api/reasons.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import type { Instant } from "../../util/time.ts";
-import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
+import { commandAbout } from "../cluster/command-about.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
+import type { World } from "../cluster/read.ts";
+import { chainOf, usersOf } from "../cluster/relations.ts";
+import { pendingRotation } from "../cluster/rotation.ts";
+import { nameOf, whyHeld } from "../cluster/why-held.ts";
+import { adviceIn } from "./advice.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
 
@@ -14,20 +20,19 @@ export interface NextStep {
   readonly text: string;
 }
 
-export function nextStep(object: AnyObject, now: Instant): NextStep {
-  const { ready, reason } = readinessOf(object);
-  const about = toText({ kind: object.kind as KindName, name: object.metadata.name });
+export function nextStep(object: AnyObject, world: World, now: Instant): NextStep {
+  const { ready, reason, message } = readinessOf(object);
   if (object.metadata.deletionTimestamp !== undefined)
-    return { isNeeded: false, text: "Wait: it is being deleted." };
-  if (object.spec?.suspend === true)
-    return needed(`Suspended: kubectl iam resume ${about} when the operator may write again.`);
-  if (ready !== "True") return needed(helpFor(object, reason));
+    return reason === "InUse"
+      ? needed(deleteUsers(object, world))
+      : { isNeeded: false, text: "Wait: it is being deleted." };
+  if (object.spec?.suspend === true) return needed(resume(object));
+  if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason));
   if (ACCESS_REASONS.has(reason)) return needed(helpFor(object, reason));
-  const secondary = firstProblem(object);
-  if (secondary !== undefined) return needed(helpFor(object, secondary));
-  return object.kind === "ApiKey"
-    ? nextOfKey(object as ApiKey, now)
-    : { isNeeded: false, text: "Nothing." };
+  const other = firstProblem(object);
+  if (other !== undefined) return needed(adviceIn(other.message) ?? helpFor(object, other.reason));
+  if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
+  return { isNeeded: false, text: "Nothing." };
 }
 
 /** Of an account that is ready and has no access. */
@@ -37,11 +42,30 @@ function needed(text: string): NextStep {
   return { isNeeded: true, text };
 }
 
-/** A condition besides Ready that says no. */
-function firstProblem({ status }: AnyObject): string | undefined {
+function deleteUsers(object: AnyObject, world: World): string {
+  const users = usersOf(object, world).map((user) => {
+    const { namespace } = user.metadata;
+    const isHere = namespace === object.metadata.namespace;
+    return isHere ? nameOf(user) : `${nameOf(user)} in ${namespace}`;
+  });
+  return users.length === 0
+    ? "Delete the objects that the message names: they still use it."
+    : `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.`;
+}
+
+function resume(object: AnyObject): string {
+  const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
+  const then =
+    rotation === undefined ? "" : ` The rotation that was requested${rotation.text} happens then.`;
+  return `Suspended: ${commandAbout("resume", object)} when the operator may write again.${then}`;
+}
+
+/** A condition other than Ready that is False. */
+function firstProblem({ status }: AnyObject): Condition | undefined {
   const quiet = ["Ready", "Reconciling", "Stalled"];
-  return status?.conditions?.find(({ type, status }) => status === "False" && !quiet.includes(type))
-    ?.reason;
+  return status?.conditions?.find(
+    ({ type, status }) => status === "False" && !quiet.includes(type),
+  );
 }
 
 function helpFor({ kind, status }: AnyObject, reason: string): string {
@@ -52,20 +76,27 @@ function helpFor({ kind, status }: AnyObject, reason: string): string {
   if (text !== undefined) return text;
   const isWaiting = findCondition(status?.conditions, "Reconciling")?.status === "True";
   const explained = `kubectl iam explain ${reason} says more.`;
-  if (reason === "NotSeen") return "Look whether the operator runs: kubectl iam doctor.";
+  if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   return isWaiting ? `Wait: it goes on by itself. ${explained}` : explained;
 }
 
-function nextOfKey({ metadata, status, spec }: ApiKey, now: Instant): NextStep {
+function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
+  const { metadata, status, spec } = key;
   const { orphaned = [], consumers, renewalTime, current } = status ?? {};
   if (orphaned.length > 0)
     return needed(
-      `End the lost keys at the console: kubectl iam orphans -n ${metadata.namespace}.`,
+      `Revoke the orphaned keys in the console: kubectl iam orphans -n ${metadata.namespace}.`,
     );
+  const rotation = pendingRotation(key);
+  if (rotation !== undefined) {
+    const held = whyHeld(chainOf(key as AnyObject, world));
+    const why = held?.text ?? "the operator has yet to begin";
+    return needed(`The rotation requested${rotation.text} is not done: ${why}`);
+  }
   if ((consumers?.stale ?? 0) > 0)
     return needed(
       spec.rollout === undefined
-        ? "Restart the Pods that are on an older key, or name their workloads in spec.rollout."
+        ? "Restart the Pods that use an older key, or name their workloads in spec.rollout."
         : "Wait: the workloads of spec.rollout are being restarted.",
     );
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };

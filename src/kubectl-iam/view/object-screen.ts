@@ -29,7 +29,7 @@ export function renderObject(subject: Subject, screen: Screen): string {
   const { object, now } = subject;
   const name = toText({ kind: object.kind as KindName, name: object.metadata.name });
   const { namespace } = object.metadata;
-  const next = nextStep(object as AnyObject, now);
+  const next = nextStep(object as AnyObject, subject.world, now);
   const fields = [
     field("Object", `${name}${namespace === undefined ? "" : ` in ${namespace}`}`),
     readyField(object as AnyObject),
@@ -82,7 +82,7 @@ function keyFields(key: ApiKey, world: World, now: Instant): readonly Field[] {
   );
   return [
     ...(account === undefined
-      ? [field("Account", `serviceaccount/${serviceAccountRef.name}, which does not exist`)]
+      ? [field("Account", `iamsa/${serviceAccountRef.name}, which does not exist`)]
       : accountFields(account, world)),
     ...lifeFields(key, now),
   ];
@@ -134,14 +134,14 @@ function accountFields({ metadata, spec, status }: ServiceAccount, world: World)
       binding.metadata.namespace === metadata.namespace &&
       binding.spec.serviceAccountRef.name === metadata.name,
   );
-  const of = own.map((binding) => `policybinding/${binding.metadata.name}`).join(", ");
+  const of = own.map((binding) => `iampb/${binding.metadata.name}`).join(", ");
   const policies = bindings?.policyIds ?? [];
   const foreign = bindings?.foreignPolicyIds ?? [];
   return [
     field("Connection", toText({ kind, name })),
     field(
       "Account",
-      `serviceaccount/${metadata.name}${saId === undefined ? ", not at the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
+      `iamsa/${metadata.name}${saId === undefined ? ", not at the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
     ),
     field("TPN", tpn),
     spec.suspendAccess
@@ -172,7 +172,7 @@ function keysOfAccount(
       "ApiKeys",
       ...keys.map(
         (key) =>
-          `apikey/${key.metadata.name}: ${key.status?.current?.keyId ?? "no key yet"}, expires ${relative(key.status?.current?.expirationTime, now)}`,
+          `iamkey/${key.metadata.name}: ${key.status?.current?.keyId ?? "no key yet"}, expires ${relative(key.status?.current?.expirationTime, now)}`,
       ),
     ),
     field(
@@ -186,7 +186,7 @@ function keysOfAccount(
 
 function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly Field[] {
   return [
-    field("Account", `serviceaccount/${spec.serviceAccountRef.name}`),
+    field("Account", `iamsa/${spec.serviceAccountRef.name}`),
     field("Wanted", spec.policyIds.join(", ")),
     field("Bound", status?.appliedPolicyIds?.join(", ") || "none"),
     field("Foreign", status?.foreignPolicyIds?.join(", ") || undefined),

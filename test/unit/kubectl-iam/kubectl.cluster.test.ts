@@ -48,7 +48,7 @@ function successOf(ended: Ended): string {
   return ended.output;
 }
 
-const withConsole = "--connection connection/console";
+const withConsole = "--connection iamconn/console";
 const saId = async () => (await world.get("ServiceAccount", "ci-bot")).status?.saId ?? "";
 const tpn = async () => (await world.get("ServiceAccount", "ci-bot")).status?.tpn ?? "";
 const keyId = async () => (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
@@ -78,7 +78,7 @@ describe("diff", () => {
     expect(await iam(`diff -f ${file}`)).toEqual({
       code: 0,
       output: "",
-      notes: "Nothing would change at the console.\n",
+      notes: "Nothing would change in the console.\n",
     });
   });
 
@@ -101,7 +101,7 @@ describe("diff", () => {
     const key = JSON.stringify(object("ApiKey", "second", ref));
     const piped = await kubectlIam("diff -f -", { input: key });
     expect(piped).toMatchObject({ code: 1 });
-    expect(piped.output).toMatch(/^apikey\/second +issueKey +Issues a key of service account sa-/m);
+    expect(piped.output).toMatch(/^iamkey\/second +issueKey +Issues a key of service account sa-/m);
     writeFileSync(join(plugin.folder, "apikey.json"), key);
     writeFileSync(
       join(plugin.folder, "kustomization.yaml"),
@@ -109,7 +109,7 @@ describe("diff", () => {
     );
     const built = await kubectlIam("diff -k .");
     expect(built).toMatchObject({ code: 1 });
-    expect(built.output).toMatch(/^apikey\/second-staging +writeSecret /m);
+    expect(built.output).toMatch(/^iamkey\/second-staging +writeSecret /m);
   });
 
   test("says what would stand in the way", async () => {
@@ -117,14 +117,14 @@ describe("diff", () => {
       object("ApiKey", "stray", { serviceAccountRef: { name: "nobody" } }),
     ]);
     const { code, notes } = await iam(`diff -f ${file}`);
-    expect(code).toBe(0);
-    expect(notes).toContain("apikey/stray would not be ready: ServiceAccountNotFound: ");
+    expect(code).toBe(1);
+    expect(notes).toContain("iamkey/stray would not be ready: ServiceAccountNotFound: ");
   });
 
-  test("ends with 2 where it cannot tell", async () => {
+  test("ends with 3 if it cannot tell, as kubectl diff with more than 1", async () => {
     const file = toFile("same.json", [object("ApiKey", "second", ref)]);
     const ended = await iam(`diff -f ${file} --as nobody`);
-    expect(ended).toMatchObject({ code: 2, output: "" });
+    expect(ended).toMatchObject({ code: 3, output: "" });
     expect(ended.notes).toMatch(/the API server refuses it/);
   });
 });
@@ -134,16 +134,16 @@ describe("looking", () => {
     const text = successOf(await kubectlIam("status"));
     expect(text).toMatch(/^OBJECT +READY +REASON +NEXT\n/);
     expect(text).toMatch(
-      /^apikey\/ci-bot-key +True +KeyDelivered +Nothing: the key is renewed in \d+d\.$/m,
+      /^iamkey\/ci-bot-key +True +KeyDelivered +Nothing: the key is renewed in \d+d\.$/m,
     );
-    expect(text).toMatch(/^connection\/console +True +Authenticated +Nothing\.$/m);
+    expect(text).toMatch(/^iamconn\/console +True +Authenticated +Nothing\.$/m);
   });
 
   test("status of one key shows what belongs to it", async () => {
-    const text = await output("status apikey/ci-bot-key");
+    const text = await output("status iamkey/ci-bot-key");
     expect(text).toContain(await saId());
     expect(text).toContain(`Key         ${await keyId()}, revision`);
-    expect(text).toContain("Policies    pol-read, pol-deploy by policybinding/ci-bot");
+    expect(text).toContain("Policies    pol-read, pol-deploy by iampb/ci-bot");
     expect(text).toMatch(/^KeyIssued +\d+s +Issued key/m);
   });
 
@@ -153,7 +153,7 @@ describe("looking", () => {
       policyIds: ["pol-nowhere"],
     });
     await world.condition("PolicyBinding", "broken", "Ready", "False", "PolicyRefused");
-    const { code, output: text } = await kubectlIam("status policybinding/broken");
+    const { code, output: text } = await kubectlIam("status iampb/broken");
     expect(code).toBe(1);
     expect(text).toContain(
       "Next  The console refuses a policy, such as one of kind scp: take it out",
@@ -167,13 +167,13 @@ describe("looking", () => {
     const lines = (await output("tree")).split("\n");
     expect(lines.map((line) => line.slice(0, 34).trimEnd())).toEqual([
       "OBJECT",
-      "connection/console",
-      "├─serviceaccount/ci-bot",
-      "│ ├─policybinding/ci-bot",
-      "│ └─apikey/ci-bot-key",
+      "iamconn/console",
+      "├─iamsa/ci-bot",
+      "│ ├─iampb/ci-bot",
+      "│ └─iamkey/ci-bot-key",
       "│   └─secret/ci-bot-key",
       "│     └─pod/api-1",
-      "└─resourcequotaexport/cluster-7",
+      "└─iamrq/cluster-7",
       "",
     ]);
   });
@@ -187,11 +187,11 @@ describe("looking", () => {
     expect(await output("expiring --within 100d")).toMatch(
       /^ci-bot-key +sak_\w+ +in \d+d +in \d+d +yes$/m,
     );
-    await output("suspend apikey/ci-bot-key");
+    await output("suspend iamkey/ci-bot-key");
     const { code, output: text } = await iam("expiring --within 100d");
     expect(text).toMatch(/ +no +Suspended: it is not renewed\.$/m);
     expect(code).toBe(1);
-    await output("resume apikey/ci-bot-key");
+    await output("resume iamkey/ci-bot-key");
   });
 
   test("quotas draws bars, the fullest first with --top", async () => {
@@ -202,17 +202,17 @@ describe("looking", () => {
   });
 
   test("events lists them, and -w follows them", async () => {
-    expect(await output("events")).toMatch(/apikey\/ci-bot-key +KeyIssued/);
+    expect(await output("events")).toMatch(/iamkey\/ci-bot-key +KeyIssued/);
     const watching = plugin.shell("timeout -s INT 6 kubectl iam events -w");
     await new Promise((resolve) => setTimeout(resolve, 2_500));
-    await output("rotate ci-bot-key --wait --timeout 30s");
+    await output("rotate ci-bot-key --timeout 30s");
     const seen = (await watching).output.split("\n").filter((line) => /^\d{4}-/.test(line));
-    expect(seen.join("\n")).toMatch(/apikey\/ci-bot-key {2}KeyRotated {2}Issued key sak_/);
+    expect(seen.join("\n")).toMatch(/iamkey\/ci-bot-key {2}KeyRotated {2}Issued key sak_/);
   });
 
   test("json and yaml are for programs", async () => {
     expect(JSON.parse(await output("status -o json")).items[0]).toMatchObject({ ready: "True" });
-    expect(successOf(await kubectlIam("status apikey/ci-bot-key -o yaml"))).toMatch(
+    expect(successOf(await kubectlIam("status iamkey/ci-bot-key -o yaml"))).toMatch(
       /^kind: ApiKey$/m,
     );
   });
@@ -230,7 +230,7 @@ describe("a terminal", () => {
 
   test.each([80, 200])("of %d columns gets lines that fit, in colour", async (columns) => {
     const { output: text, code } = await plugin.onTerminal(
-      "kubectl iam status apikey/ci-bot-key",
+      "kubectl iam status iamkey/ci-bot-key",
       columns,
     );
     expect(code).toBe(0);
@@ -242,14 +242,14 @@ describe("a terminal", () => {
 
   test("with NO_COLOR gets none", async () => {
     const { output: text } = await plugin.onTerminal("NO_COLOR=1 kubectl iam status", 80);
-    expect(text).toContain("apikey/ci-bot-key");
+    expect(text).toContain("iamkey/ci-bot-key");
     expect(text).not.toContain("\u001b[3");
   });
 
   test("shows how a rotation gets on; without one there is no such line", async () => {
-    const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key --wait", 80);
+    const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key", 80);
     expect(plain(text)).toMatch(/\rapikey\/ci-bot-key: .*\(\d+ s\)/);
-    const { notes } = await kubectlIam("rotate ci-bot-key --wait");
+    const { notes } = await kubectlIam("rotate ci-bot-key");
     expect(notes).toBe("");
   });
 
@@ -262,7 +262,7 @@ describe("a terminal", () => {
     expect(text).toContain("Unbinds  pol-read, pol-deploy");
     expect(text).toContain("pod/api-1");
     expect(text).toContain("Nothing was changed.");
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect((await world.get("ServiceAccount", "ci-bot")).spec.suspendAccess).toBe(false);
   });
 });
@@ -272,8 +272,8 @@ describe("acting", () => {
     const before = await world.get("ApiKey", "ci-bot-key");
     const lines = [
       await output("rotate -l team=a --dry-run"),
-      await output("reconcile apikey/ci-bot-key --dry-run"),
-      await output("suspend apikey/ci-bot-key --dry-run"),
+      await output("reconcile iamkey/ci-bot-key --dry-run"),
+      await output("suspend iamkey/ci-bot-key --dry-run"),
       await output("revoke-access ci-bot --dry-run"),
       await output("adopt-secret ci-bot-key --dry-run"),
     ].flatMap((text) => text.trimEnd().split("\n"));
@@ -285,31 +285,46 @@ describe("acting", () => {
     expect(lines).toHaveLength(6);
   });
 
-  test("rotate --wait ends when the Secret holds another key", async () => {
+  test("rotate ends when the Secret holds another key", async () => {
     const before = await keyId();
-    const text = await output("rotate ci-bot-key --wait");
+    const text = await output("rotate ci-bot-key");
     expect(text).toContain(`(was ${before})`);
     expect(await keyId()).not.toBe(before);
     expect(await world.holdsLivePair("ci-bot-key")).toBe(true);
   });
 
-  test("rotate --wait that takes too long says what it waited for", async () => {
+  test("rotate that takes too long says what it waited for", async () => {
     await world.patch("ApiKey", "ci-bot-key", { spec: { suspend: true } });
-    const { code, notes } = await iam("rotate ci-bot-key --wait --timeout 1s");
-    expect(code).toBe(1);
-    expect(notes).toContain("error: apikey/ci-bot-key is not there in time");
-    await output("resume apikey/ci-bot-key");
-    await world.ready("ApiKey", "ci-bot-key");
+    const before = await keyId();
+    const { code, notes } = await iam("rotate ci-bot-key");
+    expect(code).toBe(3);
+    expect(notes).toContain(
+      `error: iamkey/ci-bot-key: the new key is not issued yet: iamkey/ci-bot-key is suspended; kubectl iam resume iamkey/ci-bot-key -n ${world.namespace} lets it continue`,
+    );
+    expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
+      /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ when the operator may write again\. The rotation that was requested at \S+ happens then\.$/m,
+    );
+    const resumed = await iam("resume iamkey/ci-bot-key");
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(resumed.notes).toMatch(
+      /^A rotation of iamkey\/ci-bot-key was requested at \S+Z: its key is replaced now\.$/m,
+    );
+    expect(await keyId()).not.toBe(before);
   });
 
-  test("reconcile --wait ends when the operator has looked", async () => {
-    expect(await output("reconcile serviceaccount/ci-bot --wait")).toContain("Ready=True");
+  test("reconcile ends when the operator has looked", async () => {
+    expect(await output("reconcile iamsa/ci-bot")).toContain("Ready=True");
   });
 
   test("revoke-access takes every policy, restore-access gives them back", async () => {
-    await output("revoke-access ci-bot --yes --wait");
+    await output("revoke-access ci-bot --yes");
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(0);
-    await output("restore-access ci-bot --wait");
+    const unasked = await iam("restore-access ci-bot");
+    expect(unasked).toMatchObject({ code: 2 });
+    expect(unasked.notes).toContain(`${await keyId()} (iamkey/ci-bot-key, in secret/ci-bot-key)`);
+    expect(unasked.notes).toContain("Each of these keys works again, a leaked one included");
+    expect(world.iam.world.boundTo(await tpn())).toHaveLength(0);
+    await output("restore-access ci-bot --yes");
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(2);
   });
 
@@ -329,7 +344,7 @@ describe("acting", () => {
       `console issue-key ${await saId()} --secret-file key.json ${withConsole}`,
     );
     const stray = /key (\S+) issued/.exec(issued)?.[1] ?? "";
-    await output("reconcile serviceaccount/ci-bot --wait");
+    await output("reconcile iamsa/ci-bot");
     await world.until(
       "the account's list has the key",
       async () =>
@@ -337,7 +352,7 @@ describe("acting", () => {
     );
     const found = await iam("orphans");
     expect(found.code).toBe(1);
-    expect(found.output).toContain(`serviceaccount/ci-bot   ${stray}   Unaccounted`);
+    expect(found.output).toContain(`iamsa/ci-bot   ${stray}   Unaccounted`);
 
     const fault = world.iam.faults.add({
       operation: "issueKey",
@@ -352,11 +367,11 @@ describe("acting", () => {
     );
     const lost = (await world.get("ApiKey", "ci-bot-key")).status?.orphaned?.[0]?.keyId ?? "";
     expect((await iam("orphans")).output).toMatch(
-      new RegExp(`^apikey/ci-bot-key +${lost} +Lost`, "m"),
+      new RegExp(`^iamkey/ci-bot-key +${lost} +Lost`, "m"),
     );
     await world.ready("ApiKey", "ci-bot-key");
     await output(`forget-orphan ci-bot-key ${lost} --yes`);
-    await output("reconcile apikey/ci-bot-key --wait");
+    await output("reconcile iamkey/ci-bot-key");
     expect((await world.get("ApiKey", "ci-bot-key")).status?.orphaned ?? []).toEqual([]);
   });
 
@@ -450,7 +465,7 @@ describe("the console", () => {
       action: { kind: "status", status: 403 },
     });
     const { code, notes } = await iam(`console accounts ${withConsole}`);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(notes).toMatch(
       /^error: listServiceAccounts was answered with status 403.*\(request [-\w]+\)\n$/,
     );
@@ -463,7 +478,7 @@ describe("the console", () => {
       action: { kind: "reset" },
     });
     const { code, notes } = await iam(`console create-account doubtful ${withConsole}`);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(notes).toContain("It may have happened all the same: kubectl iam console accounts");
   });
 });
@@ -476,7 +491,7 @@ describe("doctor", () => {
     expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
     expect(text).toMatch(/^ok +Operator's rights +all \d+ rights are given$/m);
     expect(text).toMatch(
-      /^ok +connection\/console +the console takes the credentials \(request [-\w]+\)$/m,
+      /^ok +iamconn\/console +the console takes the credentials \(request [-\w]+\)$/m,
     );
     expect(text).toMatch(/^failed +Leader +no operator has ever led/m);
   });
@@ -529,16 +544,16 @@ describe("completion", () => {
     expect(await complete('""')).toEqual(
       expect.arrayContaining([expect.stringMatching(/^status\t/)]),
     );
-    expect(await complete("status api")).toContain("apikey/ci-bot-key");
+    expect(await complete("status iamk")).toContain("iamkey/ci-bot-key");
     expect(await complete("rotate ci")).toContain("ci-bot-key");
     expect(await complete("status -n kube-s")).toContain("kube-system");
   });
 
   test("bash takes its script", async () => {
     const script =
-      'eval "$(kubectl-iam completion bash)"; COMP_WORDS=(kubectl-iam status apik); COMP_CWORD=2; _kubectl_iam; echo "${COMPREPLY[@]}"';
+      'eval "$(kubectl-iam completion bash)"; COMP_WORDS=(kubectl-iam status iamk); COMP_CWORD=2; _kubectl_iam; echo "${COMPREPLY[@]}"';
     expect(await plugin.shell(`bash -c '${script}'`)).toMatchObject({
-      output: expect.stringContaining("apikey/ci-bot-key"),
+      output: expect.stringContaining("iamkey/ci-bot-key"),
       code: 0,
     });
   });

@@ -37,14 +37,14 @@ test("-A shows the objects of every namespace, each with its own", async () => {
   const other = await World.open({ bare: true });
   await other.apiKey("elsewhere");
   const lines = async (command: string) => (await iam(command)).output.split("\n");
-  const here = new RegExp(`^${world.namespace} +apikey/ci-bot-key +True `);
-  const there = new RegExp(`^${other.namespace} +apikey/elsewhere +Unknown +NotSeen `);
+  const here = new RegExp(`^${world.namespace} +iamkey/ci-bot-key +True `);
+  const there = new RegExp(`^${other.namespace} +iamkey/elsewhere +Unknown +NotSeen `);
   const all = await lines("status -A");
   expect(all[0]).toMatch(/^NAMESPACE +OBJECT /);
   expect(all.filter((line) => here.test(line) || there.test(line))).toHaveLength(2);
   expect((await lines("status")).join("\n")).not.toContain("elsewhere");
   const tree = (await lines("tree -A")).filter((line) => line.startsWith(other.namespace));
-  expect(tree).toEqual([expect.stringMatching(/^\S+ +apikey\/elsewhere +Unknown +NotSeen/)]);
+  expect(tree).toEqual([expect.stringMatching(/^\S+ +iamkey\/elsewhere +Unknown +NotSeen/)]);
   expect(await iam("status -A -n default")).toMatchObject({
     code: 2,
     notes: expect.stringContaining("exclude each other"),
@@ -72,7 +72,7 @@ describe("a person who may only look", () => {
 
   test.each([
     "status",
-    "status apikey/ci-bot-key",
+    "status iamkey/ci-bot-key",
     "tree",
     "expiring",
     "orphans",
@@ -86,26 +86,24 @@ describe("a person who may only look", () => {
 
   test.each([
     "rotate ci-bot-key",
-    "reconcile apikey/ci-bot-key",
-    "suspend apikey/ci-bot-key",
+    "reconcile iamkey/ci-bot-key",
+    "suspend iamkey/ci-bot-key",
     "revoke-access ci-bot --yes",
     "import sa-1",
   ])("may not %s, and is told so", async (command) => {
     const before = await world.get("ApiKey", "ci-bot-key");
     const ended = await iam(`${command} --as viewer`);
-    expect(ended).toMatchObject({ code: 1, output: "" });
+    expect(ended).toMatchObject({ code: 3, output: "" });
     expect(ended.notes).toMatch(/the API server refuses it .*doctor shows the rights/);
     expect((await world.get("ApiKey", "ci-bot-key")).metadata).toEqual(before.metadata);
   });
 
   test("gets no login of a connection", async () => {
-    const { code, notes } = await iam(
-      "console accounts --connection connection/console --as viewer",
-    );
-    expect(code).toBe(1);
+    const { code, notes } = await iam("console accounts --connection iamconn/console --as viewer");
+    expect(code).toBe(3);
     expect(notes).toContain("secrets");
     expect((await iam("doctor --as viewer")).output).toMatch(
-      /^skipped +connection\/console +you may not read its credentials/m,
+      /^skipped +iamconn\/console +you may not read its credentials/m,
     );
   });
 });
@@ -130,12 +128,12 @@ describe("doctor and TLS", () => {
       const { output } = await iam("doctor");
       const host = new URL(console.url).host;
       expect(output).toMatch(
-        /^warning +connection\/trusted +the console's certificate expires in 0 days/m,
+        /^warning +iamconn\/trusted +the console's certificate expires in 0 days/m,
       );
-      expect(output).toMatch(/^ok +connection\/trusted +the console takes the credentials/m);
+      expect(output).toMatch(/^ok +iamconn\/trusted +the console takes the credentials/m);
       expect(output).toMatch(
         new RegExp(
-          `^failed +connection/untrusted +${host} is not reached from here: DEPTH_ZERO_SELF_SIGNED`,
+          `^failed +iamconn/untrusted +${host} is not reached from here: DEPTH_ZERO_SELF_SIGNED`,
           "m",
         ),
       );
@@ -167,7 +165,7 @@ describe("a console with mutual TLS", () => {
       });
     await connect("mutual", { clientCertificate: { secretRef: { name: "operator-tls" } } });
     await connect("bare", {});
-    const accounts = "console accounts --connection connection/mutual";
+    const accounts = "console accounts --connection iamconn/mutual";
     expect((await iam(accounts)).notes).toContain("configmap/console-ca");
     const metadata = { name: "console-ca", namespace };
     const data = { "ca.crt": authority.cert, other: "x" };
@@ -179,8 +177,8 @@ describe("a console with mutual TLS", () => {
     expect(front.presented).toContain("operator");
 
     const { output } = await iam("doctor");
-    expect(output).toMatch(/^ok +connection\/mutual +the console takes the credentials/m);
-    expect(output).toMatch(/^failed +connection\/bare +login has no answer from the console/m);
+    expect(output).toMatch(/^ok +iamconn\/mutual +the console takes the credentials/m);
+    expect(output).toMatch(/^failed +iamconn\/bare +login has no answer from the console/m);
     const bundle = join(scene.plugin.folder, "with-certificates");
     expect(await iam(`support-bundle ${bundle}`)).toMatchObject({ code: 0 });
     const files = readdirSync(bundle).map((file) => readFileSync(join(bundle, file), "utf8"));

@@ -8,9 +8,9 @@ const NO_CLUSTER = ["--kubeconfig", "/nowhere/config"];
 /** One or several bad lines for each command, and what the message has to say. */
 const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegExp])[]>> = {
   status: [
-    ["status ci-bot", /write it as KIND\/NAME, such as apikey\/ci-bot-key/],
+    ["status ci-bot", /write it as KIND\/NAME, such as iamkey\/ci-bot-key/],
     ["status pod/x", /none of the operator's kinds: clusterconnection, connection, /],
-    ["status apikey/Upper", /is no name of an object/],
+    ["status iamkey/Upper", /is no name of an object/],
     ["status a/b/c", /names no object/],
     ["status -o xml", /--output must be table, wide, json or yaml; it is "xml"/],
     ["status one two", /too many arguments/],
@@ -29,15 +29,17 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["diff -f /nowhere.yaml", /there is no file \/nowhere.yaml/],
   ],
   rotate: [
-    ["rotate serviceaccount/ci", /is no ApiKey: name one/],
+    ["rotate iamsa/ci", /is no ApiKey: name one/],
     ["rotate a --timeout 5", /--timeout must be a time/],
+    ["rotate a --dry-run=never", /--dry-run must be client or server; it is "never"/],
+    ["rotate a --wait", /unknown option '--wait' \(Did you mean --no-wait\?\)/],
   ],
   reconcile: [["reconcile ci", /does not say of which kind/]],
-  suspend: [["suspend connection/own", /suspend the objects that use it/]],
-  resume: [["resume clusterconnection/default", /cannot be suspended/]],
+  suspend: [["suspend iamconn/", /names no object/]],
+  resume: [["resume a/b/c", /names no object/]],
   "revoke-access": [
     ["revoke-access", /missing required argument 'serviceaccount'/],
-    ["revoke-access apikey/x", /is no ServiceAccount/],
+    ["revoke-access iamkey/x", /is no ServiceAccount/],
   ],
   "restore-access": [["restore-access", /missing required argument/]],
   import: [
@@ -45,7 +47,7 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["import ---", /unknown option|missing required argument|no name can be made/],
   ],
   "forget-orphan": [["forget-orphan ci-bot-key", /missing required argument 'key-id'/]],
-  "adopt-secret": [["adopt-secret serviceaccount/x", /is no ApiKey/]],
+  "adopt-secret": [["adopt-secret iamsa/x", /is no ApiKey/]],
   console: [["console", /say which call: kubectl iam console --help lists them/]],
   "console login": [
     ["console login --base-url ftp://x", /is no address of a console/],
@@ -64,7 +66,7 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["console login --password secret", /unknown option '--password'/],
   ],
   "console create-account": [["console create-account", /missing required argument 'name'/]],
-  "console accounts": [["console accounts --connection apikey/x", /is no connection/]],
+  "console accounts": [["console accounts --connection iamkey/x", /is no connection/]],
   "console account": [["console account", /missing required argument 'sa-id'/]],
   "console issue-key": [
     ["console issue-key sa-1", /give --secret-file for a new file, or --reveal/],
@@ -119,7 +121,7 @@ describe.each(Object.entries(bad))("%s", (_, lines) => {
 test.each(["foo", "console foo"])("an unknown command, %s, points to the help", async (line) => {
   const ended = await runInProcess(line.split(" "));
   expect(ended).toMatchObject({ code: 2 });
-  expect(ended.notes).toMatch(/unknown command 'foo'|"foo" is no call of the console/);
+  expect(ended.notes).toMatch(/unknown command 'foo'|"foo" is an unknown console command/);
 });
 
 test("without a cluster to talk to it says where one is named", async () => {

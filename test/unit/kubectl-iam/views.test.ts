@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { conditionHelp } from "../../../src/api/reasons.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { readExplanations } from "../../../src/kubectl-iam/view/explanations.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
@@ -118,6 +119,14 @@ describe("explanations", () => {
 });
 
 describe("the next step", () => {
+  const empty: World = {
+    clusterConnections: [],
+    connections: [],
+    serviceAccounts: [],
+    policyBindings: [],
+    apiKeys: [],
+    quotaExports: [],
+  };
   const object = (conditions: readonly object[], more: object = {}) =>
     ({
       kind: "ApiKey",
@@ -144,7 +153,28 @@ describe("the next step", () => {
     [
       "suspended",
       object([ready("True", "x")], { spec: { suspend: true } }),
-      /kubectl iam resume apikey\/k/,
+      /kubectl iam resume iamkey\/k -n n/,
+    ],
+    [
+      "a message that says what to do",
+      object([
+        {
+          ...ready("False", "LifetimeNotGranted"),
+          message: "expiresInDays is 365. Set spec.expiresInDays to 90 or less.",
+        },
+      ]),
+      /^Set spec\.expiresInDays to 90 or less\.$/,
+    ],
+    [
+      "a rotation that was requested",
+      object([ready("True", "KeyDelivered")], {
+        metadata: {
+          name: "k",
+          namespace: "n",
+          annotations: { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" },
+        },
+      }),
+      /^The rotation requested at 2026-01-01T00:00:00Z is not done: the operator has yet to begin$/,
     ],
     [
       "ready, without access",
@@ -172,8 +202,25 @@ describe("the next step", () => {
       /Restart the Pods/,
     ],
   ])("of an object with %s", (_, subject, says) => {
-    expect(nextStep(subject, now)).toMatchObject({ isNeeded: true });
-    expect(nextStep(subject, now).text).toMatch(says);
+    expect(nextStep(subject, empty, now)).toMatchObject({ isNeeded: true });
+    expect(nextStep(subject, empty, now).text).toMatch(says);
+  });
+
+  test("of an object whose deletion waits is to delete every user of it", () => {
+    const deleted = { name: "ci-bot", namespace: "n", deletionTimestamp: "2026-01-01T00:00:00Z" };
+    const account = object([ready("False", "InUse")], {
+      kind: "ServiceAccount",
+      metadata: deleted,
+    });
+    const user = (name: string) =>
+      object([], {
+        metadata: { name, namespace: "n" },
+        spec: { serviceAccountRef: { name: "ci-bot" } },
+      });
+    const apiKeys = [user("a"), user("b")] as unknown as World["apiKeys"];
+    expect(nextStep(account, { ...empty, apiKeys }, now).text).toBe(
+      "Delete iamkey/a, iamkey/b: they still use this object.",
+    );
   });
 
   test("of a key in order is when it is renewed", () => {
@@ -182,7 +229,7 @@ describe("the next step", () => {
       current: { keyId: "k" },
       renewalTime: "2026-01-11T00:00:00Z",
     };
-    expect(nextStep(object([], { status }), now)).toEqual({
+    expect(nextStep(object([], { status }), empty, now)).toEqual({
       isNeeded: false,
       text: "Nothing: the key is renewed in 10d.",
     });

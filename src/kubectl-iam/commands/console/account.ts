@@ -1,4 +1,4 @@
-/** Call 4. */
+/** `getServiceAccount`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, Failure } from "../../cli/errors.ts";
 import { printJson } from "../../console/print.ts";

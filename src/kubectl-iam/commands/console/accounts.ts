@@ -1,4 +1,4 @@
-/** Call 3. */
+/** `listServiceAccounts`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";

@@ -1,4 +1,4 @@
-/** Call 13. */
+/** `searchActions`. */
 
 import { readListing } from "../../../iam/wire/listing.ts";
 import type { Invocation } from "../../cli/command.ts";

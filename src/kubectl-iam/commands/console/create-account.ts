@@ -1,4 +1,4 @@
-/** Call 2. */
+/** `createServiceAccount`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { orDoubt } from "../../console/or-doubt.ts";
@@ -13,7 +13,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const projectId = options.projectId ?? ofConnection;
   if (projectId === undefined) throw new UsageError("give --project-id: the connection names none");
   const account = { orgId, projectId, name: args[0] ?? "", description: options.description ?? "" };
-  if (options.dryRun) {
+  if (options.printOnly) {
     await printValue(invocation, account);
     return exitCode.ok;
   }

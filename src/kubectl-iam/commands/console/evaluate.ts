@@ -1,4 +1,4 @@
-/** Call 10. */
+/** `evaluatePolicy`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { readBody } from "../../console/body.ts";

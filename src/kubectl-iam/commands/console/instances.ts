@@ -1,4 +1,4 @@
-/** Call 11, all pages. */
+/** `listInstances`, all pages. */
 
 import type { Json } from "../../../iam/model.ts";
 import { isJsonObject } from "../../../iam/wire/json.ts";

@@ -1,4 +1,4 @@
-/** Call 5. */
+/** `issueKey`. */
 import { open, rm } from "node:fs/promises";
 import type { KeyPair } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
@@ -12,8 +12,8 @@ const DEFAULT_DAYS = 90;
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const [saId = ""] = args;
-  const { secretFile, reveal, dryRun } = options;
-  if (!dryRun && (secretFile === undefined) !== (reveal === true))
+  const { secretFile, reveal, printOnly } = options;
+  if (printOnly === undefined && (secretFile === undefined) !== (reveal === true))
     throw new UsageError(
       "the console shows the secret once: give --secret-file for a new file, or --reveal to print it, and one of them only",
     );
@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     description: options.description ?? "",
     expiresInDays: options.expiresInDays ?? DEFAULT_DAYS,
   };
-  if (dryRun) {
+  if (printOnly) {
     await printValue(invocation, key);
     return exitCode.ok;
   }

@@ -1,4 +1,4 @@
-/** Call 1. */
+/** `login`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { printJson } from "../../console/print.ts";

@@ -1,4 +1,4 @@
-/** Call 7. */
+/** `listPolicies`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { readPolicyRecords, type Statement } from "../../console/policy-records.ts";

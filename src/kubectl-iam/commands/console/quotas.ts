@@ -1,4 +1,4 @@
-/** Call 12, all pages. */
+/** `listResourceQuotas`, all pages. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";

@@ -1,4 +1,4 @@
-/** Call 8. */
+/** `syncBindings`. */
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { confirm } from "../../cli/confirm.ts";
@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     );
   await using session = await openConsole(invocation, "user");
   const bindings = { tpn, orgId: session.target.orgId, policyIds };
-  if (options.dryRun) {
+  if (options.printOnly) {
     const { orgId } = bindings;
     await printValue(invocation, { targetType: "tpn", targetId: tpn, orgId, policyIds });
     return exitCode.ok;

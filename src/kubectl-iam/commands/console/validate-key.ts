@@ -1,4 +1,4 @@
-/** Call 6. */
+/** `validateKey`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { readBody } from "../../console/body.ts";

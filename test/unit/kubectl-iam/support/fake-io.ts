@@ -10,6 +10,7 @@ export function fakeIo(settings: Partial<Io> = {}) {
     environment: {},
     width: undefined,
     hasColor: false,
+    hasProgress: false,
     isInteractive: false,
     print: (text) => void printed.push(text),
     note: (text) => void noted.push(text),

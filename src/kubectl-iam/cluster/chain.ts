@@ -1,0 +1,32 @@
+/** Reads an object's account and connection. */
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { Cluster } from "./cluster.ts";
+import { type AnyObject, typeOf } from "./kinds.ts";
+import { unlessForbidden } from "./read.ts";
+import type { Chain } from "./why-held.ts";
+
+interface Spec {
+  readonly serviceAccountRef?: { readonly name: string };
+  readonly connectionRef?: ConnectionRef;
+}
+
+/** Objects that cannot be read are left out. Rejects with KubeError. */
+export async function readChain({ kube }: Cluster, object: AnyObject): Promise<Chain> {
+  const { namespace = "" } = object.metadata;
+  const { serviceAccountRef } = object.spec as Spec;
+  const account =
+    serviceAccountRef &&
+    (await unlessForbidden(
+      kube.get(typeOf("ServiceAccount"), { namespace, name: serviceAccountRef.name }),
+    ));
+  const ref = ((account ?? object).spec as Spec).connectionRef;
+  const connection =
+    ref &&
+    (await unlessForbidden(
+      kube.get(typeOf(ref.kind), {
+        namespace: ref.kind === "Connection" ? namespace : "",
+        name: ref.name,
+      }),
+    ));
+  return { object, account: account as AnyObject, connection: connection as AnyObject };
+}

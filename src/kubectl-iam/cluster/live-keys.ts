@@ -1,0 +1,38 @@
+/** The keys of an account that work in the console, with where each one is. Pure. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+
+export interface LiveKey {
+  readonly keyId: string;
+  readonly where: string;
+}
+
+/** Expired and disabled keys are left out. A key without an id is named by its attempt. */
+export function liveKeysOf(
+  { status }: ServiceAccount,
+  apiKeys: readonly ApiKey[],
+): readonly LiveKey[] {
+  const known = apiKeys.flatMap(keysOf);
+  const seen = new Set(known.map(({ keyId }) => keyId));
+  const unmanaged = (status?.liveKeyIds ?? [])
+    .filter((keyId) => !seen.has(keyId))
+    .map((keyId) => ({ keyId, where: "unmanaged: in no ApiKey's status" }));
+  return [...known, ...unmanaged];
+}
+
+function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
+  const name = `iamkey/${metadata.name}`;
+  const { current, secretName, superseded = [], orphaned = [] } = status ?? {};
+  return [
+    ...(current === undefined
+      ? []
+      : [{ keyId: current.keyId, where: `${name}, in secret/${secretName ?? metadata.name}` }]),
+    ...superseded
+      .filter(({ state }) => state === "Live")
+      .map(({ keyId }) => ({ keyId, where: `${name}, superseded` })),
+    ...orphaned.map(({ keyId, attemptId }) => ({
+      keyId: keyId ?? `attempt ${attemptId}`,
+      where: `${name}, orphaned`,
+    })),
+  ];
+}

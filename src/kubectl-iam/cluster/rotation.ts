@@ -1,0 +1,43 @@
+/** A rotation that was requested and has not been done. */
+import type { ApiKey } from "../../api/api-key.ts";
+import { annotations } from "../../api/meta.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
+import { readChain } from "./chain.ts";
+import type { Cluster } from "./cluster.ts";
+import type { AnyObject } from "./kinds.ts";
+import type { Missing } from "./wait.ts";
+import { whyHeld } from "./why-held.ts";
+
+export interface PendingRotation {
+  /** ` at 2026-11-24T09:00:00Z`; nothing if the annotation holds another text. */
+  readonly text: string;
+  readonly time: Instant | undefined;
+}
+
+/** Pure. */
+export function pendingRotation({ metadata, status }: ApiKey): PendingRotation | undefined {
+  const token = metadata.annotations?.[annotations.rotateRequestedAt];
+  const isNew = token !== undefined && token !== status?.lastHandledRotateAt;
+  if (!isNew && status?.rotationPending !== true) return undefined;
+  const time = parseInstant(token);
+  return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
+}
+
+/** What stands between a request and its end: the operator, the key, the Secret, the Pods. Rejects with KubeError. */
+export async function rotationMissing(
+  cluster: Cluster,
+  apiKey: ApiKey,
+): Promise<Missing | undefined> {
+  const isPending = pendingRotation(apiKey) !== undefined;
+  const { consumers } = apiKey.status ?? {};
+  const held = whyHeld(await readChain(cluster, apiKey as AnyObject));
+  if (isPending)
+    return {
+      text: `the new key is not issued yet: ${held?.text ?? "waiting for the operator"}`,
+      ...(held?.isFinal ? { isFinal: true } : {}),
+    };
+  if (held !== undefined) return held;
+  if (consumers !== undefined && consumers.stale > 0)
+    return { text: `${consumers.stale} of ${consumers.pods} Pods use an older key` };
+  return undefined;
+}
