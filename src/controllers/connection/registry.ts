@@ -152,7 +152,7 @@ function notGranted(title: string, namespace: string): Refused {
   return refused(
     stalled(
       "NotGranted",
-      `No grant of ${title} matches namespace ${namespace}; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.`,
+      `No grant of ${title} matches namespace ${namespace}. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label it as one of the selectors requires.`,
     ),
   );
 }

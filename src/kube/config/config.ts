@@ -30,6 +30,19 @@ export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<Ku
   return pod ?? loadKubeconfig(options);
 }
 
+/** The names of a kubeconfig's contexts; none if it cannot be read. */
+export async function contextNames(kubeconfig: string | undefined): Promise<readonly string[]> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+    return config.getContexts().map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
 async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoint> {
   const load = await loaderOf(options);
   let config = load();

@@ -6,7 +6,8 @@ import { MINUTE } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type Cluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
-import { readWorld } from "../cluster/read.ts";
+import { kindOf } from "../cluster/kinds.ts";
+import { objectsOf, readWorld } from "../cluster/read.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
 import { renderFindings } from "../doctor/finding.ts";
 import { examineInstallation } from "../doctor/installation.ts";
@@ -50,8 +51,12 @@ async function part(name: string, read: () => Promise<string>): Promise<File> {
 }
 
 async function objects(cluster: Cluster, scope: string | undefined): Promise<string> {
-  const all = Object.values(await readWorld(cluster, scope)).flat();
-  const documents = await Promise.all(all.map((each) => toYaml(scrubObject(each))));
+  const { world, unreadable } = await readWorld(cluster, scope);
+  const documents = await Promise.all(
+    objectsOf(world).map((each) => toYaml(scrubObject(each as never))),
+  );
+  const left = unreadable.map((kind) => kindOf(kind).plural).join(", ");
+  if (left !== "") documents.push(`# Not here, since they may not be listed: ${left}`);
   return documents.join("\n---\n");
 }
 

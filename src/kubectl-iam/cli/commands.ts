@@ -8,13 +8,15 @@ const actOnMany = [...scopeOptions, ...waitOptions, "all"] as const;
 
 export const commands: readonly CommandSpec[] = [
   {
-    usage: "status [object]",
+    usage: "status [object...]",
     group: "Look",
     summary: "Show what is ready, or one object with its account, key, consumers and events.",
-    details: ["Ends with 1 if anything shown is not ready."],
-    options: [...scopeOptions, "output"],
+    details: [
+      "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Says if no replica of the operator holds the Lease. Exits with status 1 if anything shown is not ready.",
+    ],
+    options: [...scopeOptions, "operatorNamespace", "output", "watch"],
     completes: "object",
-    examples: ["status -A", "status iamkey/ci-bot-key -n team-a"],
+    examples: ["status -A", "status iamkey/ci-bot-key -n team-a", "status iamsa -w"],
     load: () => import("../commands/status.ts"),
   },
   {
@@ -58,8 +60,8 @@ export const commands: readonly CommandSpec[] = [
     usage: "events",
     group: "Look",
     summary: "Show events about the operator's objects.",
-    options: [...clusterOptions, "allNamespaces", "output", "watch"],
-    examples: ["events -A -w"],
+    options: [...clusterOptions, "allNamespaces", "output", "for", "watch"],
+    examples: ["events -A -w", "events --for iamkey/ci-bot-key"],
     load: () => import("../commands/events.ts"),
   },
   {

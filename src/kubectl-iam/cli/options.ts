@@ -4,9 +4,15 @@ import { ownEntry } from "../../util/own-entry.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../util/time.ts";
 import { UsageError } from "./errors.ts";
 
-export type OutputFormat = "table" | "wide" | "json" | "yaml";
+export type OutputFormat = "table" | "wide" | "json" | "yaml" | "name" | `jsonpath=${string}`;
 
-const formats: readonly string[] = ["table", "wide", "json", "yaml"] satisfies OutputFormat[];
+const formats: readonly string[] = [
+  "table",
+  "wide",
+  "json",
+  "yaml",
+  "name",
+] satisfies OutputFormat[];
 
 export type DryRun = "client" | "server";
 const dryRuns: readonly string[] = ["client", "server"] satisfies DryRun[];
@@ -70,11 +76,13 @@ export const options = {
   ),
   output: choice({
     flags: "-o, --output <format>",
-    help: "table, wide, json or yaml.",
+    help: "table, wide, json, yaml, name or jsonpath=TEMPLATE.",
     choices: formats,
     read: (value: string): OutputFormat => {
-      if (formats.includes(value)) return value as OutputFormat;
-      throw new UsageError(`--output must be table, wide, json or yaml; it is "${value}"`);
+      if (formats.includes(value) || value.startsWith("jsonpath=")) return value as OutputFormat;
+      throw new UsageError(
+        `--output must be table, wide, json, yaml, name or jsonpath=TEMPLATE; it is "${value}"`,
+      );
     },
   }),
   operatorNamespace: text(
@@ -88,7 +96,8 @@ export const options = {
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
   top: count("--top <count>", "Only the fullest, so many of them."),
   all: flag("--all", "Every object of the namespace, or with -A of all namespaces."),
-  watch: flag("-w, --watch", "Go on and print events as they come."),
+  for: text("--for <kind/name>", "Only events about this object, such as iamkey/ci-bot-key."),
+  watch: flag("-w, --watch", "Go on, and print what changes."),
   wait: flag("--no-wait", "Return as soon as the change is requested."),
   timeout: span("--timeout <time>", "How long to wait at most, such as 5m; default 10m."),
   dryRun: choice({

@@ -1,8 +1,9 @@
 /** The cluster that a command works with: the only place that knows how the API server is reached. */
+import { delimiter } from "node:path";
 import { type ApiCall, callApi, type KubeApi } from "../../kube/client/api-call.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createKubeClient } from "../../kube/client/http-kube-client.ts";
-import { loadKubeEndpoint } from "../../kube/config/config.ts";
+import { contextNames, loadKubeEndpoint } from "../../kube/config/config.ts";
 import type { KubeCredentials, KubeEndpoint } from "../../kube/config/credentials.ts";
 import { createKubeTransport, type KubeTransport } from "../../kube/transport/transport.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
@@ -56,9 +57,21 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
     });
   } catch (error) {
     throw new UsageError(
-      `there is no cluster to talk to (${whyNone(error)}): set KUBECONFIG, --kubeconfig or --context`,
+      `there is no cluster to talk to (${whyNone(error)}): ${await remedyFor(options, environment)}`,
     );
   }
+}
+
+/** With a context that is not there: those that are. */
+async function remedyFor(
+  { kubeconfig, context }: Options,
+  environment: Io["environment"],
+): Promise<string> {
+  const otherwise = "set KUBECONFIG, --kubeconfig or --context";
+  if (context === undefined) return otherwise;
+  const names = await contextNames(kubeconfig ?? environment.KUBECONFIG?.split(delimiter)[0]);
+  if (names.length === 0 || names.includes(context)) return otherwise;
+  return `there is no context ${context}; the kubeconfig has ${names.join(", ")}`;
 }
 
 /** Without any kubeconfig client-node tries a server on this machine, and then refuses that. */

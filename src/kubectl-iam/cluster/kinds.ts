@@ -65,24 +65,31 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   const [first = "", second, ...rest] = text.split("/");
   if (rest.length > 0 || text === "" || second === "")
     throw new UsageError(`"${text}" names no object: ${EXAMPLE}`);
-  if (second !== undefined) return { kind: parseKind(first), name: checked(second) };
+  if (second !== undefined) return { kind: parseKind(first), name: checkName(second) };
   if (fallback === undefined)
     throw new UsageError(`"${text}" does not say of which kind: ${EXAMPLE}`);
-  return { kind: fallback, name: checked(first) };
+  return { kind: fallback, name: checkName(first) };
 }
 
-function parseKind(text: string): KindName {
+/** A kind by any name that kubectl takes, in any case. */
+export function findKind(text: string): KindName | undefined {
   const [word = ""] = text.toLowerCase().split(`.${GROUP}`);
   const found = kinds.find(
     ({ kind, plural, singular, shortName }) =>
       kind.toLowerCase() === word || [plural, singular, shortName].includes(word),
   );
-  if (found !== undefined) return found.kind as KindName;
+  return found?.kind as KindName | undefined;
+}
+
+function parseKind(text: string): KindName {
+  const found = findKind(text);
+  if (found !== undefined) return found;
   const known = kinds.map(({ singular }) => singular).join(", ");
   throw new UsageError(`"${text}" is none of the operator's kinds: ${known}`);
 }
 
-function checked(name: string): string {
+/** Throws UsageError for what no object can be called. */
+export function checkName(name: string): string {
   if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
   throw new UsageError(
     `"${name}" is no name of an object: it has lower-case letters, digits, '-' and '.', such as ci-bot`,

@@ -2,12 +2,15 @@
 import type { ListOptions } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound, scopeOf } from "./cluster.ts";
 import {
   type AnyObject,
   type KindName,
   type Kinds,
+  kindNames,
+  kindOf,
   type ObjectName,
   toText,
   typeOf,
@@ -23,32 +26,81 @@ export interface World {
   readonly quotaExports: readonly Kinds["ResourceQuotaExport"][];
 }
 
+export interface Reading {
+  readonly world: World;
+  /** Kinds that were asked for and may not be listed; ClusterConnections, which tenants seldom may, left aside. */
+  readonly unreadable: readonly KindName[];
+}
+
+/**
+ * Reads the kinds that are asked for, all by default; the others are empty, and so is a kind that may not be listed.
+ * Rejects with KubeError, also if none of the kinds may be listed.
+ */
 export async function readWorld(
   { kube }: Cluster,
   namespace: string | undefined,
-  labelSelector?: string,
-): Promise<World> {
-  const within: ListOptions = {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
+  {
+    kinds = kindNames,
+    labelSelector,
+  }: { kinds?: readonly KindName[]; labelSelector?: string | undefined } = {},
+): Promise<Reading> {
+  const unreadable: { kind: KindName; error: unknown }[] = [];
+  const read = async <Name extends KindName>(kind: Name): Promise<readonly Kinds[Name][]> => {
+    if (!kinds.includes(kind)) return [];
+    try {
+      return await kube.list(typeOf(kind), optionsFor(kind, namespace, labelSelector));
+    } catch (error) {
+      if (!isKubeError(error, "Forbidden")) throw error;
+      unreadable.push({ kind, error });
+      return [];
+    }
   };
   const [clusterConnections, connections, serviceAccounts, policyBindings, apiKeys, quotaExports] =
     await Promise.all([
-      unlessForbidden(kube.list(typeOf("ClusterConnection"), {})),
-      kube.list(typeOf("Connection"), within),
-      kube.list(typeOf("ServiceAccount"), within),
-      kube.list(typeOf("PolicyBinding"), within),
-      kube.list(typeOf("ApiKey"), within),
-      kube.list(typeOf("ResourceQuotaExport"), within),
+      read("ClusterConnection"),
+      read("Connection"),
+      read("ServiceAccount"),
+      read("PolicyBinding"),
+      read("ApiKey"),
+      read("ResourceQuotaExport"),
     ]);
+  const first = unreadable.find(({ kind }) => kind !== "ClusterConnection") ?? unreadable[0];
+  if (first !== undefined && unreadable.length === kinds.length) throw first.error;
   return {
-    clusterConnections: clusterConnections ?? [],
-    connections,
-    serviceAccounts,
-    policyBindings,
-    apiKeys,
-    quotaExports,
+    world: {
+      clusterConnections,
+      connections,
+      serviceAccounts,
+      policyBindings,
+      apiKeys,
+      quotaExports,
+    },
+    unreadable: unreadable.map(({ kind }) => kind).filter((kind) => kind !== "ClusterConnection"),
   };
+}
+
+/** ClusterConnections are few, and the objects of a selector need them without its labels. */
+function optionsFor(
+  kind: KindName,
+  namespace: string | undefined,
+  labelSelector: string | undefined,
+): ListOptions {
+  if (!typeOf(kind).namespaced) return {};
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  };
+}
+
+export function objectsOf(world: World): readonly AnyObject[] {
+  return Object.values(world).flat() as readonly AnyObject[];
+}
+
+/** One line about the kinds that are left out; nothing if there are none. */
+export function noteUnreadable(io: Pick<Io, "note">, unreadable: readonly KindName[]): void {
+  if (unreadable.length === 0) return;
+  const plurals = unreadable.map((kind) => kindOf(kind).plural).join(", ");
+  io.note(`Not shown, since you do not have permission to list them: ${plurals}.`);
 }
 
 /** The ApiKeys and PolicyBindings of one account in the cluster's namespace. Rejects with KubeError. */

@@ -5,10 +5,11 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { printReadiness } from "../view/print-readiness.ts";
 import { isToWait, makeChanges } from "./change.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
-import { type AnyObject, type KindName, kindNames, parseObjectName } from "./kinds.ts";
+import { type AnyObject, type KindName, kindNames } from "./kinds.ts";
 import { unobserved } from "./observed.ts";
 import { changeOf } from "./our-change.ts";
 import { selectObjects } from "./read.ts";
+import { parseNames, resolveNames } from "./resolve.ts";
 import { pendingRotation, rotationMissing } from "./rotation.ts";
 import { type Missing, waitForAll } from "./wait.ts";
 import { nameOf } from "./why-held.ts";
@@ -18,8 +19,9 @@ const selectable = kindNames.filter((kind) => !isConnection(kind));
 
 export async function setSuspend(invocation: Invocation, suspend: boolean): Promise<ExitCode> {
   const { io, options, args } = invocation;
-  const names = args.map((arg) => parseObjectName(arg));
+  const given = parseNames(args);
   await using cluster = await openCluster(io, options);
+  const names = await resolveNames(cluster, given);
   const objects = await selectObjects(cluster, names, selectable, options);
   const done = suspend ? "suspended" : "resumed";
   const changes = objects.map((object) => changeOf(object, { spec: { suspend } }, done));

@@ -4,7 +4,7 @@ import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type IamEvent, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
-import { type KindName, toText } from "../cluster/kinds.ts";
+import { type KindName, parseObjectName, toText } from "../cluster/kinds.ts";
 import { namespaceColumn } from "../view/namespace-column.ts";
 import { styleOf } from "../view/object-screen.ts";
 import { isStructured, printTable } from "../view/output.ts";
@@ -15,28 +15,34 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   if (options.watch && isStructured(invocation))
     throw new UsageError("--watch prints lines: leave out --output");
+  const wanted = options.for === undefined ? undefined : parseObjectName(options.for);
+  const isWanted = ({ kind, name }: IamEvent) =>
+    wanted === undefined || (kind === wanted.kind && name === wanted.name);
   await using cluster = await openCluster(io, options);
-  const namespace = scopeOf(cluster, options);
+  // Events about objects of the cluster are in the namespace default.
+  const namespace = wanted?.kind === "ClusterConnection" ? "default" : scopeOf(cluster, options);
   const now = io.clock.now();
   await printTable(invocation, {
-    rows: await listEvents(cluster, namespace),
+    rows: (await listEvents(cluster, namespace)).filter(isWanted),
     columns: [
       { title: "LAST-SEEN", cell: ({ time }) => age(time, now) },
       ...namespaceColumn<IamEvent>(options),
+      { title: "TYPE", cell: ({ type }) => ({ text: type, style: styleOf(type) }) },
       { title: "OBJECT", cell: (event) => objectOf(event) },
-      { title: "REASON", cell: ({ reason, type }) => ({ text: reason, style: styleOf(type) }) },
+      { title: "REASON", cell: ({ reason }) => reason },
       { title: "COUNT", cell: ({ count }) => String(count), wide: true },
       { title: "NOTE", cell: ({ note }) => note, flexible: true },
     ],
-    empty: "There are no events about objects of the operator's.",
+    empty: "There are no events about objects of the operator.",
   });
   if (!options.watch) return exitCode.ok;
   const { paint } = screenOf(io);
   for await (const event of followEvents(cluster, namespace, io.interrupted)) {
+    if (!isWanted(event)) continue;
     const where = options.allNamespaces ? `${event.namespace}  ` : "";
-    const reason = paint(styleOf(event.type), event.reason);
+    const type = paint(styleOf(event.type), event.type);
     io.print(
-      `${event.time.slice(0, 19)}Z  ${where}${objectOf(event)}  ${reason}  ${clean(event.note)}`,
+      `${event.time.slice(0, 19)}Z  ${where}${type}  ${objectOf(event)}  ${clean(event.reason)}  ${clean(event.note)}`,
     );
   }
   return exitCode.ok;

@@ -28,10 +28,13 @@ export interface ExpiringKey {
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   await using cluster = await openCluster(io, options);
-  const { apiKeys } = await readWorld(cluster, scopeOf(cluster, options), options.selector);
+  const { world } = await readWorld(cluster, scopeOf(cluster, options), {
+    kinds: ["ApiKey"],
+    labelSelector: options.selector,
+  });
   const now = io.clock.now();
   const within = options.within ?? DEFAULT_WITHIN;
-  const rows = expiringKeys(apiKeys, within, now);
+  const rows = expiringKeys(world.apiKeys, within, now);
   const columns: readonly Column<ExpiringKey>[] = [
     ...namespaceColumn<ExpiringKey>(options),
     { title: "APIKEY", cell: ({ apiKey }) => apiKey },

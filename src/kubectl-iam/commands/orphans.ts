@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
-import { readWorld } from "../cluster/read.ts";
+import { noteUnreadable, readWorld } from "../cluster/read.ts";
 import { namespaceColumn } from "../view/namespace-column.ts";
 import { printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
@@ -24,9 +24,11 @@ export interface Orphan {
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   await using cluster = await openCluster(io, options);
-  const { apiKeys, serviceAccounts } = await readWorld(cluster, scopeOf(cluster, options));
+  const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options), {
+    kinds: ["ApiKey", "ServiceAccount"],
+  });
   const now = io.clock.now();
-  const rows = findOrphans(apiKeys, serviceAccounts);
+  const rows = findOrphans(world.apiKeys, world.serviceAccounts);
   const columns: readonly Column<Orphan>[] = [
     ...namespaceColumn<Orphan>(options),
     { title: "OBJECT", cell: ({ object }) => object },
@@ -37,6 +39,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   ];
   const empty = "There are no keys at the console that nobody answers for.";
   await printTable(invocation, { rows, columns, empty });
+  noteUnreadable(io, unreadable);
   if (rows.length === 0) return exitCode.ok;
   io.note(
     "\nEnd a key that is not used by anybody at the console. A lost one that you have dealt with: " +

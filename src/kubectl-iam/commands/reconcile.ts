@@ -5,16 +5,18 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { kindNames, parseObjectName } from "../cluster/kinds.ts";
+import { kindNames } from "../cluster/kinds.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { selectObjects } from "../cluster/read.ts";
+import { parseNames, resolveNames } from "../cluster/resolve.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { printReadiness } from "../view/print-readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
-  const names = args.map((arg) => parseObjectName(arg));
+  const given = parseNames(args);
   await using cluster = await openCluster(io, options);
+  const names = await resolveNames(cluster, given);
   const namespaced = kindNames.filter((kind) => kind !== "ClusterConnection");
   const objects = await selectObjects(cluster, names, namespaced, options);
   const token = toMicroTime(io.clock.now());

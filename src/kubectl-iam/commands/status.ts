@@ -1,10 +1,22 @@
 /** `status`: every object of a scope in a line, or one object on a screen. */
+import { namespaceType } from "../../kube/resource-types.ts";
+import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
+import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
-import { type AnyObject, type KindName, parseObjectName, toText } from "../cluster/kinds.ts";
-import { readObject, readWorld, unlessForbidden, type World } from "../cluster/read.ts";
+import { type AnyObject, findKind, type KindName, type ObjectName } from "../cluster/kinds.ts";
+import { readLeader } from "../cluster/leader.ts";
+import {
+  noteUnreadable,
+  objectsOf,
+  readObject,
+  readWorld,
+  unlessForbidden,
+} from "../cluster/read.ts";
+import { parseNames, resolveNames } from "../cluster/resolve.ts";
+import { nameOf } from "../cluster/why-held.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
 import { namespaceColumn } from "../view/namespace-column.ts";
 import { nextStep } from "../view/next-step.ts";
 import { renderObject } from "../view/object-screen.ts";
@@ -14,9 +26,37 @@ import { screenOf } from "../view/screen.ts";
 import type { Column } from "../view/table.ts";
 import { age } from "../view/time.ts";
 
+const WATCH_EVERY_MS = 2 * SECOND;
+
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  const [text] = invocation.args;
-  return text === undefined ? showAll(invocation) : showOne(invocation, text);
+  const { io, options, args } = invocation;
+  if (options.watch && isStructured(invocation))
+    throw new UsageError("--watch prints tables: leave out --output");
+  const kind = args.length === 1 ? findKind(args[0] ?? "") : undefined;
+  const given = kind === undefined ? parseNames(args) : [];
+  if (given.length > 1)
+    throw new UsageError("status shows one object, or all of them: name one object at most");
+  await using cluster = await openCluster(io, options);
+  const [name] = await resolveNames(cluster, given);
+  const show = () =>
+    name === undefined ? showAll(invocation, cluster, kind) : showOne(invocation, cluster, name);
+  return options.watch ? watch(invocation, show) : show();
+}
+
+/** Prints it again whenever it has changed, until Ctrl-C. */
+async function watch(invocation: Invocation, show: () => Promise<ExitCode>): Promise<ExitCode> {
+  const { io } = invocation;
+  let code = await show();
+  const { clock, interrupted } = io;
+  for (;;) {
+    const isOver = await clock.sleep(WATCH_EVERY_MS, interrupted).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return code;
+    io.print("");
+    code = await show();
+  }
 }
 
 interface Row {
@@ -30,16 +70,24 @@ interface Row {
   readonly next: string;
 }
 
-async function showAll(invocation: Invocation): Promise<ExitCode> {
+async function showAll(
+  invocation: Invocation,
+  cluster: Cluster,
+  kind: KindName | undefined,
+): Promise<ExitCode> {
   const { io, options } = invocation;
-  await using cluster = await openCluster(io, options);
   const now = io.clock.now();
-  const world = await readWorld(cluster, scopeOf(cluster, options), options.selector);
-  const rows = objectsOf(world).map((object): Row => {
-    const { kind, metadata } = object;
+  const scope = scopeOf(cluster, options);
+  await noteLeader(invocation, cluster);
+  const { world, unreadable } = await readWorld(cluster, scope, {
+    labelSelector: options.selector,
+  });
+  const shown = objectsOf(world).filter((object) => kind === undefined || object.kind === kind);
+  const rows = shown.map((object): Row => {
+    const { metadata } = object;
     return {
       namespace: metadata.namespace,
-      object: toText({ kind: kind as KindName, name: metadata.name }),
+      object: nameOf(object),
       ...readinessOf(object),
       created: metadata.creationTimestamp,
       next: nextStep(object, world, now).text,
@@ -53,35 +101,56 @@ async function showAll(invocation: Invocation): Promise<ExitCode> {
     { title: "AGE", cell: ({ created }) => age(created, now), wide: true },
     { title: "NEXT", cell: ({ next }) => next, flexible: true },
   ];
-  const empty = `There is nothing of the operator's in ${scopeText(invocation, cluster.namespace)}.`;
-  await printTable(invocation, { rows, columns, empty });
+  if (scope !== undefined && shown.every(({ metadata }) => metadata.namespace === undefined))
+    await requireNamespace(cluster, scope);
+  const empty =
+    scope === undefined
+      ? "There are no objects of the operator in any namespace."
+      : `There are no objects of the operator in namespace ${scope}; -A shows all namespaces.`;
+  await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
+  noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
   return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }
 
-function scopeText({ options }: Invocation, namespace: string): string {
-  return options.allNamespaces ? "any namespace" : `namespace ${namespace}`;
-}
-
-function objectsOf(world: World): readonly AnyObject[] {
-  return Object.values(world).flat() as readonly AnyObject[];
-}
-
-async function showOne(invocation: Invocation, text: string): Promise<ExitCode> {
+/** Without a leader nothing below the line changes. */
+async function noteLeader(invocation: Invocation, cluster: Cluster): Promise<void> {
   const { io, options } = invocation;
-  const { kind, name } = parseObjectName(text);
-  await using cluster = await openCluster(io, options);
+  if (isStructured(invocation)) return;
+  const { kind, text } = await readLeader(cluster, operatorNamespace(options), io.clock.now());
+  if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
+}
+
+/** A namespace that may not be read counts as there. */
+async function requireNamespace({ kube }: Cluster, name: string): Promise<void> {
+  const found = await unlessForbidden(
+    kube.get(namespaceType, { namespace: "", name }).then((namespace) => namespace ?? "none"),
+  );
+  if (found === "none")
+    throw new Failure(
+      `There is no namespace ${name}: kubectl get namespaces lists those that exist.`,
+    );
+}
+
+async function showOne(
+  invocation: Invocation,
+  cluster: Cluster,
+  { kind, name }: ObjectName,
+): Promise<ExitCode> {
+  const { io } = invocation;
   const object = await readObject(cluster, kind, name);
   if (isStructured(invocation)) {
-    await printValue(invocation, object);
+    await printValue(invocation, object, nameOf(object as AnyObject));
   } else {
+    await noteLeader(invocation, cluster);
     const { namespace = "" } = object.metadata;
-    const [world, events] = await Promise.all([
+    const [{ world, unreadable }, events] = await Promise.all([
       readWorld(cluster, namespace || undefined),
       unlessForbidden(listEvents(cluster, namespace || "default", name)),
     ]);
     const about = (events ?? []).filter((event) => event.kind === kind);
     const screen = screenOf(io);
     io.print(renderObject({ object, world, events: about, now: io.clock.now() }, screen));
+    noteUnreadable(io, unreadable);
   }
   return readinessOf(object as AnyObject).ready === "True" ? exitCode.ok : exitCode.found;
 }

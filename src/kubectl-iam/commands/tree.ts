@@ -7,7 +7,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
 import { podsBySecret } from "../cluster/pods.ts";
-import { readWorld, type World } from "../cluster/read.ts";
+import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
 import { refersTo } from "../cluster/relations.ts";
 import { isStructured, printTable, printValue } from "../view/output.ts";
 import { readinessOf, readyCell } from "../view/readiness.ts";
@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   await using cluster = await openCluster(io, options);
   const namespace = scopeOf(cluster, options);
-  const [world, pods] = await Promise.all([
+  const [{ world, unreadable }, pods] = await Promise.all([
     readWorld(cluster, namespace),
     podsBySecret(cluster, namespace),
   ]);
@@ -55,6 +55,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: "There are no connections and no accounts here.",
   });
+  noteUnreadable(io, unreadable);
   if (pods === undefined)
     io.note("Pods are left out: you do not have permission to list them here.");
   return exitCode.ok;

@@ -5,6 +5,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
+import { kindOf } from "../cluster/kinds.ts";
 import { readWorld, unlessForbidden } from "../cluster/read.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
 import type { Answer } from "../console/session.ts";
@@ -43,7 +44,14 @@ export async function examineInstallation(
     ...(await step("admission", checkAdmission(cluster))),
   ];
   try {
-    const world = await readWorld(cluster, scopeOf(cluster, options));
+    const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options));
+    if (unreadable.length > 0)
+      findings.push(
+        skipped(
+          "Objects",
+          `you do not have permission to list ${unreadable.map((kind) => kindOf(kind).plural).join(", ")}`,
+        ),
+      );
     const connections = await step("connections", checkConnections(invocation, cluster, world));
     findings.push(...connections.findings, ...checkAlerts(world, now));
     return { findings, answers: connections.answers };

@@ -1,5 +1,6 @@
 /** One object with all that belongs to it, on one screen. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { Connection } from "../../api/connection.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
@@ -52,7 +53,18 @@ function readyField(object: AnyObject): Field {
   const cell = readyCell(readiness);
   const style = typeof cell === "string" ? undefined : cell.style;
   const { ready, reason, message } = readiness;
-  return { name: "Ready", values: [`${ready} ${reason}: ${message}`], style };
+  const also = repeats(object).map(({ type }) => type);
+  const suffix = also.length === 0 ? "" : ` (${also.join(", ")})`;
+  return { name: "Ready", values: [`${ready} ${reason}${suffix}: ${message}`], style };
+}
+
+/** Conditions that say the same as Ready; they are named with it instead of told again. */
+function repeats({ status }: AnyObject): readonly Condition[] {
+  const ready = findCondition(status?.conditions, "Ready");
+  return (status?.conditions ?? []).filter(
+    ({ type, reason, message }) =>
+      type !== "Ready" && reason === ready?.reason && message === ready.message,
+  );
 }
 
 function ownFields(subject: Subject): readonly Field[] {
@@ -168,13 +180,7 @@ function keysOfAccount(
       key.spec.serviceAccountRef.name === metadata.name,
   );
   return [
-    field(
-      "ApiKeys",
-      ...keys.map(
-        (key) =>
-          `iamkey/${key.metadata.name}: ${key.status?.current?.keyId ?? "no key yet"}, expires ${relative(key.status?.current?.expirationTime, now)}`,
-      ),
-    ),
+    field("ApiKeys", ...keys.map((key) => `iamkey/${key.metadata.name}: ${currentText(key, now)}`)),
     field(
       "At the console",
       status?.keyCount === undefined
@@ -182,6 +188,13 @@ function keysOfAccount(
         : `${count(status.keyCount, "key")}, listed ${relative(status.lastKeyListTime, now)}`,
     ),
   ];
+}
+
+function currentText({ status }: ApiKey, now: Instant): string {
+  const { current } = status ?? {};
+  return current === undefined
+    ? "no key yet"
+    : `${current.keyId}, expires ${relative(current.expirationTime, now)}`;
 }
 
 function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly Field[] {
@@ -212,17 +225,24 @@ function connectionFields({ spec, status }: Connection, now: Instant): readonly 
       "Logged in",
       status?.lastAuthenticationTime && relative(status.lastAuthenticationTime, now),
     ),
-    field("Clock", skew === undefined ? undefined : `${skew} s ahead of the operator`),
+    field("Clock", skew === undefined || skew === 0 ? undefined : skewText(skew)),
     field("Users", status?.users === undefined ? undefined : count(status.users, "object")),
   ];
+}
+
+function skewText(seconds: number): string {
+  return `${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the operator`;
 }
 
 export function count(amount: number, what: string): string {
   return `${amount} ${what}${amount === 1 ? "" : "s"}`;
 }
 
-function renderConditions({ status }: AnyObject, now: Instant, screen: Screen): string {
-  const others = (status?.conditions ?? []).filter(({ type }) => type !== "Ready");
+function renderConditions(object: AnyObject, now: Instant, screen: Screen): string {
+  const told = repeats(object);
+  const others = (object.status?.conditions ?? []).filter(
+    (each) => each.type !== "Ready" && !told.includes(each),
+  );
   if (others.length === 0) return "";
   return renderTable(
     others,

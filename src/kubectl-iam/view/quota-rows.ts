@@ -14,21 +14,27 @@ export interface QuotaTexts {
 
 export interface QuotaRow {
   readonly clusterId: number;
+  /** The ResourceQuotaExport; absent if the console was asked directly. */
+  readonly export: string | undefined;
   readonly namespace: string;
   readonly quota: string;
   readonly resource: string;
   readonly of: "requests" | "limits";
   readonly used: string;
   readonly hard: string;
-  /** Used by hard; `undefined` where the console's text holds no amounts. */
-  readonly share: number | undefined;
+  /** Used by hard. */
+  readonly share: number;
   readonly status: string | undefined;
 }
 
-/** A row for each resource; one with the console's words for a text that holds no amounts. */
-export function toQuotaRows(clusterId: number, quotas: readonly QuotaTexts[]): readonly QuotaRow[] {
+/** A row for each resource and kind of amount. A text that holds no amounts has none. */
+export function toQuotaRows(
+  clusterId: number,
+  quotas: readonly QuotaTexts[],
+  exportName?: string,
+): readonly QuotaRow[] {
   return quotas.flatMap(({ namespace, name, status, request, limit }) => {
-    const common = { clusterId, namespace, quota: name, status };
+    const common = { clusterId, export: exportName, namespace, quota: name, status };
     return [
       ...rowsOf(request).map((row) => ({ ...common, of: "requests" as const, ...row })),
       ...rowsOf(limit).map((row) => ({ ...common, of: "limits" as const, ...row })),
@@ -38,7 +44,7 @@ export function toQuotaRows(clusterId: number, quotas: readonly QuotaTexts[]): r
 
 function rowsOf(text: string) {
   const amounts = parseQuotaText(text);
-  if (amounts === undefined) return [{ resource: text, used: "", hard: "", share: undefined }];
+  if (amounts === undefined) return [];
   const texts = text.split(",").map((part) => part.slice(part.indexOf(":") + 1).split("/"));
   return amounts.map(({ resource, used, hard }, index) => ({
     resource,
@@ -50,30 +56,42 @@ function rowsOf(text: string) {
 
 /** The fullest first. */
 export function byShare(a: QuotaRow, b: QuotaRow): number {
-  return (b.share ?? -1) - (a.share ?? -1);
+  return b.share - a.share;
 }
 
 const FULL = 0.9;
 
-/** The cluster is told where there are several, and with `-o wide`. */
+/** Names the export, or the cluster if the console was asked directly. */
 export function quotaColumns(rows: readonly QuotaRow[]): readonly Column<QuotaRow>[] {
-  const cluster = { title: "CLUSTER", cell: ({ clusterId }: QuotaRow) => String(clusterId) };
-  const isOne = new Set(rows.map(({ clusterId }) => clusterId)).size <= 1;
-  return [isOne ? { ...cluster, wide: true } : cluster, ...columns];
+  const isExported = rows.some((row) => row.export !== undefined);
+  return [
+    ...(isExported ? [{ title: "EXPORT", cell: (row: QuotaRow) => row.export ?? "" }] : []),
+    { title: "CLUSTER", cell: ({ clusterId }) => String(clusterId), wide: true },
+    ...columns,
+  ];
+}
+
+/** How many quotas have texts that hold no amounts. */
+export function countUnread(quotas: readonly QuotaTexts[]): number {
+  return quotas.filter(
+    ({ request, limit }) =>
+      parseQuotaText(request) === undefined || parseQuotaText(limit) === undefined,
+  ).length;
 }
 
 const columns: readonly Column<QuotaRow>[] = [
   { title: "NAMESPACE", cell: ({ namespace }) => namespace },
   { title: "QUOTA", cell: ({ quota }) => quota },
-  { title: "RESOURCE", cell: ({ resource, of }) => `${resource} ${of}`, flexible: true },
+  { title: "RESOURCE", cell: ({ resource }) => resource, flexible: true },
+  { title: "AMOUNT", cell: ({ of }) => of },
   { title: "USED", cell: ({ used }) => used },
   { title: "HARD", cell: ({ hard }) => hard },
   {
     title: "FULL",
-    cell: ({ share }) =>
-      share === undefined
-        ? ""
-        : { text: `${bar(share)} ${percent(share)}`, style: share >= FULL ? "bad" : undefined },
+    cell: ({ share }) => ({
+      text: `${bar(share)} ${percent(share)}`,
+      style: share >= FULL ? "bad" : undefined,
+    }),
   },
   { title: "STATUS", cell: ({ status }) => status ?? "", wide: true },
 ];

@@ -8,12 +8,15 @@ const NO_CLUSTER = ["--kubeconfig", "/nowhere/config"];
 /** One or several bad lines for each command, and what the message has to say. */
 const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegExp])[]>> = {
   status: [
-    ["status ci-bot", /write it as KIND\/NAME, such as iamkey\/ci-bot-key/],
+    ["status Ci-Bot", /is no name of an object/],
     ["status pod/x", /none of the operator's kinds: clusterconnection, connection, /],
     ["status iamkey/Upper", /is no name of an object/],
     ["status a/b/c", /names no object/],
-    ["status -o xml", /--output must be table, wide, json or yaml; it is "xml"/],
-    ["status one two", /too many arguments/],
+    [
+      "status -o xml",
+      /--output must be table, wide, json, yaml, name or jsonpath=TEMPLATE; it is "xml"/,
+    ],
+    ["status one two", /status shows one object, or all of them/],
   ],
   tree: [["tree -l a=b", /unknown option '-l'/]],
   expiring: [
@@ -34,7 +37,7 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["rotate a --dry-run=never", /--dry-run must be client or server; it is "never"/],
     ["rotate a --wait", /unknown option '--wait' \(Did you mean --no-wait\?\)/],
   ],
-  reconcile: [["reconcile ci", /does not say of which kind/]],
+  reconcile: [["reconcile Ci", /is no name of an object/]],
   suspend: [["suspend iamconn/", /names no object/]],
   resume: [["resume a/b/c", /names no object/]],
   "revoke-access": [

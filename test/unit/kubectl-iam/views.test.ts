@@ -8,7 +8,7 @@ import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { readExplanations } from "../../../src/kubectl-iam/view/explanations.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
-import { byShare, toQuotaRows } from "../../../src/kubectl-iam/view/quota-rows.ts";
+import { byShare, countUnread, toQuotaRows } from "../../../src/kubectl-iam/view/quota-rows.ts";
 import { clean, screenOf, wrap } from "../../../src/kubectl-iam/view/screen.ts";
 import { renderTable } from "../../../src/kubectl-iam/view/table.ts";
 import { relative, span } from "../../../src/kubectl-iam/view/time.ts";
@@ -236,17 +236,21 @@ describe("the next step", () => {
   });
 });
 
-test("quotas become rows, and texts without amounts stay as they are", () => {
-  const rows = toQuotaRows(7, [
-    { namespace: "a", name: "q", request: "cpu: 500m/2, memory: 1Gi/4Gi", limit: "" },
+test("quotas become rows, and those whose texts hold no amounts are counted", () => {
+  const quotas = [
+    { namespace: "a", name: "q", request: "cpu: 500m/2, memory: 1Gi/4Gi", limit: "cpu: 1/2" },
     { namespace: "b", name: "odd", request: "see the dashboard", limit: "" },
     { namespace: "c", name: "none", request: "pods: 0/0", limit: "" },
+  ];
+  const rows = toQuotaRows(7, quotas, "cluster-7");
+  expect(
+    rows.map(({ resource, of, used, hard, share }) => [resource, of, used, hard, share]),
+  ).toEqual([
+    ["cpu", "requests", "500m", "2", 0.25],
+    ["memory", "requests", "1Gi", "4Gi", 0.25],
+    ["cpu", "limits", "1", "2", 0.5],
+    ["pods", "requests", "0", "0", 0],
   ]);
-  expect(rows.map(({ resource, used, hard, share }) => [resource, used, hard, share])).toEqual([
-    ["cpu", "500m", "2", 0.25],
-    ["memory", "1Gi", "4Gi", 0.25],
-    ["see the dashboard", "", "", undefined],
-    ["pods", "0", "0", 0],
-  ]);
-  expect(rows.toSorted(byShare).at(-1)?.resource).toBe("see the dashboard");
+  expect(countUnread(quotas)).toBe(1);
+  expect(rows.toSorted(byShare)[0]).toMatchObject({ of: "limits", export: "cluster-7" });
 });

@@ -124,7 +124,8 @@ export async function commitKey(
   const { self, spec, status } = progress.snapshot;
   const delivered = withDeliveredKey(status, pair, run.clock.now());
   const committed = await writeStatusNow(withSnapshot(progress, { status: delivered }), run);
-  const note = `Issued key ${pair.keyId} (${status.attempt?.reason}) into Secret ${secretNameOf(self.name, spec)}.`;
+  const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
+  const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;
   if (status.current === undefined) recordKeyEvent(progress, run, "KeyIssued", "Issue", note);
   else {
     const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;

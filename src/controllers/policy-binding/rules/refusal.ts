@@ -87,5 +87,5 @@ function describe(refused: PolicySet, faults: readonly string[], error: IamError
     error.requestId === undefined || error.message.includes(error.requestId)
       ? ""
       : ` (requestId ${error.requestId})`;
-  return `The console refused to bind ${listed(refused)}: ${error.message}${request}.${why} Correct policyIds; it is tried again after a change, or within an hour.`;
+  return `The console refused to bind ${listed(refused)}: ${error.message}${request}.${why} Remove ${listed(refused)} from spec.policyIds, or correct ${refused.length === 1 ? "it" : "them"}: it is tried again after a change, or within an hour.`;
 }

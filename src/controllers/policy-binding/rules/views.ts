@@ -197,13 +197,14 @@ function toStage(
 function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Problem | undefined {
   const refused = notIn(grant, policyIds);
   if (refused.length === 0) return undefined;
+  const them = refused.length === 1 ? "it" : "them";
   const bound =
     grant?.onWithdrawal === "Keep"
-      ? "what it bound before stays until it is deleted or its policyIds change"
-      : "what it bound of them before is unbound";
+      ? "whatever of this was bound before stays bound until this object is deleted or its policyIds change"
+      : "whatever of this was bound before is unbound";
   return {
     reason: "PolicyNotGranted",
-    message: `The connection does not grant this namespace the policies ${listed(refused)}. Nothing new is bound for this object; ${bound}. Ask the administrator of the connection for a grant.`,
+    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${listed(refused)}; ${bound}. The other policies that this object has bound stay bound, and nothing new is bound. Ask the administrator of the connection to add ${them} to policyIds of a grant, or remove ${them} from spec.policyIds.`,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
+import { noteUnread } from "../../view/note-unread.ts";
 import { isStructured, printTable, printValue } from "../../view/output.ts";
 import { byShare, quotaColumns, toQuotaRows } from "../../view/quota-rows.ts";
 
@@ -17,14 +18,17 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await printValue(invocation, { items: quotas });
     return exitCode.ok;
   }
-  const rows = toQuotaRows(
-    clusterId,
-    quotas.map((quota) => ({ ...quota, request: quota.displayRequest, limit: quota.displayLimit })),
-  );
+  const texts = quotas.map((quota) => ({
+    ...quota,
+    request: quota.displayRequest,
+    limit: quota.displayLimit,
+  }));
+  const rows = toQuotaRows(clusterId, texts);
   await printTable(invocation, {
     rows: top === undefined ? rows : rows.toSorted(byShare).slice(0, top),
     columns: quotaColumns(rows),
     empty: "The console lists no quotas.",
   });
+  noteUnread(invocation.io, texts);
   return exitCode.ok;
 }

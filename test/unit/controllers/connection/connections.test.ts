@@ -82,7 +82,7 @@ test.each<{
     found: refused(
       "Stalled",
       "NotGranted",
-      "No grant of ClusterConnection default matches namespace team-b; add it to spec.grants[].namespaces.names, or label the namespace as one of the selectors asks.",
+      "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label it as one of the selectors requires.",
     ),
   },
   {
