@@ -1,8 +1,7 @@
 /** What goes into a bundle, each part under the name of its file. */
 import { GROUP, labels, MANAGED_BY } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { type Pod, podType, secretType } from "../../kube/resource-types.ts";
-import { MINUTE } from "../../util/time.ts";
+import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type Cluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
@@ -12,16 +11,17 @@ import { operatorNamespace } from "../console/from-cluster.ts";
 import { renderFindings } from "../doctor/finding.ts";
 import { examineInstallation } from "../doctor/installation.ts";
 import { toYaml } from "../view/output.ts";
+import { filesOfPods } from "./pods.ts";
 import { scrubObject, scrubSecret, scrubText } from "./scrub.ts";
 
+/** One part of a bundle. */
 export interface File {
   readonly name: string;
   readonly text: string;
+  /** Why there is nothing of it. */
+  readonly missing?: string;
 }
 
-const LOG_LINES = 5_000;
-const MAX_BYTES = 16 * 2 ** 20;
-const METRICS_PORT = 8080;
 const plain = { width: undefined, paint: (_style: unknown, text: string) => text };
 
 /** A part that may not be read says so in its file. */
@@ -36,17 +36,18 @@ export async function collect(invocation: Invocation, cluster: Cluster): Promise
     await part("objects.yaml", () => objects(cluster, scope)),
     await part("secrets.yaml", () => secrets(cluster, scope)),
     await part("events.txt", () => events(cluster, scope)),
-    ...(await ofPods(cluster, home)),
+    ...(await filesOfPods(cluster, home)),
   ];
-  return files.map(({ name, text }) => ({ name, text: `${scrubText(text)}\n` }));
+  return files.map((file) => ({ ...file, text: `${scrubText(file.text)}\n` }));
 }
 
-async function part(name: string, read: () => Promise<string>): Promise<File> {
+/** `missing` says why there is nothing of it. Rejects with what is no KubeError. */
+export async function part(name: string, read: () => Promise<string>): Promise<File> {
   try {
     return { name, text: await read() };
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return { name, text: `not here: ${error.message}` };
+    return { name, text: `not here: ${error.message}`, missing: error.message };
   }
 }
 
@@ -79,34 +80,4 @@ async function events(cluster: Cluster, scope: string | undefined): Promise<stri
       [time, type, namespace, `${kind}/${name}`, reason, `x${count}`, note].join("  "),
     )
     .join("\n");
-}
-
-async function ofPods(cluster: Cluster, namespace: string): Promise<readonly File[]> {
-  const labelSelector = "app.kubernetes.io/name=iam-operator";
-  const pods = await cluster.kube.list(podType, { namespace, labelSelector }).catch(() => []);
-  const files = pods.map(async ({ metadata: { name } }: Pod) => {
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
-    return [
-      await part(`${name}.log`, () => getText(cluster, `${path}/log?tailLines=${LOG_LINES}`)),
-      await part(`${name}.metrics.txt`, () =>
-        getText(cluster, `${path}:${METRICS_PORT}/proxy/metrics`),
-      ),
-    ];
-  });
-  return (await Promise.all(files)).flat();
-}
-
-/** Of an answer that is no JSON. A refusal is a part of the bundle like any other. */
-async function getText({ api, transport }: Cluster, path: string): Promise<string> {
-  const { status, body } = await transport
-    .send({
-      method: "GET",
-      url: `${api.baseURL}${path}`,
-      headers: { "user-agent": api.userAgent },
-      timeoutMs: MINUTE,
-      maxBytes: MAX_BYTES,
-    })
-    .catch((error: Error) => ({ status: 0, body: Buffer.from(error.message) }));
-  const text = body.toString("utf8");
-  return status === 200 ? text : `not here: status ${status}: ${text}`;
 }

@@ -333,6 +333,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Find out",
     summary: "Write what a maintainer needs to know into a new folder, without any secret.",
     options: [...clusterOptions, "allNamespaces", "operatorNamespace"],
+    details: ["Exits with status 3 if a part could not be read; its file says why."],
     examples: ["support-bundle -A bundle"],
     load: () => import("../commands/support-bundle.ts"),
   },

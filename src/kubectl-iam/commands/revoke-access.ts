@@ -16,6 +16,7 @@ import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, waitForAll } from "../cluster/wait.ts";
 import { nameOf, whyHeld } from "../cluster/why-held.ts";
 import { field, renderFields } from "../view/fields.ts";
+import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -94,10 +95,11 @@ async function missingOf(
   account: ServiceAccount,
   generation: number,
 ): Promise<Missing | undefined> {
-  const { saId, bindings } = account.status ?? {};
+  const { saId } = account.status ?? {};
   const chain = await readChain(cluster, account as AnyObject);
   const unseen = unobserved(account as AnyObject, generation);
-  if (unseen === undefined && (saId === undefined || bindings?.policyCount === 0)) return undefined;
+  const { reason } = readinessOf(account as AnyObject);
+  if (unseen === undefined && (saId === undefined || reason === "AccessRevoked")) return undefined;
   const bound = boundOf(account).join(", ");
   const held = whyHeld(chain);
   return {
@@ -110,5 +112,5 @@ function revokedText(account: ServiceAccount): string {
   const name = nameOf(account as AnyObject);
   if (account.status?.saId === undefined)
     return `${name} has no account in the console yet; none of its policies will be bound`;
-  return `${name} has no policy bound`;
+  return `${name}: ${readinessOf(account as AnyObject).message}`;
 }

@@ -13,12 +13,15 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const folder = args[0] ?? `iam-support-${now}`;
   await using cluster = await openCluster(io, options);
   await createFolder(folder);
-  for (const { name, text } of await collect(invocation, cluster)) {
+  const files = await collect(invocation, cluster);
+  for (const { name, text } of files) {
     await writeFile(join(folder, name), text, { mode: 0o600 });
     io.print(join(folder, name));
   }
+  const missing = files.filter((file) => file.missing !== undefined);
+  for (const file of missing) io.note(`error: ${file.name} could not be read: ${file.missing}`);
   io.note(`Read it before you send it: tar czf ${folder}.tar.gz ${folder}`);
-  return exitCode.ok;
+  return missing.length === 0 ? exitCode.ok : exitCode.failed;
 }
 
 async function createFolder(folder: string): Promise<void> {

@@ -202,7 +202,9 @@ describe("looking", () => {
   });
 
   test("events lists them, and -w follows them", async () => {
-    expect(await output("events")).toMatch(/iamkey\/ci-bot-key +KeyIssued/);
+    expect(await output("events --for iamkey/ci-bot-key")).toMatch(
+      /^LAST-SEEN +TYPE +OBJECT +REASON +NOTE\n(.*Normal +iamkey\/ci-bot-key .*\n)*.*KeyIssued/,
+    );
     const watching = plugin.shell("timeout -s INT 6 kubectl iam events -w");
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     await output("rotate ci-bot-key --timeout 30s");

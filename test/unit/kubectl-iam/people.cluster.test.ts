@@ -108,6 +108,76 @@ describe("a person who may only look", () => {
   });
 });
 
+describe("a person who may only look at ApiKeys", () => {
+  beforeAll(async () => {
+    const metadata = { name: "key-viewer", namespace: world.namespace };
+    await world.kube.create(roleType, {
+      metadata,
+      rules: [{ apiGroups: ["iam-operator.io"], resources: ["apikeys"], verbs: ["get", "list"] }],
+    } as KubeObject);
+    await world.kube.create(bindingType, {
+      metadata,
+      roleRef: { apiGroup: rbac.group, kind: "Role", name: "key-viewer" },
+      subjects: [{ apiGroup: rbac.group, kind: "User", name: "key-viewer" }],
+    } as KubeObject);
+  });
+  const left =
+    "Not shown, since you do not have permission to list them: connections, serviceaccounts, policybindings, resourcequotaexports.\n";
+
+  test.each([
+    ["expiring", ""],
+    ["status", left],
+    ["status iamkey", ""],
+    ["status iamkey/ci-bot-key", left],
+    ["status apikeys ci-bot-key", left],
+    ["status ci-bot-key", left],
+  ])("sees %s, and which kinds are left out", async (command, notes) => {
+    const ended = await iam(`${command} --as key-viewer`);
+    expect(ended.notes.replace(/^No key expires.*\n/, "")).toBe(notes);
+    expect(ended.code).toBe(0);
+  });
+
+  test("is told what is not allowed if there is nothing else to show", async () => {
+    const ended = await iam("quotas --as key-viewer");
+    expect(ended).toMatchObject({ code: 3, output: "" });
+    expect(ended.notes).toMatch(/the API server refuses it .*resourcequotaexports/);
+    const folder = join(scene.plugin.folder, "without-rights");
+    const bundled = await iam(`support-bundle ${folder} --as nobody`);
+    expect(bundled.code).toBe(3);
+    expect(bundled.notes).toMatch(/^error: objects\.yaml could not be read: /m);
+  });
+});
+
+test("names, contexts and namespaces that are not there are said to be so", async () => {
+  const { namespace } = world;
+  expect(await iam("status ci-bot")).toMatchObject({
+    code: 2,
+    notes: "error: ci-bot is the name of iamsa/ci-bot and iampb/ci-bot: give one of these\n",
+  });
+  expect((await iam("status nothing")).notes).toBe(
+    `error: There is no object called nothing in namespace ${namespace}.\n`,
+  );
+  expect(await iam("status -n no-such-namespace")).toMatchObject({
+    code: 3,
+    notes:
+      "error: There is no namespace no-such-namespace: kubectl get namespaces lists those that exist.\n",
+  });
+  expect((await iam("status -n kube-public")).notes).toBe(
+    "There are no objects of the operator in namespace kube-public; -A shows all namespaces.\n",
+  );
+  expect(await iam("status --context nope")).toMatchObject({
+    code: 2,
+    notes: expect.stringMatching(/: there is no context nope; the kubeconfig has \w+/),
+  });
+});
+
+test("-o name and -o jsonpath are for scripts", async () => {
+  expect((await iam("status -o name")).output).toContain("\niamkey/ci-bot-key\n");
+  expect((await iam("status iamkey/ci-bot-key -o jsonpath={.status.secretName}")).output).toBe(
+    "ci-bot-key\n",
+  );
+});
+
 describe("doctor and TLS", () => {
   const certificate = opensslCertificate();
 
@@ -195,13 +265,25 @@ describe("a console with mutual TLS", () => {
 test("a support bundle has the logs of the operator's Pods, without the secrets in them", async () => {
   const [secret = ""] = world.secrets();
   const lines = ["first line", `sent Authorization: Bearer ${secret}`, `password: ${secret}`];
-  await using _ = await runOperatorPod(world, "iam-operator-0", lines);
   const folder = join(scene.plugin.folder, "with-pods");
-  const { code } = await iam(`support-bundle ${folder} --operator-namespace ${world.namespace}`);
-  expect(code).toBe(0);
-  const log = readFileSync(join(folder, "iam-operator-0.log"), "utf8");
-  expect(log).toBe("first line\nsent Authorization: Bearer <removed>\npassword: <removed>\n");
-  expect(readFileSync(join(folder, "iam-operator-0.metrics.txt"), "utf8")).toMatch(
-    /^not here: status 400/,
+  const options = `--operator-namespace ${world.namespace}`;
+  {
+    await using _ = await runOperatorPod(world, "iam-operator-0", lines);
+    const { code, notes } = await iam(`support-bundle ${folder} ${options}`);
+    // Plain metrics are asked for, and this kubelet has none.
+    expect(notes).toContain("error: iam-operator-0.metrics.txt could not be read: status 400");
+    expect(code).toBe(3);
+    const log = readFileSync(join(folder, "iam-operator-0.log"), "utf8");
+    expect(log).toBe("first line\nsent Authorization: Bearer <removed>\npassword: <removed>\n");
+    expect(readdirSync(folder)).not.toContain("iam-operator-0.previous.log");
+  }
+  const args = ["--metrics-secure=true"];
+  await using _ = await runOperatorPod(world, "iam-operator-0", lines, { previous: "died", args });
+  expect(await iam(`support-bundle ${folder}-2 ${options}`)).toMatchObject({ code: 0 });
+  const read = (name: string) =>
+    readFileSync(join(`${folder}-2`, `iam-operator-0.${name}`), "utf8");
+  expect(read("previous.log")).toBe("died\n");
+  expect(read("metrics.txt")).toContain(
+    `kubectl port-forward -n ${world.namespace} pod/iam-operator-0 8080`,
   );
 });

@@ -14,15 +14,20 @@ const nodeType: ResourceType = {
   namespaced: false,
 };
 
-/** A node with the operator's Pod `name`, which has said `lines`. */
+/** A node with the operator's Pod `name`, which has said `lines`, and before its container ended `previous`. */
 export async function runOperatorPod(
   { kube, namespace }: World,
   name: string,
   lines: readonly string[],
+  { previous, args = [] }: { previous?: string; args?: readonly string[] } = {},
 ): Promise<AsyncDisposable> {
   const certificate = opensslCertificate();
   if (certificate === undefined) throw new Error("there is no openssl");
-  const server = createServer(certificate, (_, response) => response.end(lines.join("\n")));
+  const server = createServer(certificate, ({ url = "" }, response) => {
+    if (!url.includes("previous=true")) return void response.end(lines.join("\n"));
+    response.statusCode = previous === undefined ? 400 : 200;
+    response.end(previous ?? "previous terminated container not found");
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const node = { name: `node-of-${namespace}` };
@@ -40,7 +45,7 @@ export async function runOperatorPod(
   );
   await kube.create(podType, {
     metadata: { name, namespace, labels: { "app.kubernetes.io/name": "iam-operator" } },
-    spec: { nodeName: node.name, containers: [{ name: "operator", image: "operator" }] },
+    spec: { nodeName: node.name, containers: [{ name: "operator", image: "operator", args }] },
   } as KubeObject);
   return {
     [Symbol.asyncDispose]: async () => {
