@@ -9,6 +9,9 @@ import { parseArgs } from "node:util";
 import { stringify } from "yaml";
 import { version } from "../src/app/version.ts";
 
+/** In krew's index names are unique, and must say whose tool a plugin is for; krew's file is called so, too. */
+export const KREW_NAME = "iam-operator";
+
 const systems = ["linux", "darwin"] as const;
 
 export interface Archive {
@@ -24,7 +27,7 @@ export function toKrewManifest({ bytes, uri, homepage }: Archive): object {
   return {
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",
-    metadata: { name: "iam" },
+    metadata: { name: KREW_NAME },
     spec: {
       version: `v${version}`,
       homepage,

@@ -2,22 +2,17 @@
  * What a release consists of, beside its image.
  *
  *   check TAG                the tag, package.json and CHANGELOG.md agree
- *   build TAG IMAGE DIGEST   also writes dist/release/ (chart, install.yaml, kubectl plugin, SBOM, checksums) and
+ *   build TAG IMAGE DIGEST   also writes dist/release/ (chart, install.yaml, kubectl plugin, krew manifest, SBOM, checksums) and
  *                            dist/notes.md
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stringify } from "yaml";
 import { CHART, findHelm, NAMESPACE, renderChart, runHelm } from "./chart/helm.ts";
+import { KREW_NAME, toKrewManifest } from "./krew-manifest.ts";
+import { packPlugin } from "./plugin-archive.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
@@ -83,21 +78,19 @@ async function writeManifest(helm: string): Promise<void> {
   writeFileSync(join(output, "install.yaml"), `${namespace}---\n${rendered}`);
 }
 
-/** The plugin runs on any system with Node 24, so there is one archive. */
+/** The plugin runs on any system with Node 24, so there is one archive, with a manifest by which krew installs it. */
 function bundlePlugin(): void {
-  if (!existsSync(join(dist, "kubectl-iam"))) return;
-  const archive = join(output, `kubectl-iam-${tag}.tar.gz`);
-  copyFileSync(join(root, "LICENSE"), join(dist, "kubectl-iam/LICENSE"));
-  const same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
-  execFileSync("tar", [
-    "--create",
-    "--gzip",
-    `--file=${archive}`,
-    ...same,
-    "-C",
-    dist,
-    "kubectl-iam",
-  ]);
+  const folder = join(dist, "kubectl-iam");
+  if (!existsSync(folder)) return;
+  const name = `kubectl-iam-${tag}.tar.gz`;
+  packPlugin(folder, join(output, name));
+  const { homepage } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const manifest = toKrewManifest({
+    bytes: readFileSync(join(output, name)),
+    uri: `${homepage}/releases/download/${tag}/${name}`,
+    homepage,
+  });
+  writeFileSync(join(output, `${KREW_NAME}.yaml`), stringify(manifest));
 }
 
 function checksums(): string {

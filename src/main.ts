@@ -1,32 +1,4 @@
-import { Registry } from "prom-client";
-import { type Config, ConfigError, readCommand } from "./app/config.ts";
-import { runProcess } from "./app/process.ts";
-import { version } from "./app/version.ts";
+import { requireNode } from "./util/require-node.ts";
 
-/** Prints what was asked for and answers the exit code. */
-async function main(args: readonly string[]): Promise<number> {
-  const command = readCommand(args);
-  switch (command.kind) {
-    case "Help":
-      process.stdout.write(`${command.text}\n`);
-      return 0;
-    case "Version":
-      process.stdout.write(`iam-operator ${version}\n`);
-      return 0;
-    case "Run":
-      return run(command.config);
-  }
-}
-
-function run(config: Config): Promise<number> {
-  return runProcess(config, new Registry());
-}
-
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const known = error instanceof ConfigError || error instanceof Error;
-    process.stderr.write(`iam-operator: ${known ? error.message : String(error)}\n`);
-    process.exit(error instanceof ConfigError ? 2 : 1);
-  },
-);
+requireNode("iam-operator", 1);
+await import("./app/main.ts");

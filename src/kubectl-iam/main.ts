@@ -1,9 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
+import { requireNode } from "../util/require-node.ts";
 
-// Beside kubectl's own cache: what is there was written by this user.
-const { HOME } = process.env;
-if (HOME !== undefined) enableCompileCache(join(HOME, ".kube/cache/kubectl-iam"));
-const { main } = await import("./cli/main.ts");
-process.exitCode = await main(process);
+requireNode("kubectl-iam", 3);
+await import("./start.ts");

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -7,8 +8,12 @@ import type { Io } from "./io.ts";
 const NARROWEST = 40;
 const ERASE_LINE = "\r\u001b[K";
 
-/** The streams and the environment of this process. */
+/**
+ * The streams and the environment of this process. Commands that are suggested bear the name that this program was
+ * called by: krew installs it under another one.
+ */
 export function processIo(process: NodeJS.Process): Io {
+  const asCalled = namerFor(process.argv[1] ?? "");
   const { stdin, stdout, stderr, env } = process;
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
@@ -20,8 +25,8 @@ export function processIo(process: NodeJS.Process): Io {
     hasColor: stdout.isTTY && stdout.hasColors(),
     hasProgress,
     isInteractive: stdin.isTTY && stderr.isTTY,
-    print: (line) => void stdout.write(`${line}\n`),
-    note: (line) => void stderr.write(`${line}\n`),
+    print: (line) => void stdout.write(`${asCalled(line)}\n`),
+    note: (line) => void stderr.write(`${asCalled(line)}\n`),
     progress: (line) => {
       if (hasProgress)
         stderr.write(`${ERASE_LINE}${line?.slice(0, (stderr.columns || 80) - 1) ?? ""}`);
@@ -30,6 +35,13 @@ export function processIo(process: NodeJS.Process): Io {
     ask: (question, options) => ask(process, question, options?.hidden === true),
     interrupted: interrupted.signal,
   };
+}
+
+/** `kubectl-iam_operator` is `kubectl iam-operator`, as kubectl looks for plugins. */
+function namerFor(program: string): (text: string) => string {
+  const [, name] = /^kubectl-(\w+)$/.exec(basename(program)) ?? [];
+  if (name === undefined || name === "iam") return (text) => text;
+  return (text) => text.replaceAll(/\bkubectl iam(?= |$)/g, `kubectl ${name.replaceAll("_", "-")}`);
 }
 
 /** A terminal's own width; `COLUMNS` says it where there is none. */
