@@ -1,5 +1,6 @@
 /** From the commands as data to a program that reads a command line. */
 import { Command, CommanderError, Option } from "commander";
+import { ownEntry } from "../../util/own-entry.ts";
 import type { CommandSpec } from "./command.ts";
 import { commands } from "./commands.ts";
 import { type ExitCode, exitCode, UsageError } from "./errors.ts";
@@ -99,7 +100,7 @@ function addCommand(
 function optionsOf(command: Command, spec: CommandSpec): Options {
   const values = command.opts<Readonly<Record<string, unknown>>>();
   const given = spec.options.flatMap((name) => {
-    const value = values[toOption(name).attributeName()];
+    const value = ownEntry(values, toOption(name).attributeName());
     return value === undefined ? [] : [[name, value] as const];
   });
   return Object.fromEntries(given);

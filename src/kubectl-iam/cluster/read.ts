@@ -75,7 +75,9 @@ export async function readWorld(
       apiKeys,
       quotaExports,
     },
-    unreadable: unreadable.map(({ kind }) => kind).filter((kind) => kind !== "ClusterConnection"),
+    unreadable: kindNames.filter(
+      (name) => name !== "ClusterConnection" && unreadable.some(({ kind }) => kind === name),
+    ),
   };
 }
 

@@ -94,7 +94,7 @@ async function waitFor<T extends AnyObject>(
 function createReporter(io: Io, about: string): (text: string, waitedMs: number) => void {
   let said: string | undefined;
   return (text, waitedMs) => {
-    if (io.hasProgress) io.progress(`${about}: ${text} (${Math.round(waitedMs / SECOND)} s)`);
+    if (io.hasProgress) io.progress(`${about} (${Math.round(waitedMs / SECOND)} s): ${text}`);
     else if (waitedMs >= QUIET_MS && withoutIds(text) !== said) {
       said = withoutIds(text);
       io.note(`${about}: ${text}`);

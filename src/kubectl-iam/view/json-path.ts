@@ -1,4 +1,5 @@
 /** The part of kubectl's JSONPath templates that people use: paths, `[*]`, filters, `range`, and literal text. Pure. */
+import { ownEntry } from "../../util/own-entry.ts";
 import { UsageError } from "../cli/errors.ts";
 
 export type Template = (value: unknown) => string;
@@ -123,10 +124,8 @@ const named =
   (name: string): Step =>
   (values) =>
     values.flatMap((value) => {
-      const found =
-        typeof value === "object" && value !== null && Object.hasOwn(value, name)
-          ? (value as Readonly<Record<string, unknown>>)[name]
-          : undefined;
+      if (typeof value !== "object" || value === null) return [];
+      const found = ownEntry(value as Readonly<Record<string, unknown>>, name);
       return found === undefined ? [] : [found];
     });
 

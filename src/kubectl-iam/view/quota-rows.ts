@@ -65,7 +65,9 @@ const FULL = 0.9;
 export function quotaColumns(rows: readonly QuotaRow[]): readonly Column<QuotaRow>[] {
   const isExported = rows.some((row) => row.export !== undefined);
   return [
-    ...(isExported ? [{ title: "EXPORT", cell: (row: QuotaRow) => row.export ?? "" }] : []),
+    ...(isExported
+      ? [{ title: "EXPORT", cell: (row: QuotaRow) => row.export ?? "", flexible: true as const }]
+      : []),
     { title: "CLUSTER", cell: ({ clusterId }) => String(clusterId), wide: true },
     ...columns,
   ];
@@ -80,8 +82,8 @@ export function countUnread(quotas: readonly QuotaTexts[]): number {
 }
 
 const columns: readonly Column<QuotaRow>[] = [
-  { title: "NAMESPACE", cell: ({ namespace }) => namespace },
-  { title: "QUOTA", cell: ({ quota }) => quota },
+  { title: "NAMESPACE", cell: ({ namespace }) => namespace, flexible: true },
+  { title: "QUOTA", cell: ({ quota }) => quota, flexible: true },
   { title: "RESOURCE", cell: ({ resource }) => resource, flexible: true },
   { title: "AMOUNT", cell: ({ of }) => of },
   { title: "USED", cell: ({ used }) => used },
