@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isCron } from "../util/cron.ts";
+import { hasRun, isCron } from "../util/cron.ts";
 import { DAY } from "../util/time.ts";
 import {
   celDuration,
@@ -43,6 +43,9 @@ const window = z
       .refine((text) => !SCHEDULE_PATTERN.test(text) || isCron(text), {
         error: "must be a cron expression whose fields are in range, such as 0 3 * * 1-5",
       })
+      .refine((text) => !SCHEDULE_PATTERN.test(text) || !isCron(text) || hasRun(text), {
+        error: "must name a day that exists: this window would never open",
+      })
       .meta({
         description:
           "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
@@ -73,11 +76,12 @@ function isTimeZone(timeZone: string): boolean {
 const rotation = withRule(
   z.object({
     renewBefore: duration.optional().meta({
-      description: "Renew this long before expiry, such as 720h; less than the key's lifetime.",
+      description:
+        "Renew this long before expiry, such as 720h; less than the key's lifetime. Up to a tenth of it earlier, so that keys issued together are not renewed together: 720h to 792h.",
     }),
     renewBeforePercentage: z.int().min(1).max(99).optional().meta({
       description:
-        "Renew when this share of the lifetime is left, in percent: 1 to 99; 33 where renewBefore is not set either.",
+        "Renew when this percentage of the lifetime remains: 1 to 99; 33 if renewBefore is not set either. Up to a tenth of it earlier, so that keys issued together are not renewed together: 33 to 36.3.",
     }),
     overlap: duration.default("24h").meta({
       description: "How long the superseded key is kept in use for slow consumers.",

@@ -37,6 +37,7 @@ function leastPeriod({ spec }: StoredApiKey, lifetime: number): number {
     renewBefore === undefined
       ? (lifetime * renewBeforePercentage) / 100
       : (parseDuration(renewBefore) ?? DAY);
-  const longest = lifetime - Math.min(Math.max(before, HOUR), lifetime - HOUR);
-  return Math.max(longest - JITTER_SHARE * lifetime, longest / 2);
+  const left = Math.min(Math.max(before, HOUR), lifetime - HOUR);
+  const longest = lifetime - left;
+  return Math.max(longest - JITTER_SHARE * left, longest / 2);
 }

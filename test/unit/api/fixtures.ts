@@ -829,6 +829,12 @@ export const stalled: readonly BadFixture[] = [
     ],
   },
   {
+    title: "a schedule of days that do not exist",
+    kind: apiKeyKind,
+    spec: inWindow({ schedule: "0 0 30 2 *" }),
+    says: ["spec.rotation.windows[0].schedule: must name a day that exists"],
+  },
+  {
     title: "a port that does not exist",
     kind: connectionKind,
     spec: { ...connection, baseURL: "https://console.example.com:99999" },

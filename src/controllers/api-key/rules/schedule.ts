@@ -4,8 +4,9 @@ import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { nextOpen } from "../../../util/cron.ts";
 import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
 
-/** The share of the lifetime that renewals of one day are spread over. */
+/** Renewals of one day are spread over this share of the time before expiry. */
 const JITTER_SHARE = 0.1;
+const SAFETY_SHARE = 0.1;
 const DEFAULT_PERCENTAGE = 33;
 /** The least time consumers get to pick up a new Secret. */
 const MIN_OVERLAP = 5 * 60_000;
@@ -45,13 +46,14 @@ export function renewalTime(
 
 /** From the issue of a key to the time its renewal is due, windows left aside. */
 function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
-  const longest = lifetime - renewBefore(rotation, lifetime);
-  return Math.max(longest - renewalJitter(uid) * JITTER_SHARE * lifetime, longest / 2);
+  const before = renewBefore(rotation, lifetime);
+  const longest = lifetime - before;
+  return Math.max(longest - renewalJitter(uid) * JITTER_SHARE * before, longest / 2);
 }
 
 /** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
 export function safetyLimit({ issueTime, expirationTime }: Lifetime): Instant {
-  return expirationTime - Math.max(JITTER_SHARE * (expirationTime - issueTime), HOUR);
+  return expirationTime - Math.max(SAFETY_SHARE * (expirationTime - issueTime), HOUR);
 }
 
 /**

@@ -180,7 +180,7 @@ describe("the status", () => {
         },
         "observedGeneration": 1,
         "orphanCount": 0,
-        "renewalTime": "2026-03-06T03:32:38Z",
+        "renewalTime": "2026-03-08T22:18:48Z",
         "secretName": "ci",
       }
     `);

@@ -22,15 +22,33 @@ const window = (schedule: string, duration: string, timeZone = "UTC") => ({
 const iso = (instant: number) => new Date(instant).toISOString();
 
 describe("renewal", () => {
-  test("10,000 keys of one day are spread evenly over a tenth of the lifetime", () => {
+  test.each([
+    [{ renewBefore: "720h" }, 90, 30 * DAY],
+    [{ renewBefore: "48h" }, 90, 2 * DAY],
+    [{ renewBefore: "1h" }, 1, HOUR],
+    [{ renewBeforePercentage: 10 }, 365, 36.5 * DAY],
+    [{}, 90, 29.7 * DAY],
+  ])("%o comes up to a tenth of it earlier, and never later", (changes, days, before) => {
+    const expiry = NOW + days * DAY;
+    const times = Array.from({ length: 2_000 }, (_, uid) =>
+      renewalTime(life(days), rotation(changes, days), `uid-${uid}`, NEVER),
+    );
+    expect(Math.max(...times)).toBeLessThanOrEqual(expiry - before + 1);
+    expect(Math.max(...times)).toBeGreaterThan(expiry - before * 1.001);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(expiry - before * 1.1 - 1);
+    expect(Math.min(...times)).toBeLessThan(expiry - before * 1.099);
+  });
+
+  test("10,000 keys of one day are spread evenly over a tenth of the time before expiry", () => {
     const buckets = Array.from({ length: 9 }, () => 0);
-    const from = NOW + 90 * DAY * 0.57;
+    const from = NOW + 90 * DAY * 0.637;
+    const width = (90 * DAY * 0.033) / 9;
     for (let uid = 0; uid < 10_000; uid += 1) {
       const time = renewalTime(life(90), rotation(), `uid-${uid}`, NEVER);
       expect(time).toBeGreaterThanOrEqual(from - 1);
       expect(time).toBeLessThanOrEqual(NOW + 90 * DAY * 0.67 + 1);
-      const day = Math.min(Math.floor((time - from) / DAY), 8);
-      buckets[day] = (buckets[day] ?? 0) + 1;
+      const bucket = Math.max(Math.min(Math.floor((time - from) / width), 8), 0);
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1;
     }
     for (const count of buckets) expect(Math.abs(count - 10_000 / 9)).toBeLessThan(150);
   });
@@ -76,10 +94,10 @@ describe("renewal", () => {
   test("a window that was missed gives way to the next one, up to the safety limit", () => {
     const weekly = rotation(window("0 3 * * 1", "2h"));
     const first = renewalTime(life(90), weekly, "u", NEVER);
-    expect(iso(first)).toBe("2026-03-09T03:00:00.000Z");
+    expect(iso(first)).toBe("2026-03-16T03:00:00.000Z");
     expect(iso(renewalTime(life(90), weekly, "u", first + HOUR))).toBe(iso(first));
     expect(iso(renewalTime(life(90), weekly, "u", first + 3 * HOUR))).toBe(
-      "2026-03-16T03:00:00.000Z",
+      "2026-03-23T03:00:00.000Z",
     );
     const limit = safetyLimit(life(90));
     expect(renewalTime(life(90), weekly, "u", limit + HOUR)).toBeLessThanOrEqual(limit);
