@@ -264,6 +264,10 @@ const status = z.object({
     })
     .optional()
     .meta({ description: "The key in the Secret." }),
+  pending: z
+    .object({ keyId, expirationTime })
+    .optional()
+    .meta({ description: "A new key that is kept in the Secret NAME-next and not delivered yet." }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
   secretName: z.string().max(253).optional().meta({ description: "The Secret's name." }),
   content: z

@@ -175,10 +175,11 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ...heldBack,
         SecretConflict:
-          "A Secret of that name exists: delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+          "The Secret belongs to another ApiKey or another owner: the message names the safe ways out. spec.secret.name of an existing ApiKey is immutable.",
         TooManyListedKeys:
           "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
-        LifetimeNotGranted: "Ask for a shorter expiresInDays, or for a grant of more.",
+        LifetimeNotGranted:
+          "Set spec.expiresInDays to the number in the message, or ask the connection's administrator for more.",
       },
     },
     {

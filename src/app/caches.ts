@@ -4,6 +4,7 @@ import type { ClusterConnection, Connection } from "../api/connection.ts";
 import type { PolicyBinding } from "../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
+import { secretNameIndex } from "../controllers/api-key/secret-claims.ts";
 import { connectionOf } from "../controllers/connection-key.ts";
 import { type Caches, indexes } from "../controllers/frame/context.ts";
 import { accountKey } from "../controllers/policy-binding/account-store.ts";
@@ -77,6 +78,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
     }),
     apiKeys: cached<ApiKey>(apiKeyType, {
       [indexes.serviceAccount]: serviceAccountOf,
+      [indexes.secretName]: secretNameIndex,
       [indexes.openAttempt]: (apiKey) =>
         apiKey.status?.attempt === undefined ? [] : serviceAccountOf(apiKey),
     }),

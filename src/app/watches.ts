@@ -4,6 +4,7 @@ import type { ApiKey } from "../api/api-key.ts";
 import { findCondition, isTrue } from "../api/conditions.ts";
 import { annotations, labels } from "../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
+import { keysFreedBy } from "../controllers/api-key/secret-claims.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
 import { type Caches, indexes } from "../controllers/frame/context.ts";
@@ -142,8 +143,13 @@ function mayHaveClaimed({ status }: ServiceAccount): boolean {
   return reason !== "AlreadyClaimed" && reason !== "NotGranted";
 }
 
-function apiKeyWatches({ serviceAccounts, apiKeys }: Caches, find: Finder): readonly Watch[] {
+function apiKeyWatches(caches: Caches, find: Finder): readonly Watch[] {
+  const { serviceAccounts, apiKeys } = caches;
   return [
+    // Those who name the same Secret.
+    watch(apiKeys, ({ old, new: now }) =>
+      old !== undefined && now === undefined ? keysFreedBy(old, caches) : [],
+    ),
     watch(serviceAccounts, (change) =>
       mattersToKeys(change) ? find.keysOf([change.key]) : unlistedKeys(change, apiKeys),
     ),

@@ -60,6 +60,7 @@ const PASSING_STATUS = new Set([
   "readable",
   "renewalTime",
   "attempt",
+  "pending",
   "content",
   "consumers",
   "lastHandledReconcileAt",

@@ -20,6 +20,7 @@ import { unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
+import { otherClaimOn } from "./secret-claims.ts";
 
 /** Longer than a thousand new accounts take. */
 const NEW_ACCOUNT_MS = 2 * MINUTE;
@@ -55,6 +56,7 @@ export async function observe(
     account,
     target,
     staging,
+    otherClaim: otherClaimOn(object, run.caches),
     held,
     unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },

@@ -26,6 +26,8 @@ export const indexes = {
   serviceAccount: "serviceAccount",
   /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
   openAttempt: "openAttempt",
+  /** ApiKey whose Secret has another name than itself → `namespace/name` of that Secret. */
+  secretName: "secretName",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
   connection: "connection",
   /** ServiceAccount → `saId` known from spec or status, and `held/saId` from its status. */

@@ -1,5 +1,6 @@
 /** `orphans`: keys that work at the console and that nobody has a use for. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -15,8 +16,11 @@ export interface Orphan {
   readonly object: string;
   /** The attempt's id where the console lists no keys. */
   readonly keyId: string;
-  /** Lost: issued, and its secret never arrived. Unaccounted: at the console, in no ApiKey's status. */
-  readonly kind: "Lost" | "Unaccounted";
+  /**
+   * Lost: issued, and its secret never arrived. Pending: issued, but it cannot be delivered. Unaccounted: at the
+   * console, in no ApiKey's status.
+   */
+  readonly kind: "Lost" | "Pending" | "Unaccounted";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
 }
@@ -65,7 +69,24 @@ export function findOrphans(
       }),
     ),
   );
-  return [...lost, ...serviceAccounts.flatMap((account) => unaccounted(account, apiKeys))];
+  const unlisted = serviceAccounts.flatMap((account) => unaccounted(account, apiKeys));
+  return [...lost, ...apiKeys.flatMap(undeliverable), ...unlisted];
+}
+
+/** A new key in the Secret NAME-next, of an ApiKey that waits for a person. */
+function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
+  const { pending, attempt, conditions } = status ?? {};
+  if (pending === undefined || !isTrue(conditions, "Stalled")) return [];
+  return [
+    {
+      namespace: metadata.namespace,
+      object: `apikey/${metadata.name}`,
+      keyId: pending.keyId,
+      kind: "Pending",
+      observedTime: attempt?.startTime,
+      expirationTime: pending.expirationTime,
+    },
+  ];
 }
 
 function unaccounted(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createWatches, type Watches } from "../../../src/app/watches.ts";
+import { secretNameIndex } from "../../../src/controllers/api-key/secret-claims.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
 import { type Caches, indexes } from "../../../src/controllers/frame/context.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
@@ -26,7 +27,10 @@ function createCluster() {
       [indexes.connection]: connectionOf,
       [indexes.saId]: saIdIndex,
     },
-    apiKeys: { [indexes.serviceAccount]: ({ spec }) => ref(spec.serviceAccountRef.name) },
+    apiKeys: {
+      [indexes.serviceAccount]: ({ spec }) => ref(spec.serviceAccountRef.name),
+      [indexes.secretName]: secretNameIndex,
+    },
     resourceQuotaExports: {
       [indexes.connection]: connectionOf,
       [indexes.apiKey]: ({ spec }) =>

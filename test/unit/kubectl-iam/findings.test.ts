@@ -77,6 +77,16 @@ describe("orphans", () => {
   test("are not told while a key is being issued", () => {
     expect(findOrphans([key("k", { attempt: {} })], [account(["new"])])).toEqual([]);
   });
+
+  test("a new key that cannot be delivered is listed, one that is being verified is not", () => {
+    const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
+    const stalled = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
+    const found = findOrphans(
+      [key("k", { pending, conditions: stalled }), key("m", { pending })],
+      [],
+    );
+    expect(found).toMatchObject([{ object: "apikey/k", keyId: "p", kind: "Pending" }]);
+  });
 });
 
 interface ClusterRole {

@@ -1,5 +1,6 @@
 /** Why no key may be issued now, and whether time or a person will change that. Pure. */
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
+import { labels } from "../../../api/meta.ts";
 import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
@@ -18,6 +19,8 @@ export const WAITING_FOR_PEER = "WaitingForPeer";
 
 /** The safety net: whoever waits is enqueued when the attempt is explained. */
 const PEER_CHECK_MS = 5 * MINUTE;
+/** The same where another ApiKey has the Secret. */
+const CLAIM_CHECK_MS = 5 * MINUTE;
 
 /** Room for what one recovery may find. */
 const LIST_RESERVE = 100;
@@ -31,6 +34,7 @@ type BlockRule = (
 /** In order: the first finding is the reason that users see. */
 export const blocks: readonly BlockRule[] = [
   accountIsNotReady,
+  secretIsClaimed,
   secretConflict,
   stagingConflict,
   lifetimeIsNotGranted,
@@ -50,24 +54,50 @@ function accountIsNotReady({ account }: ApiKeySnapshot): Waiting | undefined {
   return account.kind === "Ready" ? undefined : { ...account, condition: ISSUANCE_ALLOWED };
 }
 
+/** Of two ApiKeys with one Secret, the second one is issued no key that it could not deliver. */
+function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
+  if (otherClaim === undefined || target.kind === "Ours" || target.kind === "Unread")
+    return undefined;
+  const { apiKey, secretName } = otherClaim;
+  return blocked(
+    "Stalled",
+    {
+      reason: "SecretConflict",
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names it too. Delete one of the two ApiKeys, or create this one again with another spec.secret.name, which is immutable.`,
+    },
+    CLAIM_CHECK_MS,
+  );
+}
+
 /** Also asked before a new pair is delivered: the Secret may have changed hands since (S9). */
 export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
   if (target.kind !== "Foreign" || (spec.secret.onExisting === "Adopt" && target.adoptable))
     return undefined;
-  const advice = target.adoptable
-    ? "Delete it, choose another secret.name, or set secret.onExisting: Adopt."
-    : "Delete it or create an ApiKey with another secret.name.";
+  const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${secretNameOf(self.name, spec)} exists and is not this ApiKey's: ${target.why}. ${advice}`,
+    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, self, name)}`,
   });
+}
+
+/** What is safe and possible: another ApiKey's key is not deleted, and spec.secret.name is immutable. */
+function conflictAdvice(
+  { holder, adoptable }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
+  { namespace, name: apiKey }: ApiKeySnapshot["self"],
+  name: string,
+): string {
+  const again = "Create this ApiKey again with another spec.secret.name";
+  if (holder !== undefined)
+    return `It may hold the key of ApiKey ${holder}: do not delete it. ${again}.`;
+  if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
+  return `${again}; or let the operator overwrite the Secret: kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKey}, and set spec.secret.onExisting: Adopt.`;
 }
 
 function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
   if (staging.kind !== "Foreign") return undefined;
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${stagingName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${staging.why}. Delete it.`,
+    message: `Secret ${stagingName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${staging.why}. ${staging.holder === undefined ? "If nothing uses it, delete it; otherwise create" : `It may hold the key of ApiKey ${staging.holder}: do not delete it. Create`} this ApiKey again with another spec.secret.name.`,
   });
 }
 

@@ -10,6 +10,7 @@ import type { Outcome } from "../../frame/rules/outcome.ts";
 import type { KindCondition, ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
+import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { ISSUANCE_ALLOWED } from "./blocks.ts";
 import { consumerConditions, countOf } from "./consumers.ts";
@@ -17,7 +18,7 @@ import { contentOf } from "./content.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
-import { type KeyStatus, keyStatusCodec } from "./status.ts";
+import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
@@ -85,11 +86,19 @@ function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
   return {
     ...keyStatusCodec.encode(keys),
     secretName: secretNameOf(self.name, spec),
+    pending: pendingOf(snapshot),
     content,
     consumers: countOf(snapshot, content),
     orphanCount: keys.orphaned.length,
     renewalTime: renewal === undefined ? undefined : toIso8601(renewal),
   };
+}
+
+/** A pair that exists and that no list of the status names. */
+function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
+  const pair = held?.pair ?? pairIn(staging);
+  if (pair === undefined || listedKeyIds(status).includes(pair.keyId)) return undefined;
+  return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
 }
 
 /** Keys whose life is over leave the lists: orphans at once, superseded ones a day later. */

@@ -33,6 +33,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly account: ReadyAccount | Waiting;
   readonly target: SecretView;
   readonly staging: SecretView;
+  /** Another ApiKey's claim on one of these Secrets that comes before this one's. */
+  readonly otherClaim: SecretClaim | undefined;
   readonly held: HeldPair | undefined;
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
@@ -58,6 +60,11 @@ export interface ApiKeyIdentity extends SecretOwner {
   readonly deletingSince: Instant | undefined;
   /** The value of the rotate-requested-at annotation. */
   readonly rotateToken: string | undefined;
+}
+
+export interface SecretClaim {
+  readonly apiKey: string;
+  readonly secretName: string;
 }
 
 export interface ReadyAccount {

@@ -1,6 +1,6 @@
 /** What a stored Secret turns out to be: ours or not, and which pair it holds. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
-import { annotations, labels } from "../../../api/meta.ts";
+import { annotations, labels, MANAGED_BY } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
 import type { KeyPair } from "../../../iam/model.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
@@ -22,6 +22,8 @@ export type SecretView =
       readonly why: string;
       /** Whether its owner may hand it over: nobody else controls it, and it has the type. */
       readonly adoptable: boolean;
+      /** The ApiKey whose key it may hold. */
+      readonly holder?: string | undefined;
       readonly uid: string;
       readonly resourceVersion: string;
       readonly secret: Secret;
@@ -56,7 +58,10 @@ export function viewSecret(
   if (secret === undefined) return { kind: "Absent" };
   const { uid = "", resourceVersion = "" } = secret.metadata;
   const foreign = foreignBecause(secret, owner, role, typeOf(role, spec));
-  if (foreign !== undefined) return { kind: "Foreign", ...foreign, uid, resourceVersion, secret };
+  if (foreign !== undefined) {
+    const holder = holderOf(secret, owner);
+    return { kind: "Foreign", ...foreign, holder, uid, resourceVersion, secret };
+  }
   const pairs = readBackPairs(secret, decoded(secret));
   return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
 }
@@ -81,6 +86,13 @@ export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner):
     listsSameNames(metadata, wanted.metadata) &&
     isOwned(view.secret, owner) === isOwned(wanted, owner)
   );
+}
+
+/** Another ApiKey that is written on a Secret. */
+function holderOf({ metadata }: Secret, { name }: SecretOwner): string | undefined {
+  const isManaged = ownEntry(metadata.labels, labels.managedBy) === MANAGED_BY;
+  const holder = isManaged ? ownEntry(metadata.labels, labels.apiKey) : undefined;
+  return holder === name ? undefined : holder;
 }
 
 function foreignBecause(

@@ -160,6 +160,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     account,
     target: { kind: "Absent" },
     staging: { kind: "Absent" },
+    otherClaim: undefined,
     held: undefined,
     recovery: undefined,
     rejection: undefined,

@@ -233,7 +233,7 @@ describe("a key may not be issued", () => {
       afterMs: DAY,
     });
     expect(firstFinding(blocks, snapshot({ target: foreign() }), at(), why)?.message).toBe(
-      "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Delete it, choose another secret.name, or set secret.onExisting: Adopt.",
+      "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: kubectl label secret -n team-a ci iam-operator.io/api-key=ci, and set spec.secret.onExisting: Adopt.",
     );
   });
 });

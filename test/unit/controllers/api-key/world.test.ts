@@ -201,8 +201,10 @@ describe("Secrets in other hands", () => {
     await world.settle();
     expect(world.secret()).toEqual(before);
     expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
+    expect(world.status().pending).toMatchObject({ keyId: "sak_1" });
     world.deleteSecret();
     await world.settle();
+    expect(world.status().pending).toBeUndefined();
     expect(world.holdsLivePair()).toBe(true);
     expect(world.posts()).toBe(1);
     expectSound(world);

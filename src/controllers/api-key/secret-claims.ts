@@ -1,0 +1,72 @@
+/** Which of several ApiKeys that name one Secret it belongs to, as the caches have it: before a key is issued for it. */
+import type { ApiKey } from "../../api/api-key.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { type Caches, indexes } from "../frame/context.ts";
+import type { SecretClaim } from "./rules/snapshot.ts";
+import { stagingName } from "./secret/owner.ts";
+
+const STAGING_SUFFIX = stagingName("");
+
+/** The index `secretName`: Secrets that do not have the ApiKey's own name. */
+export function secretNameIndex(object: ApiKey): readonly string[] {
+  const { namespace = "", name } = object.metadata;
+  const target = targetName(object);
+  return target === name ? [] : [keyText({ namespace, name: target })];
+}
+
+/** The first claim on one of the object's Secrets that comes before its own; none on a Secret that it already has. */
+export function otherClaimOn(
+  object: ApiKey,
+  caches: Pick<Caches, "apiKeys">,
+): SecretClaim | undefined {
+  const names = secretNames(object);
+  const [other] = rivalsOf(object, caches)
+    .filter((rival) => outranks(rival, object))
+    .sort((a, b) => (outranks(a, b) ? -1 : 1));
+  const secretName = other && names.find((name) => secretNames(other).includes(name));
+  return secretName === undefined ? undefined : { apiKey: other?.metadata.name ?? "", secretName };
+}
+
+/** Other ApiKeys that want one of the object's Secrets. */
+export function rivalsOf(object: ApiKey, { apiKeys }: Pick<Caches, "apiKeys">): readonly ApiKey[] {
+  const { namespace = "", uid } = object.metadata;
+  const [target, staging] = secretNames(object);
+  const base = target.endsWith(STAGING_SUFFIX) ? [target.slice(0, -STAGING_SUFFIX.length)] : [];
+  return [target, staging, ...base]
+    .flatMap((name) => {
+      const namesake = apiKeys.get({ namespace, name });
+      const isDefault = namesake !== undefined && targetName(namesake) === name;
+      const named = apiKeys.byIndex(indexes.secretName, keyText({ namespace, name }));
+      return isDefault ? [namesake, ...named] : named;
+    })
+    .filter((rival) => rival.metadata.uid !== uid);
+}
+
+/** Whose deletion lets others have a Secret: those to look at again. */
+export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "apiKeys">): readonly ObjectKey[] {
+  return rivalsOf(object, caches).map(keyOf);
+}
+
+/** Target and staging. A stored object may be older than its schema. */
+function secretNames(object: ApiKey): readonly [string, string] {
+  const target = targetName(object);
+  return [target, stagingName(target)];
+}
+
+function targetName({ metadata, spec }: ApiKey): string {
+  return spec?.secret?.name ?? metadata.name;
+}
+
+/** One that has a key comes before one that is being issued a key, and that before one that only wants one; then the older. */
+function outranks(one: ApiKey, other: ApiKey): boolean {
+  const [a, b] = [rankOf(one), rankOf(other)];
+  if (a !== b) return a > b;
+  const [bornA = "", bornB = ""] = [one, other].map((each) => each.metadata.creationTimestamp);
+  return bornA === bornB ? one.metadata.uid < other.metadata.uid : bornA < bornB;
+}
+
+function rankOf({ metadata, status }: ApiKey): number {
+  if (status?.current !== undefined) return 3;
+  if (status?.attempt !== undefined) return 2;
+  return metadata.deletionTimestamp === undefined ? 1 : 0;
+}
