@@ -1,16 +1,16 @@
 /**
- * `npm run mutants -- [--only NAME,NAME] [--suite SUITE,SUITE] [--json FILE] [--record]`: puts every seeded bug into a
+ * `npm run mutants -- [--only NAME,NAME] [--suite SUITE,SUITE] [--not-run] [--json FILE] [--record]`: puts every seeded bug into a
  * copy of the sources and runs tests, first the test that is known to notice the bug. A NAME is `area/bug`, or an area.
- * With `--suite` each of the suites has to notice it, otherwise one of them. `--record` writes `matrix.tsv`.
+ * With `--suite` each of the suites has to notice it, otherwise one of them. `--record` writes `matrix.tsv` after each
+ * mutant, and `--not-run` leaves out what it has a result for: an interrupted run goes on.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFlags } from "../../scripts/flags.ts";
-import { toError } from "../../src/util/to-error.ts";
+import { Judge } from "./judge.ts";
 import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
 import { areaOf, type Mutant, mutants } from "./mutants.ts";
-import { Sources } from "./sources.ts";
-import { Trials, type Verdict } from "./trials.ts";
+import type { Verdict } from "./verdict.ts";
 
 interface Result {
   readonly name: string;
@@ -24,18 +24,21 @@ const root = join(import.meta.dirname, "../..");
 const values = readFlags("mutants", {
   only: { type: "string" },
   suite: { type: "string" },
+  "not-run": { type: "boolean", default: false },
   json: { type: "string" },
   record: { type: "boolean", default: false },
 });
 let matrix = readMatrix();
 const suites = values.suite?.split(",").map(suiteNamed);
 const results = await tryAll(chosenMutants(values.only?.split(",")));
-if (values.record)
+process.exitCode = summarize();
+
+function record(): void {
   writeMatrix(
     matrix,
     mutants.map(({ name }) => name),
   );
-process.exitCode = summarize();
+}
 
 function suiteNamed(name: string): Suite {
   const suite = SUITES.find((each) => each === name);
@@ -53,42 +56,39 @@ function chosenMutants(names: readonly string[] | undefined): readonly Mutant[] 
 }
 
 async function tryAll(chosen: readonly Mutant[]): Promise<readonly Result[]> {
-  const sources = new Sources(root);
-  await using trials = await Trials.of(root);
+  await using judge = new Judge(root);
   const found: Result[] = [];
   for (const [index, mutant] of chosen.entries()) {
-    for (const suite of suites ?? usualSuites(mutant)) {
-      const startedAt = performance.now();
-      const verdict = await judge(mutant, suite, sources, trials);
+    for (const suite of suitesFor(mutant)) {
+      const verdict = await tryOne(judge, mutant, suite, `[${index + 1}/${chosen.length}]`);
       found.push({ name: mutant.name, suite, verdict });
-      note(mutant, suite, verdict);
-      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-      const what = `[${index + 1}/${chosen.length}] ${seconds} s  ${mutant.name}`;
-      console.log(`${what} ${suite}: ${wordsOf(verdict)}`);
       if (suites === undefined && verdict.kind === "Noticed") break;
     }
   }
   return found;
 }
 
+async function tryOne(judge: Judge, mutant: Mutant, suite: Suite, at: string): Promise<Verdict> {
+  const startedAt = performance.now();
+  const verdict = await judge.judge(mutant, suite, noticedBy(matrix.get(mutant.name), suite));
+  note(mutant, suite, verdict);
+  // What was interrupted has been recorded up to there.
+  if (values.record) record();
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  console.log(`${at} ${seconds} s  ${mutant.name} ${suite}: ${wordsOf(verdict)}`);
+  return verdict;
+}
+
+function suitesFor(mutant: Mutant): readonly Suite[] {
+  const row = matrix.get(mutant.name);
+  const wanted = suites ?? usualSuites(mutant);
+  return values["not-run"] ? wanted.filter((suite) => row?.[suite] === undefined) : wanted;
+}
+
 /** The suite that noticed the mutant the last time goes first. */
 function usualSuites({ name }: Mutant): readonly Suite[] {
   const known = SUITES.filter((suite) => noticedBy(matrix.get(name), suite) !== undefined);
   return [...new Set([...known.slice(0, 1), ...USUAL])];
-}
-
-async function judge(
-  mutant: Mutant,
-  suite: Suite,
-  sources: Sources,
-  trials: Trials,
-): Promise<Verdict> {
-  try {
-    const known = noticedBy(matrix.get(mutant.name), suite);
-    return await trials.judge(mutant, sources.apply(mutant), suite, known);
-  } catch (error) {
-    return { kind: "Broken", why: toError(error).message };
-  }
 }
 
 function note({ name }: Mutant, suite: Suite, verdict: Verdict): void {

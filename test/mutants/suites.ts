@@ -2,11 +2,12 @@
 import type { Suite } from "./matrix.ts";
 import { areaOf, type Mutant } from "./mutants.ts";
 
-/** The vitest project of each suite that vitest runs. */
-export const PROJECTS: Readonly<Record<Suite, string>> = {
+export type VitestSuite = Exclude<Suite, "simulation">;
+
+/** The vitest project of each suite. */
+export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
   server: "server",
-  simulation: "simulation",
   integration: "cluster",
 };
 
@@ -30,7 +31,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   runtime: CLUSTER,
 };
 
-export function testsFor(mutant: Mutant, suite: Suite): readonly string[] {
+export function testsFor(mutant: Mutant, suite: VitestSuite): readonly string[] {
   if (suite === "integration") return ["test/integration/"];
   return TESTS[areaOf(mutant)] ?? CONTROLLERS;
 }

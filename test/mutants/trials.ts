@@ -1,65 +1,44 @@
-/** Runs tests against a copy of the sources, over and over, in one vitest. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+/** Runs vitest against a copy of the sources, over and over. */
+import { relative } from "node:path";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
-import type { Suite } from "./matrix.ts";
+import type { Copy } from "./copy.ts";
 import type { Mutant } from "./mutants.ts";
 import type { Mutated } from "./sources.ts";
-import { PROJECTS, testsFor } from "./suites.ts";
+import { PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
+import type { Verdict } from "./verdict.ts";
 
-export type Verdict =
-  /** `file: name of the test` */
-  | { readonly kind: "Noticed"; readonly test: string }
-  | { readonly kind: "Missed" }
-  | { readonly kind: "Broken"; readonly why: string };
-
-const COPIED = ["src", "test", "crds", "package.json", "vitest.config.ts", "tsconfig.json"];
 /** A mutant may make a test run for ever, which is as good as failing. */
 const PATIENCE_MS = 180_000;
 const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
-  readonly #copy: string;
+  readonly #copy: Copy;
   #vitest: Vitest;
 
-  private constructor(copy: string, vitest: Vitest) {
+  private constructor(copy: Copy, vitest: Vitest) {
     this.#copy = copy;
     this.#vitest = vitest;
   }
 
-  static async of(root: string): Promise<Trials> {
-    const copy = mkdtempSync(join(tmpdir(), "mutants-"));
-    for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursive: true });
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-    return new Trials(copy, await startVitest(copy));
+  static async in(copy: Copy): Promise<Trials> {
+    return new Trials(copy, await startVitest(copy.root));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#vitest.close();
-    rmSync(this.#copy, { recursive: true, force: true });
   }
 
   /** First the test that noticed the mutant the last time, then its file, then all that might. */
-  async judge(
-    mutant: Mutant,
-    { file, text }: Mutated,
-    suite: Suite,
-    known?: string,
-  ): Promise<Verdict> {
-    const path = join(this.#copy, file);
-    const original = readFileSync(path, "utf8");
-    this.#write(path, text);
-    try {
+  judge(mutant: Mutant, mutated: Mutated, suite: VitestSuite, known?: string): Promise<Verdict> {
+    const act = async () => {
       for await (const verdict of this.#attempts(mutant, suite, known))
         if (verdict.kind !== "Missed") return verdict;
       return MISSED;
-    } finally {
-      this.#write(path, original);
-    }
+    };
+    return this.#copy.with(mutated, act, (path) => this.#vitest.invalidateFile(path));
   }
 
-  async *#attempts(mutant: Mutant, suite: Suite, known?: string): AsyncGenerator<Verdict> {
+  async *#attempts(mutant: Mutant, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
     const project = PROJECTS[suite];
     const [, file, name] = known?.match(/^(.+?): (.+)$/s) ?? [];
     if (file !== undefined) {
@@ -67,11 +46,6 @@ export class Trials implements AsyncDisposable {
       yield this.#run([file], project);
     }
     yield this.#run(testsFor(mutant, suite), project);
-  }
-
-  #write(path: string, text: string): void {
-    writeFileSync(path, text);
-    this.#vitest.invalidateFile(path);
   }
 
   async #run(paths: readonly string[], projectName: string, name?: string): Promise<Verdict> {
@@ -90,7 +64,7 @@ export class Trials implements AsyncDisposable {
     await Promise.all([1, 2].map(() => vitest.cancelCurrentRun("test-failure")));
     await run.catch(() => undefined);
     await vitest.close();
-    this.#vitest = await startVitest(this.#copy);
+    this.#vitest = await startVitest(this.#copy.root);
     return { kind: "Noticed", test: `${paths.join(" ")}: runs forever` };
   }
 
@@ -99,7 +73,7 @@ export class Trials implements AsyncDisposable {
       const [failed] = module.children.allTests("failed");
       if (failed === undefined) continue;
       const test = failed.fullName.replaceAll(" > ", " ");
-      return { kind: "Noticed", test: `${relative(this.#copy, module.moduleId)}: ${test}` };
+      return { kind: "Noticed", test: `${relative(this.#copy.root, module.moduleId)}: ${test}` };
     }
     const errors = modules.flatMap((module) => module.errors());
     if (errors.length === 0) return MISSED;

@@ -42,6 +42,8 @@ export type CallFault =
   | { readonly kind: "LateCommit"; readonly ms: number; readonly status?: 502 | 504 }
   /** Done, and done again `ms` later: a gateway that tries again. The caller gets the response to either. */
   | { readonly kind: "DoubleCommit"; readonly answer: "First" | "Second"; readonly ms: number }
+  /** Done, and the response is another one. */
+  | { readonly kind: "Answer"; readonly status: number; readonly body: (body: string) => string }
   /** Answered by a replica that is `ms` behind. */
   | { readonly kind: "Behind"; readonly ms: number };
 

@@ -197,6 +197,9 @@ class Flight {
       case "Huge":
         this.#back(() => this.#fail("tooLarge"));
         break;
+      case "Answer":
+        this.#answer({ ...answer, status: fault.status, body: fault.body(answer.body) });
+        break;
       case "Garble":
         if (fault.how === "Truncated") this.#back(() => this.#fail("network"));
         else this.#answer({ ...answer, body: GARBLED[fault.how] });

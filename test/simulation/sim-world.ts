@@ -53,6 +53,7 @@ export class SimWorld {
   readonly escaped: string[] = [];
   /** Whether replicas elect a leader. */
   readonly isElected: boolean;
+  #registry = new Registry();
   readonly #flags: readonly string[];
   readonly #timing: OperatorOptions["timing"];
   readonly #replicas = new Map<string, Replica>();
@@ -94,6 +95,18 @@ export class SimWorld {
   noteMeddling({ type, kind }: Change): void {
     if (!this.#isMeddling || type === "ADDED") return;
     if (kind.type.kind === "Secret" || kind.custom) this.#hasMeddled = true;
+  }
+
+  /** Whatever `act` changes is the doing of somebody who heeds no rules. */
+  meddle(act: () => void): void {
+    this.#isMeddling = true;
+    act();
+    this.#isMeddling = false;
+  }
+
+  /** What the process that was started last exposes. */
+  get metrics(): Registry {
+    return this.#registry;
   }
 
   get crashes(): number {
@@ -259,10 +272,13 @@ export class SimWorld {
     this.kernel.schedule(afterMs, () => {
       this.faults.struck.add(fault);
       this.kernel.note(`event ${JSON.stringify(event)}`);
-      this.#isMeddling = true;
-      happen(this, event);
-      this.#isMeddling = false;
+      this.meddle(() => happen(this, event));
     });
+  }
+
+  #newRegistry(): Registry {
+    this.#registry = new Registry();
+    return this.#registry;
   }
 
   #createOperator(process: SimProcess, config: Config): Operator {
@@ -275,7 +291,7 @@ export class SimWorld {
     const send = createSend(context, process, kubeEndpoint(this.kube));
     return createOperator({
       config,
-      metrics: createMetrics(new Registry()),
+      metrics: createMetrics(this.#newRegistry()),
       clock: process.clock,
       random: process.random,
       log,

@@ -19,8 +19,9 @@ export const fence: CreateWatcher = (world) => {
       if (change.kind.type.kind !== leaseType.kind || !byOperator) return undefined;
       const { elapsed } = world.kernel;
       // Nobody leads on a lease that it has just made: whoever had it may go on until then.
-      if (change.type === "ADDED" && holder !== undefined) return undefined;
       const writer = renewals.find(({ committedAt }) => committedAt === elapsed);
+      const isOfHolder = writer?.process === holder?.process;
+      if (change.type === "ADDED" && holder !== undefined && !isOfHolder) return undefined;
       renewals = renewals.filter(({ outcome }) => outcome === undefined);
       const held = textAt(treeAt(change.object, "spec"), "holderIdentity") ?? "";
       holder =

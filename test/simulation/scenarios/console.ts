@@ -15,7 +15,7 @@ import {
 } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
-const extraCalls = {
+export const extraCalls = {
   disableKey: { method: "POST", path: "/api/v1/x/accounts/{saId}/keys/{keyId}/disable" },
   deleteKey: { method: "DELETE", path: "/api/v1/x/accounts/{saId}/keys/{keyId}" },
 } as const;

@@ -5,7 +5,13 @@ import { parse } from "yaml";
 import { eventType } from "../../../src/kube/events/event-writer.ts";
 import { leaseType } from "../../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import { configMapType, namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import {
+  configMapType,
+  namespaceType,
+  podType,
+  secretType,
+  workloadTypes,
+} from "../../../src/kube/resource-types.ts";
 import type { Schema } from "./schema.ts";
 
 export interface ServedKind {
@@ -87,4 +93,6 @@ export const coreKinds: readonly ServedKind[] = [
   coreKind(namespaceType as ResourceType),
   coreKind(leaseType as ResourceType),
   coreKind(eventType as ResourceType),
+  coreKind(podType as ResourceType),
+  ...Object.values(workloadTypes).map((type) => coreKind(type as ResourceType)),
 ];

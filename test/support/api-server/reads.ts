@@ -29,10 +29,17 @@ export function matcherOf({ query }: Pick<ApiRequest, "query">): (object: Tree) 
   const text = query.get("labelSelector") ?? "";
   const selects = text === "" ? () => true : parseLabelSelector(text);
   if (selects === undefined) throw badRequest("unable to parse the label selector");
+  const isInPhase = phasesOf(query.get("fieldSelector") ?? "");
   return (object) => {
     const labels = treeAt(treeAt(object, "metadata"), "labels");
-    return selects(labels as Readonly<Record<string, string>>);
+    return selects(labels as Readonly<Record<string, string>>) && isInPhase(object);
   };
+}
+
+/** Of Pods: `status.phase!=Succeeded,status.phase!=Failed`. Other fields than the phase are left to the caller. */
+function phasesOf(fieldSelector: string): (object: Tree) => boolean {
+  const excluded = [...fieldSelector.matchAll(/status[.]phase!=(\w+)/g)].map(([, phase]) => phase);
+  return (object) => !excluded.includes(textAt(treeAt(object, "status"), "phase"));
 }
 
 interface Token {

@@ -1,0 +1,207 @@
+/** Policies: whose they are, what grants allow, and what is never taken away. */
+import {
+  clusterConnectionType,
+  connectionType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
+import { connectionSpec } from "../sim-world.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const unready = { endsReady: false } as const;
+
+function grant(change: Tree): Tree {
+  return {
+    grants: [{ name: "all", namespaces: { names: ["team-a"] }, policyIds: ["*"], ...change }],
+  };
+}
+
+function bindAtConsole(world: StoryWorld, policyIds: readonly string[]): void {
+  const console = world.sim.console.world;
+  const [account] = [...console.accounts.values()];
+  console.replaceBindings(account?.tpn ?? "", policyIds);
+}
+
+/** Another namespace with an account of its own. */
+function createElsewhere(
+  world: StoryWorld,
+  namespace: string,
+  labels: Tree = {},
+  spec: Tree = {},
+): void {
+  world.sim.create(namespaceType, { metadata: { name: namespace, labels } });
+  world.sim.create(serviceAccountType, {
+    metadata: { name: "theirs", namespace },
+    spec: { description: "theirs", ...spec },
+  });
+}
+
+export const bindingStories: readonly Story[] = [
+  story("policies of two PolicyBindings are bound together", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    createBinding(world.sim, "second", [MEMBER]);
+    await world.pass(MINUTE);
+    world.expect("both are bound", world.bound, [MEMBER, READ]);
+    world.sim.delete(policyBindingType, "second");
+    await world.pass(MINUTE);
+    world.expect("one is left", world.bound, [READ]);
+  }),
+  story("policies that an administrator bound stay", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    bindAtConsole(world, [READ, MEMBER]);
+    world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
+    await world.pass(5 * MINUTE);
+    world.expect("theirs and ours", world.bound, [DEPLOY, MEMBER]);
+  }),
+  story(
+    "policies that an administrator bound are removed where that is asked for",
+    async (world) => {
+      await world.begin({ policyIds: [READ], account: { foreignPolicies: "Remove" } });
+      bindAtConsole(world, [READ, MEMBER]);
+      await world.pass(HOUR);
+      world.expect("only ours", world.bound, [READ]);
+    },
+  ),
+  story(
+    "nothing is bound where the bindings cannot be read",
+    async (world) => {
+      await world.begin();
+      bindAtConsole(world, [MEMBER]);
+      await world.pass(HOUR);
+      world.expect("bound as before", world.bound, [MEMBER]);
+    },
+    {
+      ...unready,
+      console: { shapes: { bindings: "unreadable" } },
+      excuses: ["S10 completeness"],
+    },
+  ),
+  story(
+    "policies beyond the grant are not bound",
+    async (world) => {
+      await world.begin({ policyIds: [READ, DEPLOY], connection: grant({ policyIds: [READ] }) });
+      await world.pass(5 * MINUTE);
+      world.expect("nothing beyond it", world.bound.includes(DEPLOY), false);
+      world.expect(
+        "the binding says so",
+        world.condition(policyBindingType, "reader")?.status,
+        "False",
+      );
+    },
+    unready,
+  ),
+  story(
+    "a withdrawn grant unbinds nothing unless it says so",
+    async (world) => {
+      await world.begin({ policyIds: [READ], connection: grant({ onWithdrawal: "Keep" }) });
+      world.change(
+        clusterConnectionType,
+        "default",
+        grant({ policyIds: [MEMBER], onWithdrawal: "Keep" }),
+      );
+      await world.pass(HOUR);
+      world.expect("bound as before", world.bound, [READ]);
+    },
+    unready,
+  ),
+  story(
+    "a withdrawn grant unbinds where it says so",
+    async (world) => {
+      await world.begin({
+        policyIds: [READ, DEPLOY],
+        connection: grant({ onWithdrawal: "Unbind" }),
+      });
+      world.change(
+        clusterConnectionType,
+        "default",
+        grant({ policyIds: [READ], onWithdrawal: "Unbind" }),
+      );
+      await world.pass(HOUR);
+      world.expect("what was withdrawn is unbound", world.bound, [READ]);
+    },
+    { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
+  ),
+  story(
+    "a namespace without a grant gets no account",
+    async (world) => {
+      await world.begin();
+      createElsewhere(world, "team-b");
+      await world.pass(5 * MINUTE);
+      world.expect("one account", world.sim.console.world.accounts.size, 1);
+    },
+    unready,
+  ),
+  story(
+    "a grant by labels holds for namespaces with these labels only",
+    async (world) => {
+      const namespaces = { selector: { matchLabels: { tier: "prod" } } };
+      await world.begin({
+        connection: {
+          grants: [...(grant({}).grants as Tree[]), { name: "prod", namespaces, policyIds: ["*"] }],
+        },
+      });
+      createElsewhere(world, "team-b", { tier: "test" });
+      createElsewhere(world, "team-c", { tier: "prod" });
+      await world.pass(5 * MINUTE);
+      world.expect("two accounts", world.sim.console.world.accounts.size, 2);
+    },
+    unready,
+  ),
+  story(
+    "a namespace with a Connection of its own",
+    async (world) => {
+      await world.begin();
+      const namespace = "team-b";
+      createElsewhere(
+        world,
+        namespace,
+        {},
+        { connectionRef: { kind: "Connection", name: "default" } },
+      );
+      world.sim.create(secretType, {
+        metadata: { name: "login", namespace },
+        stringData: { ...DEFAULT_CREDENTIALS },
+      });
+      const { grants: _, ...spec } = connectionSpec;
+      world.sim.create(connectionType, {
+        metadata: { name: "default", namespace },
+        spec: { ...spec, credentials: { login: { secretRef: { name: "login" } } } },
+      });
+      await world.pass(5 * MINUTE);
+      world.expect("two accounts", world.sim.console.world.accounts.size, 2);
+      world.expect("each connection logged in", world.calls("login"), 2);
+    },
+    { excuses: ["S19 logins"] },
+  ),
+  story("access that is suspended comes back", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.change(serviceAccountType, ACCOUNT, { suspendAccess: true });
+    await world.pass(MINUTE);
+    world.expect("nothing is bound", world.bound, []);
+    world.change(serviceAccountType, ACCOUNT, { suspendAccess: false });
+    await world.pass(MINUTE);
+    world.expect("bound again", world.bound, [READ]);
+  }),
+  story("bindings whose objects vanished without a word are still reported", async (world) => {
+    await world.begin({ policyIds: [READ], account: { foreignPolicies: "Remove" } });
+    world.happens({ kind: "RemoveFinalizers", plural: "policybindings" });
+    world.happens({ kind: "DeleteObject", plural: "policybindings" });
+    await world.pass(2 * HOUR);
+    world.expect("nothing is unbound without a word", world.bound, [READ]);
+  }),
+  story(
+    "a plan for everything changes nothing",
+    async (world) => {
+      await world.begin();
+      world.expect("no account", world.calls("createServiceAccount"), 0);
+      world.expect("no key", world.issued, 0);
+      world.expect("no policy", world.calls("syncBindings"), 0);
+    },
+    { ...unready, flags: ["--leader-elect=false", "--read-only"] },
+  ),
+];

@@ -1,0 +1,260 @@
+/** Pods that use the Secret, and the workloads that are restarted for it. */
+import type { ResourceType } from "../../../src/kube/resource.ts";
+import { podType, workloadTypes } from "../../../src/kube/resource-types.ts";
+import { HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
+import { type Tree, treeAt } from "../../support/api-server/tree.ts";
+import { inNamespace } from "../scenarios.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const counting = { flags: ["--leader-elect=false", "--consumers=count"] } as const;
+const restarting = { flags: ["--leader-elect=false", "--consumers=restart"] } as const;
+const DEPLOYMENT = workloadTypes.Deployment as ResourceType;
+const rollout = { rollout: { workloadRefs: [{ kind: "Deployment", name: "api" }] } };
+
+const variable: Tree = {
+  name: "main",
+  env: [{ name: "KEY", valueFrom: { secretKeyRef: { name: "ci", key: "keyId" } } }],
+};
+const file = (mount: Tree = {}): Tree => ({
+  name: "main",
+  volumeMounts: [{ name: "key", mountPath: "/key", ...mount }],
+});
+const volumes = [{ name: "key", secret: { secretName: "ci" } }];
+
+/** A Pod whose containers run since now. */
+function createPod(world: StoryWorld, name: string, spec: Tree, metadata: Tree = {}): void {
+  const state = { running: { startedAt: toIso8601(world.sim.kernel.now) } };
+  world.sim.create(podType as ResourceType, {
+    metadata: { ...inNamespace(name), labels: { app: "api" }, ...metadata },
+    spec,
+    status: { phase: "Running", containerStatuses: [{ name: "main", state }] },
+  });
+}
+
+function createDeployment(world: StoryWorld, name = "api", container = variable): void {
+  world.sim.create(DEPLOYMENT, {
+    metadata: inNamespace(name),
+    spec: {
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: { containers: [container] } },
+    },
+  });
+}
+
+function annotationsOf(world: StoryWorld, name = "api"): Tree {
+  const template = treeAt(treeAt(world.sim.get(DEPLOYMENT, name) ?? {}, "spec"), "template");
+  return treeAt(treeAt(template, "metadata"), "annotations");
+}
+
+/** How often the Deployment was restarted. */
+function restarts(world: StoryWorld): number {
+  return world.calls("patch deployments");
+}
+
+function staleOf(world: StoryWorld): number | undefined {
+  return world.key().status?.consumers?.stale;
+}
+
+async function beginAndRotate(world: StoryWorld, pod: Tree, key: Tree = {}): Promise<void> {
+  await world.begin({ key: { rotation: { overlap: "5m" }, ...key } });
+  createPod(world, "api-1", pod);
+  await world.pass(2 * MINUTE);
+  world.rotate("one");
+}
+
+export const consumerStories: readonly Story[] = [
+  story(
+    "a first key makes no Pod stale",
+    async (world) => {
+      await world.begin();
+      createPod(world, "api-1", { containers: [variable] });
+      await world.pass(HOUR);
+      world.expect("nobody is behind", world.key().status?.consumers, { pods: 1, stale: 0 });
+    },
+    counting,
+  ),
+  story(
+    "a Pod with variables is stale until it is replaced",
+    async (world) => {
+      await beginAndRotate(world, { containers: [variable] });
+      await world.pass(10 * MINUTE);
+      world.expect("it is behind", staleOf(world), 1);
+      const { replacementTime } = world.key().status?.content ?? {};
+      await world.pass(30 * MINUTE);
+      world.expect(
+        "the content is as old",
+        world.key().status?.content?.replacementTime,
+        replacementTime,
+      );
+      world.sim.delete(podType as ResourceType, "api-1");
+      createPod(world, "api-2", { containers: [variable] });
+      await world.pass(HOUR);
+      world.expect("nobody is behind", staleOf(world), 0);
+    },
+    counting,
+  ),
+  story(
+    "a Pod with files is current after a while, one with a subPath is not",
+    async (world) => {
+      await beginAndRotate(world, { containers: [file()], volumes });
+      createPod(world, "api-2", { containers: [file()], volumes });
+      await world.pass(SECOND * 30);
+      world.expect("files are not current at once", staleOf(world), 2);
+      await world.pass(15 * MINUTE);
+      world.expect("later they are", staleOf(world), 0);
+      createPod(world, "api-3", { containers: [file({ subPath: "keyId" })], volumes });
+      await world.pass(2 * MINUTE);
+      world.rotate("two");
+      await world.pass(15 * MINUTE);
+      world.expect("the subPath is behind", staleOf(world), 1);
+    },
+    counting,
+  ),
+  story(
+    "what an init container read is not forgotten",
+    async (world) => {
+      await world.begin();
+      const startedAt = toIso8601(world.sim.kernel.now);
+      world.sim.create(podType as ResourceType, {
+        metadata: inNamespace("api-1"),
+        spec: { containers: [{ name: "main" }], initContainers: [{ ...variable, name: "init" }] },
+        status: {
+          phase: "Running",
+          initContainerStatuses: [{ name: "init", state: { terminated: { startedAt } } }],
+          containerStatuses: [{ name: "main", state: { running: { startedAt } } }],
+        },
+      });
+      await world.pass(2 * MINUTE);
+      world.rotate("one");
+      await world.pass(10 * MINUTE);
+      world.expect("it is behind", staleOf(world), 1);
+    },
+    counting,
+  ),
+  story(
+    "Pods that have ended use nothing",
+    async (world) => {
+      await beginAndRotate(world, { containers: [variable] });
+      world.sim.patch(podType as ResourceType, "api-1", { status: { phase: "Succeeded" } });
+      await world.pass(HOUR);
+      world.expect("no Pod", world.key().status?.consumers, { pods: 0, stale: 0 });
+    },
+    counting,
+  ),
+  story(
+    "the overlap waits for Pods that are behind",
+    async (world) => {
+      const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
+      const rotation = { overlap: "5m", maxOverlapExtension: "2h" };
+      await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
+      await world.pass(40 * MINUTE);
+      world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
+      world.sim.delete(podType as ResourceType, "api-1");
+      await world.pass(HOUR);
+      world.expect("then no longer", world.secret().previousKeyId, "");
+    },
+    counting,
+  ),
+  story(
+    "the overlap waits where nobody can count the Pods",
+    async (world) => {
+      const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
+      const rotation = { overlap: "5m", maxOverlapExtension: "1h" };
+      world.fault("list pods", { kind: "Refuse", status: 403 }, 1_000);
+      await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
+      await world.pass(40 * MINUTE);
+      world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
+      await world.pass(HOUR);
+      world.expect("then no longer", world.secret().previousKeyId, "");
+    },
+    { ...counting, endsReady: false },
+  ),
+  story(
+    "a workload is restarted once for a content",
+    async (world) => {
+      createDeployment(world);
+      await beginAndRotate(world, { containers: [variable] }, rollout);
+      await world.pass(HOUR);
+      world.expect("restarted once", restarts(world), 1);
+      world.expect(
+        "for this content",
+        Object.values(annotationsOf(world)).includes(world.key().status?.content?.hash ?? ""),
+      );
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "the Pod of a restarted workload is current, whatever the clocks say",
+    async (world) => {
+      createDeployment(world);
+      await beginAndRotate(world, { containers: [variable] }, rollout);
+      await world.pass(SECOND / 2);
+      for (let waited = 0; waited < 60 && restarts(world) === 0; waited += 1)
+        await world.pass(SECOND);
+      const annotations = annotationsOf(world);
+      world.sim.delete(podType as ResourceType, "api-1");
+      createPod(world, "api-2", { containers: [variable] }, { annotations });
+      await world.pass(HOUR);
+      world.expect("nobody is behind", staleOf(world), 0);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "a workload whose Pods need nothing is not restarted",
+    async (world) => {
+      createDeployment(world);
+      createDeployment(world, "web");
+      await world.begin({
+        key: { rollout: { workloadRefs: [{ name: "api" }, { name: "web" }] } },
+      });
+      createPod(world, "api-1", { containers: [variable] });
+      await world.pass(2 * MINUTE);
+      world.rotate("one");
+      await world.pass(HOUR);
+      world.expect(
+        "only the one with Pods",
+        [annotationsOf(world), annotationsOf(world, "web")].map((each) => Object.keys(each).length),
+        [2, 0],
+      );
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "a workload is not restarted again before the interval is over",
+    async (world) => {
+      createDeployment(world);
+      const slowly = { rollout: { ...rollout.rollout, minInterval: "1h" } };
+      await beginAndRotate(world, { containers: [variable] }, slowly);
+      await world.pass(5 * MINUTE);
+      world.rotate("two");
+      await world.pass(20 * MINUTE);
+      world.expect("restarted once", restarts(world), 1);
+      await world.pass(2 * HOUR);
+      world.expect("and again later", restarts(world), 2);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "a Pod made in the second of the switch may be behind",
+    async (world) => {
+      await world.begin();
+      createPod(world, "api-1", { containers: [variable] });
+      await world.pass(2 * MINUTE);
+      world.rotate("one");
+      for (let time = 0; time < 100; time += 1) {
+        const before = world.key().status?.content?.replacementTime;
+        await world.pass(50);
+        createPod(world, `pod-${time}`, { containers: [variable] });
+        if (before !== world.key().status?.content?.replacementTime) break;
+      }
+      const at = world.key().status?.content?.replacementTime ?? "";
+      await world.pass(HOUR);
+      const created = world.sim
+        .list(podType as ResourceType)
+        .map(({ metadata }) => String((metadata as Tree).creationTimestamp));
+      const older = created.filter((time) => time <= at).length;
+      world.expect("Pods up to this second are behind", staleOf(world), older);
+    },
+    { ...counting, endsReady: false },
+  ),
+];

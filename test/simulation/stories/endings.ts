@@ -1,0 +1,156 @@
+/** Deletion: what is left, what is said about it, and what it waits for. */
+import {
+  apiKeyType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
+import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { SEEDED } from "../../iam-server/seed.ts";
+import { extraCalls } from "../scenarios/console.ts";
+import { ACCOUNT, MEMBER } from "../scenarios.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const refused = (status: number) => ({ kind: "Refuse", status }) as const;
+const ended = { endsReady: false } as const;
+const withExtraCalls = { ...ended, console: { extraCalls } } as const;
+
+/** Nothing of the console answers for a while. */
+function consoleDown(world: StoryWorld, calls = 10_000): void {
+  for (const operation of [
+    "login",
+    "listServiceAccounts",
+    "getServiceAccount",
+    "searchActions",
+    "listBindings",
+    "syncBindings",
+    "disableKey",
+    "deleteKey",
+  ])
+    world.fault(operation, refused(503), calls);
+}
+
+export const endingStories: readonly Story[] = [
+  story(
+    "a deleted ApiKey names the keys that still work",
+    async (world) => {
+      await world.begin({ key: { rotation: { overlap: "1h" } } });
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      const keys = [...world.live];
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(5 * MINUTE);
+      const told = world.events("ci").join("\n");
+      for (const keyId of keys) world.expect(`${keyId} is named`, told.includes(keyId));
+      world.expect("the Secret is gone", world.sim.get(secretType, "ci"), undefined);
+    },
+    ended,
+  ),
+  story(
+    "a deleted ApiKey ends its keys, the one in use last",
+    async (world) => {
+      await world.begin({ connection: { extraCalls }, key: { rotation: { overlap: "1h" } } });
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      const keys = [...world.live];
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(15 * MINUTE);
+      const over = world.sim.console.world.journal.flatMap((change) =>
+        change.kind === "keyStatus" || change.kind === "keyDeleted" ? change.keyId : [],
+      );
+      world.expect("every key was ended", world.live, []);
+      world.expect("in this order", [...new Set(over)], keys);
+    },
+    withExtraCalls,
+  ),
+  story(
+    "a deletion waits for a console that refuses to end a key",
+    async (world) => {
+      await world.begin({ connection: { extraCalls } });
+      world.fault("disableKey", refused(422), 2);
+      world.fault("deleteKey", refused(422), 2);
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(30 * MINUTE);
+      world.expect("the key was ended", world.live, []);
+      world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    },
+    withExtraCalls,
+  ),
+  story(
+    "a deletion does not wait for ever for a console that is down",
+    async (world) => {
+      await world.begin({ connection: { extraCalls } });
+      const [keyId = ""] = world.live;
+      consoleDown(world);
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(25 * MINUTE);
+      world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+      world.expect("the key is named", world.events("ci").join(" ").includes(keyId));
+    },
+    withExtraCalls,
+  ),
+  story(
+    "an account is unbound before its object goes",
+    async (world) => {
+      await world.begin();
+      world.sim.delete(apiKeyType, "ci");
+      world.sim.delete(policyBindingType, "reader");
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(10 * MINUTE);
+      world.expect("nothing is bound", world.bound, []);
+      world.expect("the object is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+    },
+    ended,
+  ),
+  story(
+    "an account whose status is lost waits for the console with its deletion",
+    async (world) => {
+      await world.begin();
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(MINUTE);
+      consoleDown(world, 3);
+      world.happens({ kind: "RemoveFinalizers", plural: "policybindings" });
+      world.happens({ kind: "DeleteObject", plural: "policybindings" });
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      world.expect("it waits", world.sim.get(serviceAccountType, ACCOUNT) !== undefined);
+      await world.pass(HOUR);
+      world.expect("nothing is bound", world.bound, []);
+    },
+    ended,
+  ),
+  story(
+    "an account of somebody else with the same name is not taken for a lost one",
+    async (world) => {
+      await world.begin();
+      const { orgId, projectId } = SEEDED;
+      const console = world.sim.console.world;
+      const [own] = [...console.accounts.values()];
+      world.sim.delete(apiKeyType, "ci");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(2 * MINUTE);
+      console.deleteAccount(own?.saId ?? "");
+      const foreign = console.createAccount({
+        orgId,
+        projectId,
+        name: own?.name ?? "",
+        description: "",
+      });
+      console.replaceBindings(foreign.tpn, [MEMBER]);
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(HOUR);
+      world.expect("its policies stay", console.boundTo(foreign.tpn), [MEMBER]);
+    },
+    ended,
+  ),
+  story("one 404 does not make an account gone", async (world) => {
+    await world.begin();
+    world.fault("getServiceAccount", refused(404));
+    world.annotate(serviceAccountType, ACCOUNT, { "iam-operator.io/reconcile-requested-at": "1" });
+    await world.pass(2 * MINUTE);
+    world.expect("one account was created", world.calls("createServiceAccount"), 1);
+    world.expect("it is Ready", world.condition(serviceAccountType, ACCOUNT)?.status, "True");
+  }),
+];

@@ -1,0 +1,230 @@
+/** Issuing: what becomes of the key when a call, a process or a write goes wrong. */
+import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
+import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
+import { createKey, inNamespace } from "../scenarios.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const LOST = { kind: "Reset", when: "AfterCommit" } as const;
+const refused = (status: number) => ({ kind: "Refuse", status }) as const;
+
+function orphans(world: StoryWorld, name = "ci"): number {
+  return world.key(name).status?.orphaned?.length ?? 0;
+}
+
+async function deleteSecretAndWait(world: StoryWorld, ms = 7 * MINUTE): Promise<void> {
+  world.happens({ kind: "DeleteSecret" });
+  await world.pass(ms);
+}
+
+export const keyStories: readonly Story[] = [
+  story("a lost response costs one key, which is listed", async (world) => {
+    world.fault("issueKey", LOST);
+    await world.begin();
+    await world.expectReady();
+    world.expect("two keys were issued", world.issued, 2);
+    world.expect("the lost key is orphaned", orphans(world), 1);
+  }),
+  story("a gateway forwards issueKey and answers 502", async (world) => {
+    world.fault("issueKey", { kind: "LateCommit", ms: 2 * SECOND, status: 502 });
+    await world.begin();
+    await world.expectReady();
+    world.expect("two keys were issued", world.issued, 2);
+    world.expect("the lost key is orphaned", orphans(world), 1);
+  }),
+  story("a rejected issueKey is tried again and counts once", async (world) => {
+    world.fault("issueKey", refused(429), 2);
+    await world.begin();
+    await world.expectReady();
+    world.expect("one key was issued", world.issued, 1);
+    world.expect("nothing is orphaned", orphans(world), 0);
+    world.expect("only the issue counts", world.key().status?.issuances?.count, 1);
+  }),
+  story("the operator dies with a key that no Secret holds", async (world) => {
+    world.fault("issueKey", { kind: "Crash", when: "AfterCommit" });
+    await world.begin();
+    await world.expectReady();
+    world.expect("the lost key is orphaned", orphans(world), 1);
+    world.expect("the Secret holds the other one", world.secret().keyId, world.live[1]);
+  }),
+  story("a Secret that cannot be written is found out before any key is issued", async (world) => {
+    world.fault("create secrets (dry run)", refused(403), 100);
+    await world.begin();
+    world.expect("no key was issued", world.issued, 0);
+  }),
+  story("a pair that could not be written is kept in memory", async (world) => {
+    world.fault("create secrets", refused(500), 3);
+    await world.begin();
+    await world.expectReady();
+    world.expect("one key was issued", world.issued, 1);
+    world.expect("one call was made", world.calls("issueKey"), 1);
+  }),
+  story("somebody changes the ApiKey just before the intent is written", async (world) => {
+    await world.begin();
+    world.fault("apply apikeys/status", { kind: "Slow", ms: 2 * SECOND }, 2);
+    world.rotate("one");
+    await world.pass(SECOND);
+    world.change(apiKeyType, "ci", { suspend: true });
+    await world.pass(MINUTE);
+    world.expect("a suspended ApiKey gets no key", world.issued, 1);
+    world.change(apiKeyType, "ci", { suspend: false });
+  }),
+  story(
+    "a Secret that is deleted again and again is issued as often as a day allows",
+    async (world) => {
+      await world.begin();
+      for (let time = 0; time < 6; time += 1) await deleteSecretAndWait(world);
+      world.expect("four keys in a day", world.issued, 4);
+      await world.pass(DAY);
+      world.expect("and the next one a day later", world.issued, 5);
+      world.expect("the Secret holds it", world.secret().keyId, world.live.at(-1));
+    },
+  ),
+  story(
+    "a restart does not renew the daily budget",
+    async (world) => {
+      await world.begin({ key: { maxIssuesPerDay: 2 } });
+      await deleteSecretAndWait(world);
+      world.happens({ kind: "Kill" });
+      await deleteSecretAndWait(world);
+      await world.pass(HOUR);
+      world.expect("two keys in a day", world.issued, 2);
+    },
+    { endsReady: false },
+  ),
+  story(
+    "a rejected issue gives back no more than itself",
+    async (world) => {
+      await world.begin({ key: { maxIssuesPerDay: 2 } });
+      await deleteSecretAndWait(world);
+      world.fault("issueKey", refused(422));
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      world.expect("two issues are counted", world.key().status?.issuances?.count, 2);
+    },
+    { endsReady: false },
+  ),
+  story("a rotation that is requested once happens once", async (world) => {
+    await world.begin();
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.annotate(apiKeyType, "ci", { "iam-operator.io/reconcile-requested-at": "now" });
+    await world.pass(20 * MINUTE);
+    world.expect("two keys were issued", world.issued, 2);
+  }),
+  story("no key of the account is issued until a lost response is explained", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    world.fault("issueKey", LOST);
+    world.rotate("one");
+    await world.pass(5 * SECOND);
+    world.rotate("one", "other");
+    await world.pass(15 * SECOND);
+    world.expect("the other ApiKey waits", world.issued, 3);
+    await world.pass(5 * MINUTE);
+    world.expect("both were rotated", world.issued, 5);
+    world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
+  }),
+  story("a lost response of one ApiKey while another one has keys", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    world.fault("issueKey", LOST);
+    world.rotate("one");
+    world.rotate("one", "other");
+    await world.pass(15 * MINUTE);
+    world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
+  }),
+  story("the API server is restored to before the last key", async (world) => {
+    await world.begin({ key: { rotation: { overlap: "5m" } } });
+    world.rotate("one");
+    await world.pass(MINUTE);
+    world.fault("issueKey", LOST);
+    world.rotate("two");
+    await world.pass(10 * MINUTE);
+    world.expect("every key is listed", orphans(world), 1);
+  }),
+  story(
+    "lost responses in a row end at the cap on live keys",
+    async (world) => {
+      await world.begin({ key: { maxIssuesPerDay: 100 } });
+      for (let time = 0; time < 8; time += 1) {
+        world.fault("issueKey", LOST, 1);
+        world.annotate(apiKeyType, "ci", {
+          "iam-operator.io/reconcile-requested-at": String(time),
+        });
+        world.change(apiKeyType, "ci", { expiresInDays: 90 + time });
+        await world.pass(20 * MINUTE);
+      }
+      world.expect("the workload has its pair", world.secret().keyId !== undefined);
+      world.expect("no more keys than the cap", world.issued <= 6);
+    },
+    { endsReady: false },
+  ),
+  story(
+    "an expired key is no longer listed",
+    async (world) => {
+      world.fault("issueKey", LOST);
+      await world.begin({ key: { expiresInDays: 1 } });
+      await world.pass(DAY + 2 * HOUR);
+      world.expect("nothing is orphaned that expired", orphans(world), 0);
+    },
+    { excuses: ["S5 accounting"] },
+  ),
+  story("two ApiKeys with the same spec are not renewed at the same time", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    const [one, two] = ["ci", "other"].map((name) => {
+      const { current, renewalTime } = world.key(name).status ?? {};
+      return (parseInstant(renewalTime) ?? 0) - (parseInstant(current?.issueTime) ?? 0);
+    });
+    world.expect("jitter sets them apart", Math.abs((one ?? 0) - (two ?? 0)) > MINUTE);
+  }),
+  story("the status has the expiry that the console has", async (world) => {
+    await world.begin();
+    const [key] = [...world.sim.console.world.keys.values()];
+    const noted = parseInstant(world.key().status?.current?.expirationTime) ?? 0;
+    world.expect("never later than in the console", noted <= (key?.expirationTime ?? 0));
+  }),
+  story("a rotation waits for its window, but not until the key expires", async (world) => {
+    const rotation = (schedule: string) => ({
+      overlap: "5m",
+      windows: [{ schedule, duration: "1h", timeZone: "UTC" }],
+    });
+    await world.begin({ key: { expiresInDays: 1, rotation: rotation("0 18 * * *") } });
+    createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
+    await world.pass(17 * HOUR);
+    world.expect("nothing was rotated before", world.issued, 2);
+    await world.pass(2 * HOUR);
+    world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
+    await world.pass(4 * HOUR);
+    world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
+  }),
+  story(
+    "a foreign Secret of the name stays as it is",
+    async (world) => {
+      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
+      await world.begin();
+      await world.pass(5 * MINUTE);
+      world.expect("no key was issued", world.issued, 0);
+      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
+      world.expect("the ApiKey says so", world.condition(apiKeyType, "ci")?.status, "False");
+    },
+    { endsReady: false },
+  ),
+  story(
+    "a Secret of an earlier ApiKey of the same name is not taken over",
+    async (world) => {
+      await world.begin({ key: { secret: { deletionPolicy: "Retain" } } });
+      const before = world.secret().keyId;
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(MINUTE);
+      createKey(world.sim, "ci");
+      await world.pass(5 * MINUTE);
+      world.expect("the Secret is as it was", world.secret().keyId, before);
+    },
+    { endsReady: false },
+  ),
+];

@@ -1,0 +1,71 @@
+/** Two replicas: who may write, and when. */
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { createAll } from "../scenarios.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const elected = { flags: [] } as const;
+
+async function beginTwice(world: StoryWorld): Promise<void> {
+  world.sim.startOperator("a");
+  world.sim.startOperator("b");
+  createAll(world.sim);
+  await world.pass(2 * MINUTE);
+}
+
+/** Something to write at any time: a rotation every half second. */
+async function rotateOften(world: StoryWorld, ms: number): Promise<void> {
+  for (let waited = 0; waited < ms; waited += SECOND / 2) {
+    world.rotate(`at ${waited}`);
+    await world.pass(SECOND / 2);
+  }
+}
+
+export const leaderStories: readonly Story[] = [
+  story(
+    "a leader that cannot renew its lease stops writing in time",
+    async (world) => {
+      await beginTwice(world);
+      for (const operation of ["patch leases", "replace leases", "apply leases", "get leases"])
+        world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
+      await rotateOften(world, 20 * SECOND);
+      await world.pass(10 * MINUTE);
+    },
+    elected,
+  ),
+  story(
+    "a lease counts from before its renewal was sent",
+    async (world) => {
+      await beginTwice(world);
+      for (const operation of ["patch leases", "replace leases", "apply leases"]) {
+        world.fault(operation, { kind: "Slow", ms: 2 * SECOND }, 1);
+        world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
+      }
+      await rotateOften(world, 20 * SECOND);
+      await world.pass(10 * MINUTE);
+    },
+    elected,
+  ),
+  story(
+    "a deleted lease makes no two replicas write",
+    async (world) => {
+      await beginTwice(world);
+      for (let time = 0; time < 4; time += 1) {
+        world.happens({ kind: "DeleteLease" });
+        await rotateOften(world, 4 * SECOND);
+      }
+      await world.pass(10 * MINUTE);
+    },
+    elected,
+  ),
+  story(
+    "a leader that was stopped for a while writes nothing late",
+    async (world) => {
+      await beginTwice(world);
+      world.rotate("one");
+      await world.pass(SECOND / 10);
+      world.happens({ kind: "PauseLeader", ms: 30 * SECOND });
+      await world.pass(10 * MINUTE);
+    },
+    elected,
+  ),
+];
