@@ -234,6 +234,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ...waitsForConnection,
         WaitingForApiKey: "See what the ApiKey in spec.apiKeyRef itself says.",
         KeyRejected: "The console does not accept the key; the ApiKey says more.",
+        TooManySeries:
+          "Some quotas have no metrics: filter by spec.namespaces or spec.filterNames, or raise quotaExports.maxSeriesPerExport or quotaExports.maxSeries of the chart.",
       },
     },
     {

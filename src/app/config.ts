@@ -105,6 +105,16 @@ const flags = {
     fallback: "",
     help: "The only networks that namespaced Connections can reach, in CIDR notation and separated by commas. Empty: all. Loopback, link-local and metadata addresses and the API server's are refused unless a network that is at least as narrow names them, such as 127.0.0.0/8.",
   },
+  "quota-series-per-export": {
+    schema: wholeNumber(0, 1_000_000),
+    fallback: "5000",
+    help: "Metric series that one ResourceQuotaExport can have; a series with more than 256 characters of labels counts as several. Quotas beyond it have no metrics.",
+  },
+  "quota-series": {
+    schema: wholeNumber(0, 10_000_000),
+    fallback: "50000",
+    help: "Metric series that all ResourceQuotaExports together can have.",
+  },
   consumers: {
     schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),
     fallback: "none",

@@ -88,8 +88,10 @@ export function createControllers(
       start({
         name: "ResourceQuotaExport",
         store: caches.resourceQuotaExports,
-        ...createQuotaExportController(context, (apiKey, signal) =>
-          readPair(context, apiKey, signal),
+        ...createQuotaExportController(
+          context,
+          (apiKey, signal) => readPair(context, apiKey, signal),
+          { perExport: config.quotaSeriesPerExport, total: config.quotaSeries },
         ),
         watches: watches.resourceQuotaExports,
         resourceOf: connectionShare,

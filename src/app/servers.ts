@@ -45,7 +45,7 @@ function metricsServer(options: ServersOptions): readonly Promise<Closing>[] {
   const { config, metrics, clock } = options;
   const { metricsAddress, metricsSecure } = config;
   if (metricsAddress === undefined) return [];
-  const pages = metricsPages(() => metrics.render(), metrics.registry.contentType);
+  const pages = metricsPages(() => metrics.renderParts(), metrics.registry.contentType);
   const served = { ...metricsAddress, pages, clock };
   return [metricsSecure ? serveSecurely(options, served) : serve(served)];
 }

@@ -28,8 +28,35 @@ export class CollectedGauge<Label extends string> {
     this.#collect = collect;
   }
 
+  /** What a scrape gets, `size` series at a time: all of them at once may be more than the heap holds. */
+  *texts(size: number): Generator<string> {
+    let lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.type}`];
+    for (const { labels, value } of this.#collect()) {
+      if (lines.length >= size) {
+        yield `${lines.join("\n")}\n`;
+        lines = [];
+      }
+      lines.push(`${this.name}{${textOf(labels)}} ${valueText(value)}`);
+    }
+    yield `${lines.join("\n")}\n`;
+  }
+
   async get() {
     const { name, help, type, aggregator } = this;
     return { name, help, type, aggregator, values: [...this.#collect()] };
   }
+}
+
+function textOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${value.replace(/[\\\n"]/g, escaped)}"`)
+    .join(",");
+}
+
+function escaped(character: string): string {
+  return character === "\n" ? "\\n" : `\\${character}`;
+}
+
+function valueText(value: number): string {
+  return Number.isFinite(value) || Number.isNaN(value) ? `${value}` : value > 0 ? "+Inf" : "-Inf";
 }

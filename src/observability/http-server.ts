@@ -10,6 +10,8 @@ export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** Takes the place of `text`. */
+  readonly parts?: readonly Uint8Array[];
 }
 
 /** Path → what it shows. Only GET and HEAD are answered. */
@@ -90,15 +92,20 @@ function create(options: ServeOptions): Server | SecureServer {
 }
 
 /** `/metrics` out of `render`; scrapes that come together share one rendering, as it holds up the event loop. */
-export function metricsPages(render: () => Promise<string>, contentType: string): Pages {
-  let rendering: Promise<string> | undefined;
+export function metricsPages(
+  render: () => Promise<readonly Uint8Array[]>,
+  contentType: string,
+): Pages {
+  let rendering: Promise<readonly Uint8Array[]> | undefined;
   const renderOnce = () => {
     rendering ??= render().finally(() => {
       rendering = undefined;
     });
     return rendering;
   };
-  return { "/metrics": async () => ({ status: 200, contentType, text: await renderOnce() }) };
+  return {
+    "/metrics": async () => ({ status: 200, contentType, text: "", parts: await renderOnce() }),
+  };
 }
 
 /** A reason to fail, or `undefined` where all is well. */
@@ -126,13 +133,15 @@ async function answer(
 ): Promise<void> {
   // A body is of no interest to anybody here.
   request.resume();
-  const { status, contentType, text } = await pageFor(options, request);
+  const page = await pageFor(options, request);
+  const { status, contentType, text, parts = [Buffer.from(text)] } = page;
   response.writeHead(status, {
     "content-type": contentType,
-    "content-length": Buffer.byteLength(text),
+    "content-length": parts.reduce((sum, { length }) => sum + length, 0),
     "cache-control": "no-store",
   });
-  response.end(request.method === "HEAD" ? undefined : text);
+  if (request.method !== "HEAD") for (const part of parts) response.write(part);
+  response.end();
 }
 
 async function pageFor(

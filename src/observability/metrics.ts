@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import { consoleMetrics, kubeMetrics } from "./call-metrics.ts";
+import { CollectedGauge } from "./collected-gauge.ts";
 import { apiKeyMetrics, consumerMetrics, objectMetrics } from "./object-metrics.ts";
 import { controllerMetrics, queueMetrics } from "./queue-metrics.ts";
 import { quotaMetrics } from "./quota-metrics.ts";
@@ -59,17 +60,32 @@ export function createMetrics(registry: Registry) {
       return () => scrapes.delete(update);
     },
 
-    /** The text a scrape gets. With thousands of objects that is work, so that others have their turn after each metric. */
-    async render(): Promise<string> {
+    /**
+     * What a scrape gets, as parts outside of the heap. With thousands of objects that is work, so that others have
+     * their turn after each part.
+     */
+    async renderParts(): Promise<readonly Uint8Array[]> {
       for (const update of scrapes) update();
-      const texts: string[] = [];
-      for (const { name } of registry.getMetricsAsArray()) {
-        texts.push(await registry.getSingleMetricAsString(name));
-        await nextTurn();
-      }
-      return `${texts.join("\n\n")}\n`;
+      const parts: Uint8Array[] = [];
+      for (const metric of registry.getMetricsAsArray() as readonly unknown[])
+        for await (const text of textsOf(registry, metric)) {
+          parts.push(Buffer.from(text));
+          await nextTurn();
+        }
+      return parts;
+    },
+
+    async render(): Promise<string> {
+      return Buffer.concat(await this.renderParts()).toString();
     },
   };
+}
+
+const SERIES_AT_ONCE = 1_000;
+
+async function* textsOf(registry: Registry, metric: unknown): AsyncGenerator<string> {
+  if (metric instanceof CollectedGauge) yield* metric.texts(SERIES_AT_ONCE);
+  else yield `${await registry.getSingleMetricAsString((metric as { name: string }).name)}\n`;
 }
 
 type Declared = ReturnType<typeof declare>;

@@ -34,6 +34,11 @@ export function quotaMetrics(registry: Registry) {
       "Resource quotas in the last complete listing.",
       exportLabels,
     ),
+    quotaExportOmitted: gauge(
+      "iam_operator_resourcequota_export_omitted",
+      "Resource quotas of the last complete listing that have no series, because their number is limited.",
+      exportLabels,
+    ),
     quotaExportLastSuccess: gauge(
       "iam_operator_resourcequota_export_last_success_timestamp_seconds",
       "When the last complete listing was taken, in seconds since the epoch.",

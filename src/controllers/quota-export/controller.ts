@@ -10,7 +10,7 @@ import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { resourceQuotaExportType } from "../resource-types.ts";
 import { listQuotas, type ReadPair } from "./actions/list-quotas.ts";
-import { PublishedQuotas } from "./actions/published-quotas.ts";
+import { PublishedQuotas, type SeriesLimits } from "./actions/published-quotas.ts";
 import { observe } from "./observe.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
@@ -19,8 +19,9 @@ import type { QuotaExportKind } from "./rules/snapshot.ts";
 export function createQuotaExportController(
   context: Context,
   readPair: ReadPair,
+  limits: SeriesLimits,
 ): KindReconciler<QuotaExportKind> {
-  const published = new PublishedQuotas(context.metrics, context.clock);
+  const published = new PublishedQuotas(context.metrics, context.clock, limits);
   const cache = context.caches.resourceQuotaExports;
   const kind: KindController<QuotaExportKind> = {
     type: resourceQuotaExportType,
@@ -36,14 +37,11 @@ export function createQuotaExportController(
       const after = await listQuotas(readPair, progress, run);
       const { object, spec, intervalMs } = after.snapshot;
       const { quotas, durationMs = 0 } = after.done;
-      if (quotas !== undefined)
-        published.publish(keyOf(object), {
-          clusterId: spec.clusterId,
-          quotas,
-          intervalMs,
-          durationMs,
-        });
-      return after;
+      if (quotas === undefined) return after;
+      const { clusterId } = spec;
+      const listing = { clusterId, quotas, intervalMs, durationMs };
+      const omitted = await published.publish(keyOf(object), listing);
+      return { ...after, done: { ...after.done, omitted } };
     },
     report: (progress, outcome, at) => report(cache, progress, outcome, at),
     forget: (key) => published.drop(key),

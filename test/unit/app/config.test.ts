@@ -30,6 +30,8 @@ test("the defaults are those that are documented", () => {
     secretCheckInterval: 300_000,
     watchSecrets: "auto",
     connectionNetworks: [],
+    quotaSeriesPerExport: 5_000,
+    quotaSeries: 50_000,
     consumers: "none",
     metricsAddress: { port: 8080 },
     metricsSecure: false,

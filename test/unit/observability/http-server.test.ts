@@ -43,7 +43,7 @@ describe("scrapes", () => {
     const render = async () => {
       renderings += 1;
       await systemClock.sleep(200);
-      return "metric 1\n";
+      return [Buffer.from("metric "), Buffer.from("1\n")];
     };
     const get = await start(metricsPages(render, "text/plain; version=0.0.4"));
     const answers = await Promise.all([get("/metrics"), get("/metrics"), get("/metrics")]);

@@ -55,6 +55,7 @@ test("the metrics are those that are documented", async () => {
       "gauge iam_operator_resourcequota_created_timestamp_seconds",
       "gauge iam_operator_resourcequota_export_duration_seconds",
       "gauge iam_operator_resourcequota_export_last_success_timestamp_seconds",
+      "gauge iam_operator_resourcequota_export_omitted",
       "gauge iam_operator_resourcequota_export_total",
       "gauge iam_operator_resourcequota_info",
       "gauge iam_operator_resourcequota_parse_ok",

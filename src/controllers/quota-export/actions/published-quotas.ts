@@ -1,5 +1,6 @@
 /** The last listing of every export as metrics. A scrape reads these, never the console. */
 
+import { createHash } from "node:crypto";
 import { type Amount, parseQuotaText } from "../../../api/quota-text.ts";
 import type { Quota } from "../../../iam/model.ts";
 import { keyText, type ObjectKey, parseKey } from "../../../kube/resource.ts";
@@ -18,37 +19,61 @@ interface PublishedListing {
   /** Monotonic. */
   readonly takenAt: number;
   readonly intervalMs: number;
-  readonly fingerprint: string;
+  /** Of the whole listing. */
+  readonly hash: string;
+  /** How much of the limits its series take. */
+  readonly used: number;
+  readonly omitted: number;
+}
+
+/** How many series there may be; one with long labels counts as several. */
+export interface SeriesLimits {
+  readonly perExport: number;
+  readonly total: number;
+}
+
+/** The series of one quota. */
+interface QuotaSeries {
+  readonly cost: number;
+  show(): void;
 }
 
 const MISSED_INTERVALS = 3;
 const MAX_LABEL = 512;
+const CHARACTERS_OF_SERIES = 256;
+/** Quotas that are read before others have their turn. */
+const SLICE = 200;
 
 /** Series come with a listing and vanish with the record, the export, or after three missed intervals. */
 export class PublishedQuotas {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
+  readonly #limits: SeriesLimits;
   readonly #listings = new Map<string, PublishedListing>();
 
-  constructor(metrics: Metrics, clock: Clock) {
+  constructor(metrics: Metrics, clock: Clock, limits: SeriesLimits) {
     this.#metrics = metrics;
+    this.#limits = limits;
     this.#clock = clock;
     metrics.onScrape(() => this.dropOutdated());
   }
 
-  publish(key: ObjectKey, listing: QuotaListing): void {
+  /** Answers how many quotas have no series, because there would be too many. */
+  async publish(key: ObjectKey, listing: QuotaListing): Promise<number> {
     const { quotas, clusterId, intervalMs, durationMs } = listing;
     const labels = exportLabels(key);
+    const hash = await this.#hashOf(clusterId, quotas);
+    const known = this.#listings.get(keyText(key));
     // Rewriting thousands of series costs far more than seeing that nothing has changed.
-    const fingerprint = JSON.stringify([clusterId, quotas]);
-    if (this.#listings.get(keyText(key))?.fingerprint !== fingerprint) {
-      this.#metrics.forgetQuotas(key.namespace, key.name);
-      for (const quota of quotas) this.#show(labels, clusterId, quota);
-    }
-    this.#listings.set(keyText(key), { takenAt: this.#clock.monotonic(), intervalMs, fingerprint });
+    const isSame = known?.hash === hash && known.omitted === 0;
+    const { used, omitted } = isSame ? known : await this.#replace(key, clusterId, quotas);
+    const takenAt = this.#clock.monotonic();
+    this.#listings.set(keyText(key), { takenAt, intervalMs, hash, used, omitted });
     this.#metrics.quotaExportTotal.set(labels, quotas.length);
+    this.#metrics.quotaExportOmitted.set(labels, omitted);
     this.#metrics.quotaExportLastSuccess.set(labels, Math.floor(this.#clock.now() / SECOND));
     this.#metrics.quotaExportDuration.set(labels, durationMs / SECOND);
+    return omitted;
   }
 
   drop(key: ObjectKey): void {
@@ -56,6 +81,7 @@ export class PublishedQuotas {
     const labels = exportLabels(key);
     this.#metrics.forgetQuotas(key.namespace, key.name);
     this.#metrics.quotaExportTotal.remove(labels);
+    this.#metrics.quotaExportOmitted.remove(labels);
     this.#metrics.quotaExportLastSuccess.remove(labels);
     this.#metrics.quotaExportDuration.remove(labels);
   }
@@ -67,28 +93,87 @@ export class PublishedQuotas {
     }
   }
 
-  #show(exported: ReturnType<typeof exportLabels>, clusterId: number, quota: Quota): void {
-    const labels = {
-      ...exported,
-      cluster_id: String(clusterId),
-      namespace: label(quota.namespace),
-      name: label(quota.name),
-    };
+  async #hashOf(clusterId: number, quotas: readonly Quota[]): Promise<string> {
+    const hash = createHash("sha256").update(`${clusterId}`);
+    for (let from = 0; from < quotas.length; from += SLICE) {
+      hash.update(JSON.stringify(quotas.slice(from, from + SLICE)));
+      await this.#clock.giveWay?.();
+    }
+    return hash.digest("base64");
+  }
+
+  /** Texts are read in slices; what comes of them takes the place of the series before at once. */
+  async #replace(
+    key: ObjectKey,
+    clusterId: number,
+    quotas: readonly Quota[],
+  ): Promise<Pick<PublishedListing, "used" | "omitted">> {
+    const { perExport } = this.#limits;
+    const labels = { ...exportLabels(key), cluster_id: String(clusterId) };
+    const ready: QuotaSeries[] = [];
+    let room = perExport;
+    for (const quota of quotas) {
+      const series = this.#seriesOf(labels, quota);
+      room -= series.cost;
+      if (room < 0) break;
+      ready.push(series);
+      if (ready.length % SLICE === 0) await this.#clock.giveWay?.();
+    }
+    this.#metrics.forgetQuotas(key.namespace, key.name);
+    let left = this.#limits.total - this.#usedByOthers(key);
+    let used = 0;
+    let shown = 0;
+    for (const { cost, show } of ready) {
+      if (cost > left) break;
+      show();
+      left -= cost;
+      used += cost;
+      shown += 1;
+    }
+    return { used, omitted: quotas.length - shown };
+  }
+
+  #usedByOthers(key: ObjectKey): number {
+    const own = keyText(key);
+    return [...this.#listings].reduce(
+      (sum, [text, { used }]) => (text === own ? sum : sum + used),
+      0,
+    );
+  }
+
+  #seriesOf(
+    exported: Readonly<Record<"export_namespace" | "export" | "cluster_id", string>>,
+    quota: Quota,
+  ): QuotaSeries {
+    const metrics = this.#metrics;
+    const labels = { ...exported, namespace: label(quota.namespace), name: label(quota.name) };
     const info = {
       status: label(quota.status ?? ""),
       request: label(quota.displayRequest),
       limit: label(quota.displayLimit),
     };
-    this.#metrics.quotaInfo.set({ ...labels, ...info }, 1);
     const created = parseInstant(quota.createdAt);
-    if (created !== undefined) this.#metrics.quotaCreated.set(labels, created / SECOND);
     const amounts = amountsOf(quota);
-    this.#metrics.quotaParseOk.set(labels, amounts === undefined ? 0 : 1);
-    for (const { resource, used, hard } of amounts ?? []) {
-      this.#metrics.quota.set({ ...labels, resource, type: "used" }, used);
-      this.#metrics.quota.set({ ...labels, resource, type: "hard" }, hard);
-    }
+    const each = costOf(labels);
+    const ofAmounts = (amounts ?? []).map(({ resource }) => 2 * costOf({ ...labels, resource }));
+    return {
+      cost: ofAmounts.reduce((sum, cost) => sum + cost, 2 * each + costOf({ ...labels, ...info })),
+      show: () => {
+        metrics.quotaInfo.set({ ...labels, ...info }, 1);
+        if (created !== undefined) metrics.quotaCreated.set(labels, created / SECOND);
+        metrics.quotaParseOk.set(labels, amounts === undefined ? 0 : 1);
+        for (const { resource, used, hard } of amounts ?? []) {
+          metrics.quota.set({ ...labels, resource, type: "used" }, used);
+          metrics.quota.set({ ...labels, resource, type: "hard" }, hard);
+        }
+      },
+    };
   }
+}
+
+function costOf(labels: Readonly<Record<string, string>>): number {
+  const length = Object.values(labels).reduce((sum, text) => sum + text.length, 0);
+  return Math.max(1, Math.ceil(length / CHARACTERS_OF_SERIES));
 }
 
 /** Both texts, or neither: the limit's resources are named `limits.…`, as ResourceQuotas name them. */

@@ -10,7 +10,12 @@ import { obstacleOf } from "../../frame/rules/readiness.ts";
 import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
-import type { QuotaExportKind, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
+import type {
+  QuotaExportDone,
+  QuotaExportKind,
+  QuotaExportSnapshot,
+  QuotaExportState,
+} from "./snapshot.ts";
 import { turnAfter, turnOf } from "./turn.ts";
 
 /** Before its turn, an export says what it said last; a suspended one that was listed counts as in use. */
@@ -21,7 +26,7 @@ export function report(
   at: ClockReading,
 ): Report<QuotaExportState> {
   const state = turnAfter(turnOf(snapshot, at), done, snapshot);
-  const readiness = readinessOf(snapshot, done.quotas, outcome);
+  const readiness = readinessOf(snapshot, done, outcome);
   const requeueAfterMs = "afterMs" in outcome ? outcome.afterMs : undefined;
   if (readiness === undefined) return { objects: [], state, requeueAfterMs };
   const { object, request } = snapshot;
@@ -44,17 +49,22 @@ export function report(
 
 function readinessOf(
   { object }: QuotaExportSnapshot,
-  quotas: readonly Quota[] | undefined,
+  { quotas, omitted = 0 }: QuotaExportDone,
   outcome: Outcome,
 ): Readiness | undefined {
   const { lastSuccessTime, total = 0 } = object.status ?? {};
   if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
-  return obstacleOf(outcome) ?? (quotas && ready(quotas.length));
+  return obstacleOf(outcome) ?? (quotas && ready(quotas.length, omitted));
 }
 
-function ready(total: number): Readiness {
+function ready(total: number, omitted = 0): Readiness {
   const message = `The listing holds ${total} ${total === 1 ? "quota" : "quotas"}.`;
-  return { state: "Ready", reason: "Listed", message };
+  if (omitted === 0) return { state: "Ready", reason: "Listed", message };
+  return {
+    state: "Ready",
+    reason: "TooManySeries",
+    message: `${message} ${omitted} of them have no metrics, because the number of series is limited. Filter by spec.namespaces or spec.filterNames, or ask the operator's administrator to raise --quota-series-per-export or --quota-series.`,
+  };
 }
 
 function listed(

@@ -35,6 +35,8 @@ export interface QuotaExportDone {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly quotas?: readonly Quota[];
+  /** How many of them have no metrics, because the number of series is limited. */
+  readonly omitted?: number;
   readonly refusal?: ListingRefusal;
 }
 

@@ -89,8 +89,10 @@ export async function planningWorld({ readOnly = false } = {}) {
   const reconcilers = {
     ServiceAccount: createServiceAccountController(context),
     ApiKey: createApiKeyController(context, { enqueue: () => undefined }),
-    ResourceQuotaExport: createQuotaExportController(context, (apiKey, signal) =>
-      readPair(context, apiKey, signal),
+    ResourceQuotaExport: createQuotaExportController(
+      context,
+      (apiKey, signal) => readPair(context, apiKey, signal),
+      { perExport: 5_000, total: 50_000 },
     ),
   };
   const run = () => ({ id: "test", signal: AbortSignal.timeout(60_000) });

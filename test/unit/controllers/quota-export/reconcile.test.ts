@@ -1,7 +1,21 @@
+import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
+import { PublishedQuotas } from "../../../../src/controllers/quota-export/actions/published-quotas.ts";
+import type { Quota } from "../../../../src/iam/model.ts";
+import { createMetrics } from "../../../../src/observability/metrics.ts";
 import { MINUTE } from "../../../../src/util/time.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import { exportWorld } from "./world.ts";
+
+const quota = (name: string, displayRequest: string): Quota => ({
+  name,
+  namespace: "n",
+  status: undefined,
+  displayRequest,
+  displayLimit: "",
+  createdAt: "",
+});
 
 describe("listing", () => {
   test("shows the whole listing as status", async () => {
@@ -214,6 +228,42 @@ describe("metrics", () => {
     const text = await world.metrics.render();
     expect(text).toContain('name="compute-quota"');
     expect(text).not.toContain('name="storage-quota"');
+  });
+
+  test("of more quotas than there may be series are left out, counted, and said to be", async () => {
+    const world = await exportWorld({ perExport: 20, total: 50_000 });
+    world.put();
+    await world.pass();
+    const omitted = /^iam_operator_resourcequota_export_omitted\{.*\} (\d+)$/m;
+    const left = Number(omitted.exec(await world.metrics.render())?.[1]);
+    const info = (await world.metrics.render()).match(/^iam_operator_resourcequota_info\{/gm) ?? [];
+    expect(left).toBeGreaterThan(0);
+    expect(info).toHaveLength((world.object()?.status?.total ?? 0) - left);
+    expect(world.ready()).toMatchObject({ status: "True", reason: "TooManySeries" });
+    expect(world.ready()?.message).toContain(`${left} of them have no metrics`);
+  });
+
+  test("of all exports together are limited as well, and room that gets free is used", async () => {
+    const metrics = createMetrics(new Registry());
+    const clock = createFakeClock();
+    const published = new PublishedQuotas(metrics, clock, { perExport: 30, total: 40 });
+    const quotas = Array.from({ length: 20 }, (_, n) => quota(`q${n}`, "cpu: 1/2"));
+    const listing = { clusterId: 7, quotas, intervalMs: MINUTE, durationMs: 1 };
+    const keyOf = (name: string) => ({ namespace: "a", name });
+    // Five series each.
+    expect(await published.publish(keyOf("first"), listing)).toBe(14);
+    expect(await published.publish(keyOf("second"), listing)).toBe(18);
+    published.drop(keyOf("first"));
+    expect(await published.publish(keyOf("second"), listing)).toBe(14);
+  });
+
+  test("with long labels count as several", async () => {
+    const metrics = createMetrics(new Registry());
+    const limits = { perExport: 60, total: 60 };
+    const published = new PublishedQuotas(metrics, createFakeClock(), limits);
+    const quotas = Array.from({ length: 20 }, (_, n) => quota(`q${n}`, "x".repeat(4_000)));
+    const listing = { clusterId: 7, quotas, intervalMs: MINUTE, durationMs: 1 };
+    expect(await published.publish({ namespace: "a", name: "b" }, listing)).toBe(8);
   });
 
   test("vanish with the object", async () => {

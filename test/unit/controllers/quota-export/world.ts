@@ -19,7 +19,7 @@ import { clientOf, startConsole } from "../../iam/clients.ts";
 
 const KEY = { namespace: "team-a", name: "quotas" };
 
-export async function exportWorld() {
+export async function exportWorld(limits = { perExport: 5_000, total: 50_000 }) {
   const console = await startConsole();
   const client = clientOf(console);
   const clock = createFakeClock();
@@ -43,7 +43,7 @@ export async function exportWorld() {
     random: { fraction: () => 0.5, id: () => "id" },
   };
   const create = () =>
-    createQuotaExportController(context, async ({ metadata }) => pairs.get(metadata.name));
+    createQuotaExportController(context, async ({ metadata }) => pairs.get(metadata.name), limits);
   let reconciler = create();
   const object = () => kube.peek(resourceQuotaExportType, KEY);
   return {
