@@ -151,6 +151,7 @@ function accountControllers(
       ...createAccountBindingsController(context),
       watches: watches.accountBindings,
       predicate: () => true,
+      isRequest: ({ new: ref }) => ref?.isRequested === true,
       resourceOf: (ref) => accountShare(caches, keyOf(ref)),
       isUrgent,
     }),

@@ -270,14 +270,15 @@ class RunningController<T extends KubeObject> implements Controller {
   async #reconcile(key: string): Promise<Addition | undefined> {
     const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);
+    const isRequested = this.#queue.isRequested(key);
     this.#stale.delete(key);
     if (!store.isCurrent(objectKey)) {
       this.#stale.add(key);
       metrics.staleSyncSkips.inc({ kind: this.name });
-      return { afterMs: STALE_RECHECK_MS, priority: "requeue" };
+      return { afterMs: STALE_RECHECK_MS, priority: "requeue", endsHold: isRequested };
     }
     const object = store.get(objectKey);
-    if (object !== undefined) return this.#runner.run(key, object);
+    if (object !== undefined) return this.#runner.run(key, object, isRequested);
     this.#retries.forget(key);
     onGone?.(objectKey);
     return undefined;

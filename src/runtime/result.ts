@@ -20,6 +20,8 @@ export type Reconcile<T> = (object: T, run: Run) => Promise<Result>;
 export interface Run {
   /** New for every run; in every log line of it. */
   readonly id: string;
+  /** Whether a change of the object's spec or annotations, or its deletion, asked for this run. */
+  readonly isRequested?: boolean;
   /** Aborted at shutdown or when the run takes too long. */
   readonly signal: AbortSignal;
 }

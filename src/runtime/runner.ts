@@ -26,7 +26,7 @@ export interface RunnerOptions<T> {
 
 export interface Runner<T> {
   /** One run; resolves to when the object is reconciled again. Never rejects because of the reconciler. */
-  run(key: string, object: T): Promise<Addition>;
+  run(key: string, object: T, isRequested?: boolean): Promise<Addition>;
   /** Aborts the signals of all runs. */
   abort(): void;
 }
@@ -43,6 +43,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     object: T,
     fields: RunFields,
     span: Span,
+    isRequested: boolean,
   ): Promise<Addition> => {
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
@@ -56,7 +57,11 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     const { signal } = limit;
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
     try {
-      const result = await options.reconcile(object, { id: fields.reconcileId, signal });
+      const result = await options.reconcile(object, {
+        id: fields.reconcileId,
+        signal,
+        isRequested,
+      });
       log.debug({ durationMs: durationMs(), ...result }, "reconcile finished");
       span.set({ outcome: "Success", ...result });
       return succeeded(options, key, result);
@@ -64,7 +69,9 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const outcome = isShuttingDown ? undefined : options.errorPolicy(error);
       logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
       noteFailure(span, outcome, error);
-      return failed(options, key, outcome ?? { kind: "Retry" });
+      const again = failed(options, key, outcome ?? { kind: "Retry" });
+      // A conflict has answered no request.
+      return outcome?.kind === "Conflict" && isRequested ? { ...again, endsHold: true } : again;
     } finally {
       cancel();
       running.delete(limit);
@@ -73,10 +80,12 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
   };
 
   return {
-    run(key, object) {
+    run(key, object, isRequested = false) {
       const id = random.id();
       const fields = runFields(name, object, id);
-      return tracer.span(`reconcile ${name}`, fields, (span) => runOnce(key, object, fields, span));
+      return tracer.span(`reconcile ${name}`, fields, (span) =>
+        runOnce(key, object, fields, span, isRequested),
+      );
     },
     abort() {
       isShuttingDown = true;

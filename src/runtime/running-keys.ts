@@ -1,6 +1,7 @@
 interface RunningKey {
   readonly startedAt: number;
   readonly resource: string;
+  readonly isRequested: boolean;
 }
 
 /** The keys that are being worked on, since when (monotonic), and how many of them are at the same resource. */
@@ -19,6 +20,10 @@ export class RunningKeys {
   /** How many are at this resource. */
   at(resource: string): number {
     return this.#byResource.get(resource) ?? 0;
+  }
+
+  isRequested(key: string): boolean {
+    return this.#running.get(key)?.isRequested ?? false;
   }
 
   start(key: string, running: RunningKey): void {

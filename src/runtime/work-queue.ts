@@ -100,6 +100,11 @@ export class WorkQueue {
     });
   }
 
+  /** Whether the key that is worked on was handed out because it was asked for, whatever held it. */
+  isRequested(key: string): boolean {
+    return this.#running.isRequested(key);
+  }
+
   /** Says that the work on a key has ended, well or not. */
   done(key: string): void {
     const startedAt = this.#running.end(key);
@@ -222,11 +227,11 @@ export class WorkQueue {
   }
 
   #start(plan: Plan, now: number): void {
-    const { key, resource, due } = plan;
+    const { key, resource, due, endsHold } = plan;
     this.#ready.take(plan);
     this.#plans.delete(key);
     this.#holds.delete(key);
-    this.#running.start(key, { startedAt: now, resource });
+    this.#running.start(key, { startedAt: now, resource, isRequested: endsHold });
     this.#hooks.onStart?.(now - due);
   }
 

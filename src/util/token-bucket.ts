@@ -26,6 +26,13 @@ export class TokenBucket {
     return Math.max(0, -this.#tokens / this.#perMs);
   }
 
+  /** Takes a token that is there now; says whether there was one. */
+  tryTake(): boolean {
+    if (this.reserve() === 0) return true;
+    this.#tokens += 1;
+    return false;
+  }
+
   /** Resolves when a token is there; rejects with the signal's reason, and then takes none. */
   async take(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();

@@ -50,7 +50,7 @@ test("calls that waited for their turn are held as well", async () => {
   expect(await second).toMatchObject({ sent: false, code: "RateLimited" });
 });
 
-test("what a person asked for goes through, the login for it included", async () => {
+test("the kill switch goes through, the login for it included", async () => {
   const { server, clock, client } = await asked(429);
   server.world.revokeTokens();
   expect(await client.urgent.listPolicies(POLICIES)).not.toHaveLength(0);
@@ -58,6 +58,28 @@ test("what a person asked for goes through, the login for it included", async ()
   expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ sent: false });
   clock.advance(5 * MINUTE);
   await client.listPolicies(POLICIES);
+});
+
+test("what a person asks for goes through, but is not a way to hammer the console", async () => {
+  const { server, clock, client, retryAt } = await asked(429);
+  const before = server.requests.count("listPolicies");
+  const tries = async (count: number) => {
+    const failures = await Promise.all(
+      Array.from({ length: count }, () =>
+        client.requested.listPolicies(POLICIES).then(
+          () => undefined,
+          (error) => error.retryAt,
+        ),
+      ),
+    );
+    return failures.filter((each) => each !== undefined);
+  };
+  expect(await tries(100)).toEqual(Array.from({ length: 80 }, () => retryAt));
+  expect(server.requests.count("listPolicies")).toBe(before + 20);
+  clock.advance(MINUTE);
+  expect(await tries(100)).toHaveLength(90);
+  clock.advance(5 * MINUTE);
+  expect(await tries(100)).toEqual([]);
 });
 
 test("a shorter Retry-After of another answer does not end the wait", async () => {

@@ -37,6 +37,9 @@ export function watchLogin(client: IamClient, onRefused: (error: IamError) => vo
     get urgent() {
       return watchLogin(client.urgent, onRefused);
     },
+    get requested() {
+      return watchLogin(client.requested, onRefused);
+    },
     clockSkew: () => client.clockSkew(),
     close: () => client.close(),
   };

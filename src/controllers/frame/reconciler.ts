@@ -1,9 +1,9 @@
 /** The one reconcile loop of all kinds: parse, observe, (next, perform)*, report; for deletions as well. */
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Reconcile, Result } from "../../runtime/result.ts";
+import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
-import type { Context } from "./context.ts";
+import type { Connections, Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
 import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
 import { rehearse } from "./plan/rehearse.ts";
@@ -44,8 +44,12 @@ export function createReconciler<K extends KindTypes>(
     kind.forget?.(key);
   };
   const unanswered = new Set<string>();
-  const contextOf = (uid: string, signal: AbortSignal): ReconcileContext<K["State"]> => ({
+  const contextOf = (
+    uid: string,
+    { signal, isRequested = false }: Pick<Run, "signal" | "isRequested">,
+  ): ReconcileContext<K["State"]> => ({
     ...context,
+    connections: isRequested ? passingHolds(context.connections) : context.connections,
     signal,
     unanswered,
     noteReleased: (object) => released.note(object),
@@ -55,7 +59,8 @@ export function createReconciler<K extends KindTypes>(
     setState: (state) => states.set(uid, state),
   });
   return {
-    reconcile: async (cached, { signal }) => {
+    reconcile: async (cached, request) => {
+      const { signal } = request;
       const key = keyOf(cached);
       const { isPartial }: KubeObject = cached;
       const object = isPartial ? await context.kube.get(kind.type, key, { signal }) : cached;
@@ -67,9 +72,20 @@ export function createReconciler<K extends KindTypes>(
       }
       if (released.has(object)) return { requeueAfterMs: RELEASED_RECHECK_MS };
       states.track(keyText(key), object.metadata.uid);
-      return await reconcileObject(kind, object, contextOf(object.metadata.uid, signal));
+      return await reconcileObject(kind, object, contextOf(object.metadata.uid, request));
     },
     onGone: forget,
+  };
+}
+
+/** Somebody has asked for what the run does: the console is called even if it asked to wait. */
+function passingHolds(connections: Connections): Connections {
+  return {
+    resolve: async (ref, namespace) => {
+      const found = await connections.resolve(ref, namespace);
+      if (!found.ok) return found;
+      return { ok: true, access: { ...found.access, client: found.access.client.requested } };
+    },
   };
 }
 

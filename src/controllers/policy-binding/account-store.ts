@@ -3,15 +3,18 @@ import { isDeepStrictEqual } from "node:util";
 import { API_VERSION } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store/store.ts";
-import { ignoreStatusChanges } from "../../runtime/predicates.ts";
+import { ignoreStatusChanges, isRequest } from "../../runtime/predicates.ts";
 import { type Caches, indexes } from "../frame/context.ts";
 import type { ReportedObject } from "../frame/rules/report.ts";
 import { serviceAccountType } from "../resource-types.ts";
 
 /** Names a ServiceAccount, which may not exist. Its uid is its key: a name is all that it stands for. */
-export type AccountRef = ReportedObject;
+export interface AccountRef extends ReportedObject {
+  /** Whether a person's change of one of its objects brought the news. */
+  readonly isRequested?: boolean;
+}
 
 /**
  * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store. It holds the key of every
@@ -46,17 +49,21 @@ export function createAccountStore(
     noteWrite: () => undefined,
     isCurrent: () => true,
     subscribe: (listener) => {
-      const enqueue = (key: ObjectKey | undefined) => {
-        if (key !== undefined) listener({ key, old: undefined, new: toRef(key) });
+      const enqueue = (key: ObjectKey | undefined, change: StoreChange<KubeObject>) => {
+        if (key === undefined) return;
+        const ref = { ...toRef(key), isRequested: isRequest(change) };
+        listener({ key, old: undefined, new: ref });
       };
       const stops = [
         serviceAccounts.subscribe((change) => {
           const { key, old } = change;
-          if ((mayHaveBindings(old) || isConcerned(key)) && accountMatters(change)) enqueue(key);
+          if ((mayHaveBindings(old) || isConcerned(key)) && accountMatters(change))
+            enqueue(key, change);
         }),
         policyBindings.subscribe((change) => {
           const binding = change.new ?? change.old;
-          if (binding !== undefined && ignoreStatusChanges(change)) enqueue(accountKey(binding));
+          if (binding !== undefined && ignoreStatusChanges(change))
+            enqueue(accountKey(binding), change);
         }),
       ];
       return () => {

@@ -2,7 +2,7 @@ import { untilAborted } from "../../util/until-aborted.ts";
 import { isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
-import { type Identity, keyHolder, nobody, userWith } from "../session/identity.ts";
+import { keyHolder, nobody, userWith } from "../session/identity.ts";
 import type { AccessToken, TokenSession } from "../session/session.ts";
 import type { TokenChecks } from "../session/token-checks.ts";
 import type { Call } from "./call.ts";
@@ -13,8 +13,8 @@ export interface CallerOptions {
   /** Shared by all callers of the session. */
   readonly tokenChecks: TokenChecks;
   readonly closing: AbortSignal;
-  /** Whether calls are sent although the console asked to wait. */
-  readonly isUrgent: boolean;
+  /** Whether a call that begins now is sent although the console asked to wait (`isHeld`), or will. */
+  readonly mayPassHold: (isHeld: boolean) => boolean;
 }
 
 /** Makes calls as whoever they are to be made by. */
@@ -23,24 +23,25 @@ export class Caller {
   readonly #session: TokenSession;
   readonly #tokenChecks: TokenChecks;
   readonly #closing: AbortSignal;
-  readonly #isUrgent: boolean;
+  readonly #mayPassHold: (isHeld: boolean) => boolean;
 
-  constructor({ exchange, session, tokenChecks, closing, isUrgent }: CallerOptions) {
+  constructor({ exchange, session, tokenChecks, closing, mayPassHold }: CallerOptions) {
     this.#exchange = exchange;
     this.#session = session;
     this.#tokenChecks = tokenChecks;
     this.#closing = closing;
-    this.#isUrgent = isUrgent;
+    this.#mayPassHold = mayPassHold;
   }
 
   /**
    * The answer, whatever its status. A Bearer call that is answered 401 is repeated once with another
    * token, if there is one and the console refuses the first one for other calls too: it did nothing at the first attempt.
    */
-  async call(call: Call, signal?: AbortSignal): Promise<Exchanged> {
+  async call(plain: Call, signal?: AbortSignal): Promise<Exchanged> {
     const either = this.#eitherSignal(signal);
-    if (call.as === "nobody") return this.#send(call, nobody, either);
-    if (call.as !== "user") return this.#send(call, keyHolder(call.as), either);
+    const call = this.#passingHold(plain);
+    if (call.as === "nobody") return this.#exchange.send(call, nobody, either);
+    if (call.as !== "user") return this.#exchange.send(call, keyHolder(call.as), either);
     const token = await this.#before(call, either, () => this.#session.token(either));
     const first = await this.#callWith(token, call, either);
     if (!isAboutLogin(first)) return first;
@@ -51,7 +52,8 @@ export class Caller {
   /** Makes sure that there is a token that is not known to be refused. */
   async authenticate(signal?: AbortSignal): Promise<void> {
     const either = this.#eitherSignal(signal);
-    await this.#before({ operation: "login" }, either, () => this.#session.token(either));
+    const call = this.#passingHold({ operation: "login" as const });
+    await this.#before(call, either, () => this.#session.token(either));
   }
 
   #eitherSignal(signal: AbortSignal | undefined): AbortSignal {
@@ -59,7 +61,7 @@ export class Caller {
   }
 
   async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
-    const exchanged = await this.#send(call, userWith(token.value), signal);
+    const exchanged = await this.#exchange.send(call, userWith(token.value), signal);
     if (provesCredentials(exchanged)) this.#session.accepted(token);
     if (exchanged.response.status !== 401) return exchanged;
     if (!this.#session.isCurrent(token)) return exchanged;
@@ -70,18 +72,18 @@ export class Caller {
     return { ...exchanged, loginStands };
   }
 
-  #send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
-    const sent = this.#isUrgent ? { ...call, ignoresHold: true as const } : call;
-    return this.#exchange.send(sent, identity, signal);
+  /** The call, marked to be sent although the console asked to wait, if it may. */
+  #passingHold<T extends object>(call: T): T & Pick<Call, "ignoresHold"> {
+    return this.#mayPassHold(this.#exchange.isHeld) ? { ...call, ignoresHold: true } : call;
   }
 
   /** What has to be done before a call, with a cancellation told as one. */
   async #before<T>(
-    { operation }: Pick<Call, "operation">,
+    { operation, ignoresHold }: Pick<Call, "operation" | "ignoresHold">,
     signal: AbortSignal,
     work: () => Promise<T>,
   ): Promise<T> {
-    if (!this.#isUrgent) this.#exchange.refuseWhileHeld(operation);
+    if (!ignoresHold) this.#exchange.refuseWhileHeld(operation);
     try {
       return await work();
     } catch (error) {

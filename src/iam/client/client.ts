@@ -75,11 +75,10 @@ export interface IamClient {
     readonly deleteKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
     readonly deleteServiceAccount?: (saId: string, signal?: AbortSignal) => Promise<void>;
   };
-  /**
-   * The same connection for the kill switch and for what a person asks for: its calls, and logins for them,
-   * go through while `Retry-After` holds all others.
-   */
+  /** The same connection for the kill switch: its calls, and logins for them, go through while `Retry-After` holds all others. */
   readonly urgent: IamClient;
+  /** The same for what a person asks for: only so many calls go through while a `Retry-After` holds. */
+  readonly requested: IamClient;
   /** The last clock skew seen, if any answer carried a Date. */
   clockSkew(): ClockSkew | undefined;
   /** Frees pooled connections; running calls are aborted. */

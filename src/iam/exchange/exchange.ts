@@ -76,6 +76,11 @@ export class Exchange {
     return this.#skew;
   }
 
+  /** Whether the console asked to wait. */
+  get isHeld(): boolean {
+    return this.#hold.until !== undefined;
+  }
+
   /** Rejects while the console asked to wait: of all calls of the connection, whichever was answered so. */
   refuseWhileHeld(operation: Operation): void {
     const retryAt = this.#hold.until;

@@ -520,3 +520,24 @@ test("a pass is a span with its object and what became of it", async () => {
     { ...fields, outcome: "Terminal", failed: "Error" },
   ]);
 });
+
+test("a run is told that it was asked for, through a conflict, and its retries are not", async () => {
+  const told: (boolean | undefined)[] = [];
+  const outcomes: ErrorOutcome[] = [{ kind: "Conflict" }, { kind: "Retry" }];
+  const world = setUp({
+    reconcile: async (_, { isRequested }) => {
+      told.push(isRequested);
+      const outcome = outcomes.pop();
+      if (told.length > 1 && outcome !== undefined) throw new Failure(outcome);
+      if (told.length === 1 && outcome !== undefined) outcomes.push(outcome);
+      return {};
+    },
+  });
+  await world.clock.advance(SECOND);
+  world.writer.put(world.thing("a"));
+  await world.clock.advance(SECOND);
+  outcomes.reverse();
+  world.writer.put(world.thing("a", { annotations: { rotate: "now" } }));
+  await world.clock.advance(MINUTE);
+  expect(told).toEqual([false, true, true, false]);
+});

@@ -56,6 +56,9 @@ export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
     get urgent() {
       return client;
     },
+    get requested() {
+      return client;
+    },
     // The client that was looked at is somebody else's to close.
     close: async () => undefined,
   };

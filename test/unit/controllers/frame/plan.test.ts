@@ -266,6 +266,7 @@ describe("nothing can be written by a run that plans", () => {
       "syncBindings",
       "extra",
       "urgent",
+      "requested",
       "close",
     ];
     const methods = Object.keys(client).filter((name) => !writing.includes(name));
