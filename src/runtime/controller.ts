@@ -251,8 +251,10 @@ class RunningController<T extends KubeObject> implements Controller {
 
   async #workOn(key: string): Promise<void> {
     const { clock, log } = this.#options;
+    let succeeded = false;
     try {
       const again = await this.#reconcile(key);
+      succeeded = again?.priority !== "retry";
       if (again !== undefined) this.#queue.add(key, again);
     } catch (error) {
       log.error(
@@ -262,7 +264,7 @@ class RunningController<T extends KubeObject> implements Controller {
       this.#queue.add(key, { afterMs: MINUTE, priority: "retry" });
     } finally {
       this.#lastProgressAt = clock.monotonic();
-      this.#queue.done(key);
+      this.#queue.done(key, succeeded);
     }
   }
 

@@ -73,13 +73,17 @@ export class FairLine<T extends WaitingKey> {
     });
   }
 
-  /** Whose turn is next, of those that wait for a resource which `isFree`. */
-  first(isFree: (resource: string) => boolean): T | undefined {
+  /** Whose turn is next, of those that wait for a resource which `isFree` and are of a group that may have a turn. */
+  first(
+    isFree: (resource: string) => boolean,
+    mayHaveTurn: (group: string) => boolean = () => true,
+  ): T | undefined {
     const line = this.#order.first();
     if (line === undefined) return undefined;
-    if (isFree(line.resource)) return headOf(line);
+    const head = isFree(line.resource) ? headOf(line, mayHaveTurn) : undefined;
+    if (head !== undefined) return head;
     this.#order.remove(line);
-    const next = this.first(isFree);
+    const next = this.first(isFree, mayHaveTurn);
     this.#order.push(line);
     return next;
   }
@@ -107,8 +111,12 @@ export class FairLine<T extends WaitingKey> {
   }
 }
 
-function headOf<T>({ groups }: ResourceLine<T>): T | undefined {
-  return firstOf(groups.values())?.next;
+function headOf<T>(
+  { groups }: ResourceLine<T>,
+  mayHaveTurn: (group: string) => boolean,
+): T | undefined {
+  for (const [name, group] of groups) if (mayHaveTurn(name)) return group.next;
+  return undefined;
 }
 
 function turnOf<T>({ groups }: ResourceLine<T>): number {

@@ -1,6 +1,7 @@
 import { type Priority, priorities } from "./addition.ts";
 import { FairLine, type WaitingKey } from "./fair-line.ts";
 import type { RunningKeys } from "./running-keys.ts";
+import type { SlowGroups } from "./slow-groups.ts";
 
 /** What is wanted next of a key. */
 export interface Plan extends WaitingKey {
@@ -16,6 +17,7 @@ export interface ReadyOptions {
   readonly workers: number;
   readonly reservedWorkers: number;
   readonly running: RunningKeys;
+  readonly slow: SlowGroups;
 }
 
 /** One hand-out in so many goes to the key that waits longest, so that no priority starves another. */
@@ -88,10 +90,13 @@ export class ReadyKeys {
 
   /** Whose turn it is in this priority, with so many workers. */
   #first(priority: Priority, workers = this.#options.workers): Plan | undefined {
-    const { running } = this.#options;
+    const { running, slow } = this.#options;
     const free = workers - running.size;
     if (free <= 0) return undefined;
-    return this.#lines[priority].first((resource) => running.at(resource) < free);
+    return this.#lines[priority].first(
+      (resource) => running.at(resource) < free,
+      (group) => priority !== "urgent" || slow.mayHaveTurn(group, running.all(), free),
+    );
   }
 }
 

@@ -1,6 +1,8 @@
-interface RunningKey {
+export interface RunningKey {
   readonly startedAt: number;
+  readonly group: string;
   readonly resource: string;
+  readonly isUrgent: boolean;
   readonly isRequested: boolean;
 }
 
@@ -31,16 +33,20 @@ export class RunningKeys {
     this.#byResource.set(running.resource, this.at(running.resource) + 1);
   }
 
-  /** Since when it ran; `undefined` where it did not. */
-  end(key: string): number | undefined {
+  all(): Iterable<RunningKey> {
+    return this.#running.values();
+  }
+
+  /** What ran; `undefined` where it did not. */
+  end(key: string): RunningKey | undefined {
     const running = this.#running.get(key);
     if (running === undefined) return undefined;
-    const { resource, startedAt } = running;
+    const { resource } = running;
     this.#running.delete(key);
     const left = this.at(resource) - 1;
     if (left === 0) this.#byResource.delete(resource);
     else this.#byResource.set(resource, left);
-    return startedAt;
+    return running;
   }
 
   /** How long each has run so far. */

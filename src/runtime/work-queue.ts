@@ -3,6 +3,7 @@ import { type Addition, higher } from "./addition.ts";
 import { Heap } from "./heap.ts";
 import { isEarlier, type Plan, ReadyKeys } from "./ready-keys.ts";
 import { RunningKeys } from "./running-keys.ts";
+import { SlowGroups } from "./slow-groups.ts";
 
 /** What decides about a key beside its priority. */
 export interface KeyTraits {
@@ -54,6 +55,7 @@ export class WorkQueue {
   readonly #later = new Heap<Plan>(isEarlier);
   readonly #ready: ReadyKeys;
   readonly #running = new RunningKeys();
+  readonly #slow = new SlowGroups();
   readonly #holds = new Map<string, number>();
   readonly #takers = new Set<(key: string | undefined) => void>();
   readonly #idlers = new Set<() => void>();
@@ -66,7 +68,12 @@ export class WorkQueue {
     this.#hooks = options.hooks ?? {};
     this.#traitsOf = options.traitsOf ?? (() => plainTraits);
     const { workers = Number.POSITIVE_INFINITY, reservedWorkers = 0 } = options;
-    this.#ready = new ReadyKeys({ workers, reservedWorkers, running: this.#running });
+    this.#ready = new ReadyKeys({
+      workers,
+      reservedWorkers,
+      running: this.#running,
+      slow: this.#slow,
+    });
   }
 
   /** Wants the key to be worked on. Ignored once the queue is closed. */
@@ -105,11 +112,13 @@ export class WorkQueue {
     return this.#running.isRequested(key);
   }
 
-  /** Says that the work on a key has ended, well or not. */
-  done(key: string): void {
-    const startedAt = this.#running.end(key);
-    if (startedAt === undefined) return;
-    this.#hooks.onDone?.(this.#clock.monotonic() - startedAt);
+  /** Says that the work on a key has ended, well (`succeeded`) or not. */
+  done(key: string, succeeded = true): void {
+    const ended = this.#running.end(key);
+    if (ended === undefined) return;
+    const workedMs = this.#clock.monotonic() - ended.startedAt;
+    this.#slow.note(ended, workedMs, succeeded);
+    this.#hooks.onDone?.(workedMs);
     const plan = this.#plans.get(key);
     if (plan !== undefined) this.#place(plan, false);
     this.#dispatch();
@@ -227,11 +236,17 @@ export class WorkQueue {
   }
 
   #start(plan: Plan, now: number): void {
-    const { key, resource, due, endsHold } = plan;
+    const { key, group, resource, due, endsHold, priority } = plan;
     this.#ready.take(plan);
     this.#plans.delete(key);
     this.#holds.delete(key);
-    this.#running.start(key, { startedAt: now, resource, isRequested: endsHold });
+    this.#running.start(key, {
+      startedAt: now,
+      group,
+      resource,
+      isUrgent: priority === "urgent",
+      isRequested: endsHold,
+    });
     this.#hooks.onStart?.(now - due);
   }
 

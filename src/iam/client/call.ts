@@ -20,6 +20,8 @@ export interface Call {
   readonly isList?: true;
   /** Is sent although the console asked to wait. */
   readonly ignoresHold?: true;
+  /** Has connections of its own and waits for no rate limit, which counts it all the same. */
+  readonly isUrgent?: true;
   /** Takes no X-Partition-Id. */
   readonly ignoresPartition?: true;
   /** Is told each time that the call leaves, after all that it had to wait for. */

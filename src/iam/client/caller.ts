@@ -1,5 +1,7 @@
+import { startDeadline } from "../../http/deadline.ts";
+import type { Clock } from "../../util/time.ts";
 import { untilAborted } from "../../util/until-aborted.ts";
-import { isIamError } from "../errors.ts";
+import { IamError, isIamError } from "../errors.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
 import { keyHolder, nobody, userWith } from "../session/identity.ts";
@@ -12,9 +14,12 @@ export interface CallerOptions {
   readonly session: TokenSession;
   /** Shared by all callers of the session. */
   readonly tokenChecks: TokenChecks;
+  readonly clock: Clock;
   readonly closing: AbortSignal;
   /** Whether a call that begins now is sent although the console asked to wait (`isHeld`), or will. */
   readonly mayPassHold: (isHeld: boolean) => boolean;
+  /** Bound of a call with all that it waits for, which also makes it urgent. */
+  readonly deadlineMs?: number;
 }
 
 /** Makes calls as whoever they are to be made by. */
@@ -23,14 +28,26 @@ export class Caller {
   readonly #session: TokenSession;
   readonly #tokenChecks: TokenChecks;
   readonly #closing: AbortSignal;
+  readonly #clock: Clock;
+  readonly #deadlineMs: number | undefined;
   readonly #mayPassHold: (isHeld: boolean) => boolean;
 
-  constructor({ exchange, session, tokenChecks, closing, mayPassHold }: CallerOptions) {
+  constructor({
+    exchange,
+    session,
+    tokenChecks,
+    clock,
+    closing,
+    mayPassHold,
+    deadlineMs,
+  }: CallerOptions) {
     this.#exchange = exchange;
     this.#session = session;
     this.#tokenChecks = tokenChecks;
     this.#closing = closing;
+    this.#clock = clock;
     this.#mayPassHold = mayPassHold;
+    this.#deadlineMs = deadlineMs;
   }
 
   /**
@@ -39,6 +56,20 @@ export class Caller {
    */
   async call(plain: Call, signal?: AbortSignal): Promise<Exchanged> {
     const either = this.#eitherSignal(signal);
+    if (this.#deadlineMs === undefined) return this.#call(plain, either);
+    const deadline = startDeadline(this.#clock, this.#deadlineMs, either);
+    try {
+      return await this.#call({ ...plain, isUrgent: true }, deadline.signal);
+    } catch (error) {
+      throw isIamError(error) && deadline.signal.aborted && !either.aborted
+        ? deadlineFailure(error, this.#deadlineMs)
+        : error;
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  async #call(plain: Call, either: AbortSignal): Promise<Exchanged> {
     const call = this.#passingHold(plain);
     if (call.as === "nobody") return this.#exchange.send(call, nobody, either);
     if (call.as !== "user") return this.#exchange.send(call, keyHolder(call.as), either);
@@ -95,4 +126,9 @@ export class Caller {
 
 function isAboutLogin({ response: { status }, loginStands }: Exchanged): boolean {
   return status === 401 && loginStands !== true;
+}
+
+function deadlineFailure({ operation, sent }: IamError, ms: number): IamError {
+  const message = `${operation} was given up after ${ms} ms, with all that it waited for`;
+  return new IamError("Timeout", message, { operation, sent });
 }

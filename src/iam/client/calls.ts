@@ -31,6 +31,7 @@ export function login({ username, password, domain }: LoginCredentials): Call {
     secrets: [password],
     // The calls that need a token are held before they ask for one.
     ignoresHold: true,
+    isUrgent: true,
   };
 }
 

@@ -12,6 +12,7 @@ import {
   MAX_LIST_BYTES,
   readAnswer,
   requireSuccess,
+  URGENT_CALLS,
 } from "../exchange/exchange.ts";
 import type { Exchanged } from "../exchange/failures.ts";
 import { createTransport } from "../exchange/transport.ts";
@@ -85,6 +86,7 @@ export interface IamClientOptions extends Organization, TlsSettings {
   readonly tracer?: Tracer;
 }
 
+const URGENT_DEADLINE_MS = 5_000;
 /** Calls of requests that pass a `Retry-After`: enough for a key or two at once, then one in six seconds. */
 const REQUESTED_CALLS = { perSecond: 1 / 6, burst: 20 };
 const MUTATION_TIMEOUT_MS = 5_000;
@@ -100,6 +102,7 @@ export function createIamClient(options: IamClientOptions): IamClient {
     exchange,
     session,
     tokenChecks: checkTokens(exchange, closing.signal),
+    clock: options.clock,
     closing: closing.signal,
   };
   const rest = {
@@ -109,14 +112,14 @@ export function createIamClient(options: IamClientOptions): IamClient {
       await wire.close();
     },
   };
-  const callsOf = (mayPassHold: CallerOptions["mayPassHold"]) => {
-    const caller = new Caller({ ...shared, mayPassHold });
+  const callsOf = (own: Pick<CallerOptions, "mayPassHold" | "deadlineMs">) => {
+    const caller = new Caller({ ...shared, ...own });
     const extra = extraCalls(caller, options.extraCalls ?? {});
     return { ...managementCalls(caller, options.clock), ...resourceCalls(caller), extra, ...rest };
   };
   const passes = new TokenBucket(options.clock, REQUESTED_CALLS);
-  const variant = (mayPassHold: CallerOptions["mayPassHold"]): IamClient => ({
-    ...callsOf(mayPassHold),
+  const variant = (...own: Parameters<typeof callsOf>): IamClient => ({
+    ...callsOf(...own),
     get urgent() {
       return urgent;
     },
@@ -124,16 +127,16 @@ export function createIamClient(options: IamClientOptions): IamClient {
       return requested;
     },
   });
-  const urgent = variant(() => true);
-  const requested = variant((isHeld) => isHeld && passes.tryTake());
-  return variant(() => false);
+  const urgent = variant({ mayPassHold: () => true, deadlineMs: URGENT_DEADLINE_MS });
+  const requested = variant({ mayPassHold: (isHeld) => isHeld && passes.tryTake() });
+  return variant({ mayPassHold: () => false });
 }
 
 function createWire(options: IamClientOptions) {
   if (options.send !== undefined) return { send: options.send, close: async () => undefined };
   return createTransport({
     origin: new URL(options.baseURL).origin,
-    connections: options.limits.concurrency,
+    connections: options.limits.concurrency + URGENT_CALLS,
     clock: options.clock,
     caBundle: options.caBundle,
     trustOnlyCABundle: options.trustOnlyCABundle,
@@ -177,7 +180,11 @@ function createSession(
 
 /** By the smallest answer of a documented Bearer call, which names no account, key, policy or cluster. */
 function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
-  const neutral = { ...calls.searchActions({ q: "a", pageSize: 1 }), ignoresHold: true } as const;
+  const neutral = {
+    ...calls.searchActions({ q: "a", pageSize: 1 }),
+    ignoresHold: true,
+    isUrgent: true,
+  } as const;
   return new TokenChecks((token) => exchange.send(neutral, userWith(token.value), closing));
 }
 

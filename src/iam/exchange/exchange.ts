@@ -42,6 +42,8 @@ export interface ExchangeOptions {
   readonly tracer: Tracer;
 }
 
+/** Urgent calls and logins at once, in addition to the connection's own limit: others may all hang. */
+export const URGENT_CALLS = 2;
 const ONE_MIB = 1_024 * 1_024;
 const MAX_RECORD_BYTES = ONE_MIB;
 /** Of one answer, and of a listing in all. */
@@ -58,6 +60,7 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #host: string;
   readonly #slots: Slots;
+  readonly #urgentSlots = new Slots(URGENT_CALLS);
   readonly #bucket: TokenBucket;
   /** What the console asked for by `Retry-After`. */
   readonly #hold: Pause;
@@ -114,8 +117,9 @@ export class Exchange {
     const since = clock.monotonic();
     let isSending = false;
     try {
-      return await this.#slots.run(async () => {
-        await this.#bucket.take(signal);
+      return await (call.isUrgent ? this.#urgentSlots : this.#slots).run(async () => {
+        if (call.isUrgent) this.#bucket.reserve();
+        else await this.#bucket.take(signal);
         signal.throwIfAborted();
         if (!call.ignoresHold) this.refuseWhileHeld(call.operation);
         if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
