@@ -341,6 +341,10 @@ const status = z.object({
       attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
       observedTime: timestamp.meta({ description: "When the loss was noticed." }),
       expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
+      late: z.boolean().optional().meta({
+        description:
+          "True if the key appeared in the console after its attempt was closed, so that the expiry is an estimate.",
+      }),
     }),
     MAX_LISTED_KEYS,
   )

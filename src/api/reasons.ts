@@ -126,6 +126,15 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "Set extraCalls.deleteServiceAccount of the connection, or another spec.deletionPolicy.",
       },
     },
+    {
+      type: "KeysManaged",
+      meaning:
+        "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys.",
+      reasons: {
+        UnmanagedKeys:
+          "Delete the keys that the message names in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
+      },
+    },
   ),
   PolicyBinding: conditions(
     {

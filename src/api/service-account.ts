@@ -42,6 +42,10 @@ const spec = z.object({
     description:
       "While true, access is revoked: the operator unbinds every policy of the account and keeps it so. Set it to false to bind the policies of the PolicyBindings again; a leaked key of the account then works again too.",
   }),
+  unmanagedKeys: z.enum(["Report", "Expect"]).default("Report").meta({
+    description:
+      "Whether keys may be issued outside the operator: Report (default) reports keys that no ApiKey names, with an alert; Expect only counts them.",
+  }),
   deletionPolicy: z.enum(["Revoke", "Retain", "Delete"]).optional().meta({
     description:
       "Revoke unbinds every policy and leaves the account at the console (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
@@ -91,6 +95,28 @@ const status = z.object({
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
   keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
+  unmanagedKeys: atomic(
+    z.object({
+      keyId: z.string().max(256).meta({ description: "The key's identifier in the console." }),
+      observedTime: timestamp.meta({ description: "When it was found that no ApiKey names it." }),
+      apiKey: z.string().max(253).optional().meta({
+        description:
+          "The ApiKey that issued it, by its description; the ApiKey lists it as orphaned.",
+      }),
+      attemptId: z.string().max(64).optional().meta({
+        description: "The attempt that issued it, by its description.",
+      }),
+    }),
+    50,
+  )
+    .optional()
+    .meta({ description: "Keys in the console that no ApiKey names; the first 50." }),
+  unmanagedKeyCount: z.int().min(0).optional().meta({
+    description: "How many keys in the console no ApiKey names; absent if it does not list keys.",
+  }),
+  expiredKeyIds: atomic(z.string().max(256), 10_000).optional().meta({
+    description: "Internal. Expired keys of ApiKeys that the console still lists.",
+  }),
   attempt: createAttempt
     .optional()
     .meta({ description: "A creation that was recorded and whose outcome is not known yet." }),

@@ -37,6 +37,13 @@ export function exposeObjects(
         yield { labels: { kind: object.kind ?? "", ...keyOf(object) }, value };
     }
   });
+  metrics.unmanagedKeys.collectFrom(function* () {
+    for (const object of caches.serviceAccounts.list().filter(isOurs)) {
+      const value = valueIn(object.status, ({ unmanagedKeyCount }) => unmanagedKeyCount);
+      const expected = String(object.spec?.unmanagedKeys === "Expect");
+      if (value !== undefined) yield { labels: { ...keyOf(object), expected }, value };
+    }
+  });
   for (const gauge of Object.keys(ofApiKey) as ApiKeyGauge[])
     metrics[gauge].collectFrom(function* () {
       for (const object of caches.apiKeys.list().filter(isOurs)) {

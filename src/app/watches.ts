@@ -153,6 +153,7 @@ function apiKeyWatches(caches: Caches, find: Finder): readonly Watch[] {
     watch(serviceAccounts, (change) =>
       mattersToKeys(change) ? find.keysOf([change.key]) : unlistedKeys(change, apiKeys),
     ),
+    watch(serviceAccounts, lateKeys),
   ];
 }
 
@@ -234,7 +235,7 @@ function accountOfKey({
   return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
-/** The account's list of keys is read soon after a key came into use, an issue was recovered, or a run was requested. */
+/** The account's list of keys is read soon after a key came into use or was lost, an issue was recovered, or a run was requested. */
 function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const key = now && accountOfKey(now);
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
@@ -245,8 +246,17 @@ function newsOf({ metadata, status }: Partial<ApiKey> = {}): readonly unknown[] 
   return [
     status?.current?.keyId,
     status?.lastRecoveryTime,
+    status?.orphaned,
     metadata?.annotations?.[annotations.reconcileRequestedAt],
   ];
+}
+
+/** Of unmanaged keys, some name the ApiKeys that are to list them as orphaned. */
+function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
+  const unmanaged = now?.status?.unmanagedKeys ?? [];
+  if (unmanaged.length === 0 || isDeepStrictEqual(unmanaged, old?.status?.unmanagedKeys)) return [];
+  const names = new Set(unmanaged.flatMap(({ apiKey }) => apiKey ?? []));
+  return [...names].map((name) => ({ namespace: key.namespace, name }));
 }
 
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */

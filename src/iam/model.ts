@@ -56,6 +56,13 @@ export interface IamServiceAccount {
 export interface IamServiceAccountDetail extends IamServiceAccount {
   /** Ids of the account's keys; `undefined` where the answer holds none that can be read. */
   readonly keyIds: readonly string[] | undefined;
+  /** By keyId, what the console shows of a key in addition; the documentation promises none of it. */
+  readonly keyRecords?: ReadonlyMap<string, IamKeyRecord>;
+}
+
+export interface IamKeyRecord {
+  readonly description?: string | undefined;
+  readonly status?: string | undefined;
 }
 
 export interface NewServiceAccount {

@@ -3,7 +3,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import { consoleMetrics, kubeMetrics } from "./call-metrics.ts";
 import { CollectedGauge } from "./collected-gauge.ts";
-import { apiKeyMetrics, consumerMetrics, objectMetrics } from "./object-metrics.ts";
+import {
+  apiKeyMetrics,
+  consumerMetrics,
+  objectMetrics,
+  serviceAccountMetrics,
+} from "./object-metrics.ts";
 import { controllerMetrics, queueMetrics } from "./queue-metrics.ts";
 import { quotaMetrics } from "./quota-metrics.ts";
 
@@ -93,6 +98,7 @@ type Declared = ReturnType<typeof declare>;
 function declare(registry: Registry) {
   return {
     ...objectMetrics(registry),
+    ...serviceAccountMetrics(registry),
     ...apiKeyMetrics(registry),
     ...consumerMetrics(registry),
     ...quotaMetrics(registry),

@@ -23,6 +23,18 @@ export function objectMetrics(registry: Registry) {
   };
 }
 
+/** Every gauge is of one ServiceAccount. */
+export function serviceAccountMetrics(registry: Registry) {
+  return {
+    unmanagedKeys: new CollectedGauge(
+      "iam_operator_unmanaged_keys",
+      "Valid keys in the console that no ApiKey names, by whether spec.unmanagedKeys expects them.",
+      ["namespace", "name", "expected"],
+      registry,
+    ),
+  };
+}
+
 /** Every gauge is of one ApiKey. */
 export function apiKeyMetrics(registry: Registry) {
   const perKey = gaugePerKey(registry);

@@ -506,6 +506,15 @@ describe("in the end", () => {
       },
     ],
     [
+      "S5 audit",
+      "a key that was issued outside the operator, and that no status names",
+      (stage) => {
+        stage.serviceAccount();
+        const { keyId } = stage.issue("1", 90, "elsewhere");
+        stage.status(serviceAccountType, "ci-bot", { liveKeyIds: [keyId] });
+      },
+    ],
+    [
       "S18 quiescence",
       "a change with nothing to do",
       async (stage) => {

@@ -111,6 +111,13 @@ export class AttemptRegistry {
     if (!wasUnderWay) this.#onExplained(account);
   }
 
+  /** The attempt was closed, and has led to one more key. */
+  addKey(id: string, account: string, keyId: string): void {
+    const { keyIds = [] } = this.#explained.get(id) ?? {};
+    this.#explained.set(id, { account, keyIds: [...keyIds, keyId] });
+    this.#dropOldest();
+  }
+
   /** The oldest ones have long left every status. */
   #dropOldest(): void {
     if (this.#explained.size > MAX_EXPLAINED)

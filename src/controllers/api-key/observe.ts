@@ -16,7 +16,7 @@ import { provenElsewhere } from "../proven-elsewhere.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
-import { unsettledPeerOf } from "./peers.ts";
+import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
@@ -58,6 +58,7 @@ export async function observe(
     staging,
     otherClaim: otherClaimOn(object, run.caches),
     held,
+    lateKeys: lateKeysOf(object, spec, run),
     unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     secretsAreWatched: run.caches.secrets.isWatched,

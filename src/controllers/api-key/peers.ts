@@ -3,8 +3,9 @@ import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import { type Context, indexes } from "../frame/context.ts";
+import { isAttemptOf } from "../marker.ts";
 import { type AttemptRegistry, accountKeyOf } from "./attempts.ts";
-import type { PeerKeys } from "./rules/snapshot.ts";
+import type { LateKey, PeerKeys } from "./rules/snapshot.ts";
 import { listedKeyIds } from "./rules/status.ts";
 
 const PEER_PATIENCE_MS = HOUR;
@@ -49,6 +50,26 @@ export function peerKeysOf(
     surplus: attempts.surplusOf(account),
     inUse: peers.flatMap((peer) => keyInUseOf(peer, now)),
   };
+}
+
+/**
+ * Keys that the account reports as unmanaged and that this very object issued, by their descriptions. Descriptions can be
+ * forged: such a key is only listed, and never revoked.
+ */
+export function lateKeysOf(
+  { metadata: { namespace = "", name, uid }, status }: ApiKey,
+  { serviceAccountRef }: ApiKeySpec,
+  { caches }: Pick<Context, "caches">,
+): readonly LateKey[] {
+  const account = caches.serviceAccounts.get({ namespace, name: serviceAccountRef.name });
+  const unmanaged = account?.status?.unmanagedKeys ?? [];
+  if (unmanaged.length === 0) return [];
+  const listed = new Set(listedKeyIds(status));
+  return unmanaged.flatMap(({ keyId, apiKey, attemptId = "" }) =>
+    apiKey === name && isAttemptOf(uid, attemptId) && !listed.has(keyId)
+      ? [{ keyId, attemptId }]
+      : [],
+  );
 }
 
 function peersOf(

@@ -1,3 +1,4 @@
+import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
@@ -24,6 +25,7 @@ export async function observe(
   const account = fromStatus(status, spec.saId);
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
+  const apiKeys = caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key));
   const claim = await readClaim(object, { caches, connections });
   // Thousands of objects that have no permission must not cost what the claims of others cost.
   const isRefused = account === undefined && spec.saId !== undefined && !claim.mayImport;
@@ -44,8 +46,10 @@ export async function observe(
       indexes.connection,
       connectionKey(refOf(object), key.namespace),
     ),
-    ...readKeys(key, status?.liveKeyIds, caches),
+    ...readKeys(apiKeys, status?.liveKeyIds),
     recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
+    apiKeys,
+    apiKeysAreCurrent: apiKeys.every((each) => caches.apiKeys.isCurrent(keyOf(each))),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim,
     otherClaims: await readOtherClaims(saId === undefined || isRefused ? [] : [saId], object, {
@@ -81,15 +85,14 @@ function accountsBefore(object: ServiceAccount, { serviceAccounts }: Caches): nu
 
 /** What the account's ApiKeys say about when to read the account. */
 function readKeys(
-  key: ObjectKey,
+  apiKeys: readonly ApiKey[],
   liveKeyIds: readonly string[] | undefined,
-  { apiKeys }: Caches,
 ): Pick<AccountSnapshot, "unlistedKeyTime" | "keyRecoveryTime" | "keyRequests"> {
   const listed = liveKeyIds && new Set(liveKeyIds);
   let unlistedKeyTime: Instant | undefined;
   let keyRecoveryTime: Instant | undefined;
   const keyRequests: string[] = [];
-  for (const { metadata, status } of apiKeys.byIndex(indexes.serviceAccount, keyText(key))) {
+  for (const { metadata, status } of apiKeys) {
     const { current, lastRecoveryTime } = status ?? {};
     if (current !== undefined && listed?.has(current.keyId) === false)
       unlistedKeyTime = latest(unlistedKeyTime, current.verificationTime ?? current.issueTime);

@@ -2,7 +2,13 @@
 import * as z from "zod";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
-import type { IamServiceAccount, IamServiceAccountDetail, Json, KeyPair } from "../model.ts";
+import type {
+  IamKeyRecord,
+  IamServiceAccount,
+  IamServiceAccountDetail,
+  Json,
+  KeyPair,
+} from "../model.ts";
 import { isJsonObject } from "./json.ts";
 import { payloadOf, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
@@ -26,6 +32,8 @@ const AccountRecord = z.object({
   status: text,
 });
 
+const KeyRecord = z.object({ description: text, status: text });
+
 /** A service account, bare (as documented for call 2) or in an envelope; only `saId` is indispensable. */
 export function readServiceAccount(json: Json): IamServiceAccount {
   return readAccountRecord(recordWith("saId", json));
@@ -44,7 +52,7 @@ export function readServiceAccountDetail(json: Json, saId: string): IamServiceAc
   const record = recordWith("saId", json);
   const account = readAccountRecord(record);
   if (account.saId !== saId) throw new ShapeError("this is another service account");
-  return { ...account, keyIds: readKeyIds(record) };
+  return { ...account, ...readKeys(record) };
 }
 
 const IssuedKey = z.object({
@@ -78,15 +86,24 @@ function withoutUndefined(record: z.infer<typeof AccountRecord>): IamServiceAcco
   return Object.fromEntries(said) as Record<string, string> & { saId: string };
 }
 
-/** Every id in the key list, whatever the state of the key; `undefined` where one cannot be read. */
-function readKeyIds(record: Json): readonly string[] | undefined {
-  if (!isJsonObject(record)) return undefined;
-  const { keys } = record;
-  const entries = Array.isArray(keys) ? keys : listedKeys(keys);
-  if (entries === undefined || entries.length > MAX_KEYS) return undefined;
+/** Every id in the key list, whatever the state of the key; `undefined` if one cannot be read. */
+function readKeys(record: Json): Pick<IamServiceAccountDetail, "keyIds" | "keyRecords"> {
+  const entries = isJsonObject(record) ? entriesOf(record.keys) : undefined;
+  if (entries === undefined || entries.length > MAX_KEYS) return { keyIds: undefined };
   const ids = entries.map(readKeyId);
-  if (!ids.every((keyId) => keyId !== undefined)) return undefined;
-  return ids.join("").length <= MAX_KEY_CHARACTERS ? ids : undefined;
+  if (!ids.every((keyId) => keyId !== undefined)) return { keyIds: undefined };
+  if (ids.join("").length > MAX_KEY_CHARACTERS) return { keyIds: undefined };
+  const records = ids.flatMap((keyId, index) => {
+    const shown: IamKeyRecord = KeyRecord.safeParse(entries[index]).data ?? {};
+    return Object.values(shown).some((value) => value !== undefined)
+      ? [[keyId, shown] as const]
+      : [];
+  });
+  return records.length === 0 ? { keyIds: ids } : { keyIds: ids, keyRecords: new Map(records) };
+}
+
+function entriesOf(keys: Json | undefined): readonly Json[] | undefined {
+  return Array.isArray(keys) ? keys : listedKeys(keys);
 }
 
 function listedKeys(keys: Json | undefined): readonly Json[] | undefined {

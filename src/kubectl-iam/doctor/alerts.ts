@@ -34,7 +34,7 @@ const rules: readonly Rule[] = [
         ({ type, status }) => type === "IssuanceAllowed" && status === "False",
       ) ?? false,
   ],
-  ["IAMOrphanedKeys", ({ status }) => (status?.orphaned ?? []).length > 0],
+  ["IAMOrphanedKeys", ({ status }) => (status?.orphanCount ?? 0) > 0],
   ["IAMStaleConsumers", ({ status }) => (status?.consumers?.stale ?? 0) > 0],
 ];
 
@@ -42,10 +42,24 @@ const ofObjects: readonly (readonly [alert: string, of: (world: World) => readon
   [
     [
       "IAMConnectionDown",
-      (world) => [...world.clusterConnections, ...world.connections] as readonly AnyObject[],
+      (world) =>
+        ([...world.clusterConnections, ...world.connections] as readonly AnyObject[]).filter(
+          isNotReady,
+        ),
     ],
-    ["IAMObjectNotReady", (world) => [...world.serviceAccounts, ...world.policyBindings]],
-    ["IAMQuotaExportFailing", (world) => world.quotaExports],
+    [
+      "IAMObjectNotReady",
+      (world) => [...world.serviceAccounts, ...world.policyBindings].filter(isNotReady),
+    ],
+    [
+      "IAMUnmanagedKeys",
+      (world) =>
+        world.serviceAccounts.filter(
+          ({ spec, status }) =>
+            spec?.unmanagedKeys !== "Expect" && (status?.unmanagedKeyCount ?? 0) > 0,
+        ),
+    ],
+    ["IAMQuotaExportFailing", (world) => world.quotaExports.filter(isNotReady)],
   ];
 const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];
 
@@ -55,7 +69,7 @@ export function checkAlerts(world: World, now: Instant): readonly Finding[] {
     ...rules.map(
       ([alert, fires]) => [alert, world.apiKeys.filter((key) => fires(key, now))] as const,
     ),
-    ...ofObjects.map(([alert, of]) => [alert, of(world).filter(isNotReady)] as const),
+    ...ofObjects.map(([alert, of]) => [alert, of(world)] as const),
   ].filter(([, objects]) => objects.length > 0);
   if (firing.length === 0)
     return [ok(CHECK, `none of the ${rules.length + ofObjects.length} about objects would fire`)];

@@ -37,7 +37,11 @@ export const runbooks: Readonly<Record<string, Runbook>> = {
   },
   IAMOrphanedKeys: {
     look: "kubectl get iamkey NAME -n NAMESPACE -o jsonpath='{.status.orphaned}'",
-    fix: "Disable the listed keys at the console. They leave the status when they expire or when the console no longer lists them.",
+    fix: "Disable the listed keys at the console. They leave the status a day after they expire.",
+  },
+  IAMUnmanagedKeys: {
+    look: "kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.unmanagedKeys}'",
+    fix: "Find out who issued the keys: an administrator, a deleted ApiKey, or a call that took effect late. Delete the keys that nobody needs in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount. An entry with `apiKey` goes to `status.orphaned` of that ApiKey unless the ApiKey is suspended.",
   },
   IAMStaleConsumers: {
     look: "kubectl get iamkey NAME -n NAMESPACE -o jsonpath='{.status.conditions[?(@.type==\"ConsumersCurrent\")].message}'",

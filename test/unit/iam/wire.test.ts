@@ -109,8 +109,27 @@ describe("keys of an account (call 4)", () => {
     ["a number", 3, undefined],
   ])("%s", (_name, keys, expected) => {
     for (const json of [{ saId: "sa-1", keys }, envelope({ saId: "sa-1", keys })]) {
-      expect(readServiceAccountDetail(json, "sa-1")).toEqual({ saId: "sa-1", keyIds: expected });
+      expect(readServiceAccountDetail(json, "sa-1").keyIds).toEqual(expected);
     }
+  });
+
+  test.each<[string, Json, object | undefined]>([
+    ["nothing", { keyId: "a" }, undefined],
+    ["a description", { keyId: "a", description: "k8s x/y#z" }, { description: "k8s x/y#z" }],
+    ["a status", { id: "a", status: "expired" }, { status: "expired" }],
+    [
+      "texts that are too long, or no texts",
+      { keyId: "a", description: 1, status: "x".repeat(5_000) },
+      undefined,
+    ],
+    ["no record", "a", undefined],
+  ])("what a record shows in addition: %s", (_name, record, expected) => {
+    const { keyIds, keyRecords } = readServiceAccountDetail(
+      { saId: "sa-1", keys: [record] },
+      "sa-1",
+    );
+    expect(keyIds).toEqual(["a"]);
+    expect(keyRecords?.get("a")).toEqual(expected);
   });
 
   test("absent", () => {

@@ -159,21 +159,21 @@ test("alerts that would fire are those of the page", () => {
   const world = {
     clusterConnections: [notReady],
     connections: [],
-    serviceAccounts: [notReady],
+    serviceAccounts: [{ ...notReady, status: { unmanagedKeyCount: 1 } }],
     policyBindings: [],
     quotaExports: [notReady],
     apiKeys: [
       key("k", {
         current: current("a", 1),
         renewalTime: inDays(-1),
-        orphaned: [{}],
+        orphanCount: 1,
         consumers: { pods: 1, stale: 1 },
         conditions: [{ type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded" }],
       }),
     ],
   } as unknown as World;
   const found = checkAlerts(world, now);
-  expect(found).toHaveLength(10);
+  expect(found).toHaveLength(11);
   for (const finding of found)
     expect(page).toContain(`### ${/^IAM\w+/.exec(finding.found)?.[0]}\n`);
   const empty = {

@@ -62,6 +62,7 @@ test("the metrics are those that are documented", async () => {
       "gauge iam_operator_stale_consumers",
       "gauge iam_operator_store_synced",
       "gauge iam_operator_superseded_live_keys",
+      "gauge iam_operator_unmanaged_keys",
       "gauge iam_operator_workqueue_oldest_age_seconds",
       "gauge leader_election_master_status",
       "gauge workqueue_depth",

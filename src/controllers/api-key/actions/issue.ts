@@ -8,6 +8,7 @@ import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { SpecError } from "../../frame/spec-error.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
+import { attemptId, describeKey } from "../../marker.ts";
 import { secretType } from "../../resource-types.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { readSecret } from "../read-secret.ts";
@@ -120,7 +121,7 @@ export async function recordIntent(
       return withSnapshot(progress, { account: { ...account, namespaceIssues: { most, count } } });
   }
   namespaceIssues.note(account.connection, self.namespace, startTime);
-  const id = run.random.id();
+  const id = attemptId(self.uid, run.random.id());
   const attempt: IssueAttempt = {
     id,
     revision,
@@ -166,8 +167,9 @@ export async function issueKey(
   const issueTime = run.clock.now();
   const { expiresInDays } = spec;
   const carriedOut = withDone(progress, { intentRecorded: undefined });
+  const description = describeKey(spec.description, self, attempt.id);
   const answer = await client
-    .issueKey(saId, { description: describeKey(progress.snapshot, attempt), expiresInDays })
+    .issueKey(saId, { description, expiresInDays })
     .catch((error: unknown) => {
       noteFailure(self, attempt, error, run);
       if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
@@ -183,12 +185,6 @@ export async function issueKey(
   attempts.explain(attempt.id, accountKeyOf(object), [pair.keyId]);
   noteIssued(progress, pair, attempt, run);
   return withSnapshot(carriedOut, { held });
-}
-
-/** Says at the console which attempt the key comes from. */
-function describeKey({ self, spec }: ApiKeySnapshot, { id }: IssueAttempt): string {
-  const marker = `k8s ${self.namespace}/${self.name}#${id}`;
-  return spec.description === undefined ? marker : `${spec.description} (${marker})`;
 }
 
 function noteIssued(

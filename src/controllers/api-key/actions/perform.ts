@@ -4,6 +4,7 @@ import { issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
 import {
   closeAttempt,
   listKeysBeforeRestore,
+  listLateKeys,
   listUnlistedKey,
   readUnexplainedKeys,
   rebuildStatus,
@@ -45,6 +46,7 @@ const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Ki
   ListUnlistedKey: listUnlistedKey,
   RebuildStatus: rebuildStatus,
   ListKeysBeforeRestore: listKeysBeforeRestore,
+  ListLateKeys: listLateKeys,
   QueueForAccount: queueForAccount,
   Precheck: precheck,
   RecordIntent: recordIntent,

@@ -7,6 +7,7 @@ import type { OrphanedKey } from "../rules/status.ts";
 import {
   withAcceptedKey,
   withFoundKey,
+  withLateKeys,
   withoutAttempt,
   withUnlistedKey,
 } from "../rules/transitions.ts";
@@ -101,6 +102,33 @@ export async function listKeysBeforeRestore(
   recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
   run.log.error({ namespace, name, orphans: ids }, "a restored API server has forgotten keys");
   return remember(listed, { keysBeforeRestore: [] }, run);
+}
+
+/** Lists keys as orphaned that came of attempts of this ApiKey, unless another ApiKey lists them. */
+export async function listLateKeys(
+  progress: ApiKeyProgress,
+  { keys }: ActionOf<"ListLateKeys">,
+  run: ApiKeyRun,
+  { attempts }: IssueCoordination,
+): Promise<ApiKeyProgress> {
+  const { object, spec, self, status } = progress.snapshot;
+  const account = accountKeyOf(object);
+  if (!attempts.startExplaining(account, ownerKeyOf(object)))
+    return withDone(progress, { defersLateKeys: true });
+  const { known } = peerKeysOf(object, spec, run, attempts);
+  const late = keys.filter(({ keyId }) => !known.includes(keyId));
+  const done = withSnapshot(withDone(progress, { defersLateKeys: true }), { lateKeys: [] });
+  if (late.length === 0) return done;
+  const next = withLateKeys(status, late, spec.expiresInDays, run.clock.now());
+  const listed = await writeStatusNow(withSnapshot(done, { status: next }), run);
+  const { namespace, name } = self;
+  for (const { keyId, attemptId } of late) {
+    attempts.addKey(attemptId, account, keyId);
+    const note = `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
+    recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
+    run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
+  }
+  return listed;
 }
 
 /** Takes the status back from the Secret; a key that this run has not tried yet is tried before it counts as verified. */

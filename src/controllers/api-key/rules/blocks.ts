@@ -159,13 +159,15 @@ function tooManyLiveKeys(
 
 /**
  * When the keys expire that the console still accepts, as far as it is known. Of orphaned keys with one attempt, one counts:
- * the others came of attempts of other ApiKeys.
+ * the others came of attempts of other ApiKeys. Late keys do not count: their descriptions may be forged.
  */
 function liveKeyExpiries(
   { current, superseded, orphaned }: KeyStatus,
   now: Instant,
 ): readonly Instant[] {
-  const orphans = new Map(orphaned.map((key) => [key.attemptId, key.expirationTime]));
+  const orphans = new Map(
+    orphaned.filter(({ late }) => late !== true).map((key) => [key.attemptId, key.expirationTime]),
+  );
   return [
     ...(current === undefined ? [] : [current.expirationTime]),
     ...superseded.filter(({ state }) => state === "Live").map((key) => key.expirationTime),

@@ -55,6 +55,21 @@ export function listKeysBeforeRestore(
   return orphans.length === 0 ? undefined : { kind: "ListKeysBeforeRestore", orphans };
 }
 
+/** More orphaned keys than that are left to the account's report: descriptions can be forged. */
+const MAX_ORPHANS_WITH_LATE = 500;
+
+/** A closed attempt is not the end of its key: its call may take effect late, or twice. */
+export function listLateKeys({ snapshot, done }: ApiKeyProgress): ApiKeyStep | undefined {
+  const { lateKeys, status, held, staging, target } = snapshot;
+  if (lateKeys.length === 0 || done.defersLateKeys === true) return undefined;
+  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
+  const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
+  const keys = lateKeys
+    .filter(({ keyId, attemptId }) => !known.has(keyId) && attemptId !== status.attempt?.id)
+    .slice(0, Math.max(MAX_ORPHANS_WITH_LATE - status.orphaned.length, 0));
+  return keys.length === 0 ? undefined : { kind: "ListLateKeys", keys };
+}
+
 /** A staged pair that consumers do not have yet goes to them, once the console accepts it. */
 export function deliverPair(
   { snapshot, done }: ApiKeyProgress,
@@ -99,7 +114,7 @@ function giveUp(
   const attemptId = status.attempt?.id ?? attemptOf(staging) ?? "unknown";
   return {
     kind: "CloseAttempt",
-    orphans: [{ keyId, attemptId, observedTime: now, expirationTime }],
+    orphans: [{ keyId, attemptId, observedTime: now, expirationTime, late: undefined }],
     refund: false,
     because: `the console never accepted key ${keyId}`,
   };

@@ -20,6 +20,7 @@ export function keysBeforeRestore(
       expirationTime,
       attemptId: "unknown",
       observedTime,
+      late: undefined,
     }),
   );
   const listed = new Set<string | undefined>(listedKeyIds(now.status));

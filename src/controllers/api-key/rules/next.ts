@@ -18,6 +18,7 @@ import {
   cleanStaging,
   deliverPair,
   listKeysBeforeRestore,
+  listLateKeys,
   noteStaged,
   rebuildStatus,
   stageHeldPair,
@@ -41,6 +42,7 @@ const issuing: readonly ApiKeyRule[] = [
   stageHeldPair,
   rebuildStatus,
   listKeysBeforeRestore,
+  listLateKeys,
   deliverPair,
   cleanStaging,
   recoverAttempt,
@@ -54,6 +56,7 @@ const maintenance: readonly ApiKeyRule[] = [renderSecret, verifyCurrent, retire]
 export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "RebuildStatus",
   "ListKeysBeforeRestore",
+  "ListLateKeys",
   "SwitchSecret",
   "CommitKey",
   "RecordIntent",

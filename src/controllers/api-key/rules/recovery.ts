@@ -126,7 +126,7 @@ function lostKey(
   defaultDays: number,
 ): OrphanedKey {
   const expirationTime = expiryOf(latest, expiresInDays ?? defaultDays);
-  return { keyId, attemptId: id, observedTime: now, expirationTime };
+  return { keyId, attemptId: id, observedTime: now, expirationTime, late: undefined };
 }
 
 function union(

@@ -3,7 +3,7 @@ import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
 import { isKubeError } from "../../../kube/errors.ts";
-import { DAY, type Instant, SECOND, toIso8601 } from "../../../util/time.ts";
+import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
@@ -48,6 +48,7 @@ export function report(
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
             patienceMs(progress.snapshot, at, timing),
+            lateKeysMs(progress.snapshot, outcome),
           ),
   };
 }
@@ -80,7 +81,7 @@ export function objectReport(
 function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
   const { snapshot } = progress;
   const { self, spec } = snapshot;
-  const keys = tidied(snapshot.status, now);
+  const keys = tidied(snapshot, now);
   const content = contentOf(progress, now);
   const renewal = renewalOf(snapshot, now);
   return {
@@ -89,7 +90,8 @@ function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
     pending: pendingOf(snapshot),
     content,
     consumers: countOf(snapshot, content),
-    orphanCount: keys.orphaned.length,
+    orphanCount: keys.orphaned.filter((key) => key.late === true || now < key.expirationTime)
+      .length,
     renewalTime: renewal === undefined ? undefined : toIso8601(renewal),
   };
 }
@@ -101,8 +103,13 @@ function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pen
   return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
 }
 
-/** Keys whose life is over leave the lists: orphans at once, superseded ones a day later. */
-function tidied(status: KeyStatus, now: Instant): KeyStatus {
+/**
+ * Expired keys leave the lists a day later: until then, the account's next list is compared with them. When a late key
+ * expires is an estimate; it stays while the console lists it.
+ */
+function tidied({ status, account }: ApiKeySnapshot, now: Instant): KeyStatus {
+  const isListed = (keyId = "") =>
+    account.kind === "Waiting" || account.liveKeyIds?.includes(keyId) === true;
   return {
     ...status,
     superseded: status.superseded
@@ -110,7 +117,9 @@ function tidied(status: KeyStatus, now: Instant): KeyStatus {
       .map((key) =>
         now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
-    orphaned: status.orphaned.filter((key) => now < key.expirationTime),
+    orphaned: status.orphaned.filter(({ late, keyId, expirationTime }) =>
+      late === true ? now < expirationTime || isListed(keyId) : now < expirationTime + DAY,
+    ),
   };
 }
 
@@ -161,6 +170,11 @@ function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
 
 function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Another run was about to list lost keys of the account, or there was no room for the late ones. */
+function lateKeysMs({ lateKeys }: ApiKeySnapshot, { kind }: Outcome): number {
+  return lateKeys.length === 0 || kind === "Suspended" ? Number.POSITIVE_INFINITY : MINUTE;
 }
 
 /** A Secret that is not watched is looked at all the same: the watch is of our own only. */

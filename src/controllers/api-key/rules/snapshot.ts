@@ -36,6 +36,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   /** Another ApiKey's claim on one of these Secrets that comes before this one's. */
   readonly otherClaim: SecretClaim | undefined;
   readonly held: HeldPair | undefined;
+  /** Keys of this ApiKey's attempts that its account reports as unmanaged, and the status does not list. */
+  readonly lateKeys: readonly LateKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
   /** What is known about the Pods that use the Secret. */
@@ -93,6 +95,12 @@ export interface HeldPair {
   readonly pair: IssuedPair;
 }
 
+/** A key that appeared in the console after its attempt was closed. */
+export interface LateKey {
+  readonly keyId: string;
+  readonly attemptId: string;
+}
+
 /** What has been found so far about an attempt that was left open. Times are of the monotonic clock. */
 export interface KeyRecovery {
   readonly attemptId: string;
@@ -132,6 +140,8 @@ export interface ApiKeyDone {
   readonly intentRecorded?: string | undefined;
   /** Whether the process knows that the staged pair is safe. */
   readonly hasNotedStaged?: boolean;
+  /** Whether another run may list the late keys first. */
+  readonly defersLateKeys?: boolean;
   /** The second reading of the account's keys in a recovery. */
   readonly secondRead?: SecondRead | undefined;
   /** Whether the console has accepted a key, for each that was checked. */
@@ -179,6 +189,8 @@ export type ApiKeyAction =
   | WithPair<"RebuildStatus">
   /** Lists keys that a restored API server has forgotten, and no Secret holds. */
   | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
+  /** Lists keys as orphaned that appeared in the console after their attempts were closed. */
+  | { readonly kind: "ListLateKeys"; readonly keys: readonly LateKey[] }
   /** Waits for an attempt of another ApiKey to be explained. */
   | { readonly kind: "QueueForAccount" }
   | { readonly kind: "Precheck" }

@@ -2,6 +2,7 @@
 import { DAY, type Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { isRequested } from "./needs.ts";
+import type { LateKey } from "./snapshot.ts";
 import {
   type IssueAttempt,
   type KeyStatus,
@@ -47,6 +48,29 @@ export function withoutAttempt(
     rotationPending: status.rotationPending || isRequested(status.attempt?.reason),
     orphaned: [...status.orphaned, ...orphans],
   };
+}
+
+/**
+ * Keys have appeared whose attempts were closed. One of an attempt that was closed with an unknown key is that key; how long
+ * the others live is an estimate.
+ */
+export function withLateKeys(
+  status: KeyStatus,
+  keys: readonly LateKey[],
+  expiresInDays: number,
+  now: Instant,
+): KeyStatus {
+  const orphaned = [...status.orphaned];
+  for (const { keyId, attemptId } of keys) {
+    const index = orphaned.findIndex(
+      (key) => key.keyId === undefined && key.attemptId === attemptId,
+    );
+    const unknown = orphaned[index];
+    const expirationTime = now + expiresInDays * DAY;
+    if (unknown !== undefined) orphaned[index] = { ...unknown, keyId };
+    else orphaned.push({ keyId, attemptId, observedTime: now, expirationTime, late: true });
+  }
+  return { ...status, orphaned };
 }
 
 /** The Secret holds the pair, and the console has accepted it. */

@@ -8,8 +8,8 @@ import { keyText } from "../../../kube/resource.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
+import { makerOf } from "../../marker.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
-import { makerOf } from "./marker.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;

@@ -5,12 +5,12 @@ import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
+import { describeAccount } from "../../marker.ts";
 import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
 import { isLookDue, nextListTime } from "./look.ts";
-import { describeAccount } from "./marker.ts";
 import { preconditions } from "./preconditions.ts";
 import { findExisting } from "./recovery.ts";
 import type {

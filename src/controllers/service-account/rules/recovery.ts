@@ -1,7 +1,7 @@
 /** Which of the console's accounts is an object's own, after a lost answer or a lost status. Pure. */
 import type { IamServiceAccount } from "../../../iam/model.ts";
+import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
-import { isOfAttempt, isOfObject } from "./marker.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "Found"; readonly account: IamServiceAccount }

@@ -8,6 +8,8 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
+import { auditKeys, type KeyAudit } from "./audit.ts";
+import { auditConditions, auditEvents } from "./audit-report.ts";
 import { inUse, isFailing } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
 import { lookTimeAfter, nextListTime, nextLookTime } from "./look.ts";
@@ -20,7 +22,7 @@ import type {
   AccountState,
   KnownAccount,
 } from "./snapshot.ts";
-import { accountStatusCodec } from "./status.ts";
+import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
 /** Another field manager reports what is bound to the account. */
 export const FOREIGN_FIELDS = ["bindings"] as const;
@@ -35,18 +37,25 @@ export function report(
 ): Report<AccountState> {
   const { snapshot, done } = progress;
   const readiness = readinessAfter(snapshot, outcome);
-  const state = stateAfter(progress, outcome, readiness, at, before);
+  const audit = isDeleting(snapshot) ? undefined : auditKeys(snapshot, at.now);
+  const state = {
+    ...stateAfter(progress, outcome, readiness, at, before),
+    unnamed: audit?.unnamed,
+  };
   const object = {
-    ...objectReport(cache, snapshot, readiness, state.look?.startTime),
+    ...objectReport(cache, snapshot, readiness, state.look?.startTime, audit),
+    conditions: auditConditions(snapshot, audit),
     // What is wrong with an account is said of a suspended object as well.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     handledRequest: outcome.kind === "Failed" ? undefined : snapshot.request,
   };
   return {
     objects: [object],
-    events: eventsOf(done.became, snapshot),
+    events: [...eventsOf(done.became, snapshot), ...auditEvents(snapshot, audit)],
     requeueAfterMs:
-      outcome.kind === "Failed" ? undefined : requeueAfterMs(snapshot, readiness, state, at),
+      outcome.kind === "Failed"
+        ? undefined
+        : soonest(requeueAfterMs(snapshot, readiness, state, at), audit?.afterMs),
     state,
   };
 }
@@ -57,10 +66,15 @@ export function objectReport(
   snapshot: AccountSnapshot,
   readiness: Readiness,
   listTime: Instant | undefined,
+  audit?: KeyAudit,
 ): ObjectReport<ServiceAccount> {
   const { object, account, attempt, recoveryTime } = snapshot;
+  const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds } = audit ?? storedAudit(snapshot);
   const status = accountStatusCodec.encode({
     ...account,
+    unmanagedKeys,
+    unmanagedKeyCount,
+    expiredKeyIds,
     state: account?.state?.slice(0, 64).toWellFormed(),
     keyCount: account?.liveKeyIds?.length,
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
@@ -69,6 +83,11 @@ export function objectReport(
   });
   const write = { foreignFields: FOREIGN_FIELDS };
   return { type: serviceAccountType, cache, object, status, readiness, write };
+}
+
+/** Of an object that is being deleted, what was found before stays. */
+function storedAudit(snapshot: AccountSnapshot): Partial<AccountStatus> {
+  return isDeleting(snapshot) ? accountStatusCodec.decode(snapshot.object.status) : {};
 }
 
 /** Moves with the list, and past a key that came since: a world that does not change is not written again. */
@@ -141,6 +160,11 @@ function requeueAfterMs(
   const lookTime = nextLookTime(after, now);
   const nextTime = Math.min(lookTime, nextListTime(after, now) ?? lookTime);
   return Math.max(SECOND, Math.round(nextTime - now));
+}
+
+function soonest(...delays: readonly (number | undefined)[]): number | undefined {
+  const known = delays.filter((delay) => delay !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as const;

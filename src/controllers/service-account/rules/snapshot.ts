@@ -1,4 +1,5 @@
 /** What a run over a ServiceAccount knows, may do and has done. */
+import type { ApiKey } from "../../../api/api-key.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../../api/service-account.ts";
 import type { IamErrorCode } from "../../../iam/errors.ts";
 import type {
@@ -10,6 +11,7 @@ import type { Instant } from "../../../util/time.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { Marker } from "../../marker.ts";
 import type { CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
@@ -46,6 +48,9 @@ export interface AccountSnapshot {
   readonly keyRequests: readonly string[];
   /** When a creation whose outcome was unknown was last closed. */
   readonly recoveryTime: Instant | undefined;
+  readonly apiKeys: readonly ApiKey[];
+  /** Whether the cache has every write of this process to these ApiKeys. */
+  readonly apiKeysAreCurrent: boolean;
   /** A person's request for a new look that has not been answered. */
   readonly request: string | undefined;
   /** The object's own claim, whatever account it is on. */
@@ -136,6 +141,12 @@ export interface AccountDone {
   readonly cleanedUp?: "Revoked" | "Deleted";
 }
 
+/** By keyId: since when no ApiKey names the key, and what its description says about its origin. */
+export type UnnamedKeys = ReadonlyMap<
+  string,
+  { readonly noticedTime: Instant; readonly marker: Marker | undefined }
+>;
+
 /** What the process remembers; losing it costs a call, never correctness. */
 export interface AccountState {
   /** The last look at the account. */
@@ -144,6 +155,8 @@ export interface AccountState {
   readonly listTime?: Instant | undefined;
   /** An answer of call 2 whose status may not have been written. */
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
+  /** Keys of the last list that no ApiKey names; absent before the first list. */
+  readonly unnamed?: UnnamedKeys | undefined;
   /** Since when a deletion could not clean up at the console. */
   readonly failingSince?: Instant | undefined;
 }

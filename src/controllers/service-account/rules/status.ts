@@ -13,5 +13,5 @@ export const accountStatusCodec = createStatusCodec(
   {},
 );
 
-type AccountStatus = ReturnType<typeof accountStatusCodec.decode>;
+export type AccountStatus = ReturnType<typeof accountStatusCodec.decode>;
 export type CreationAttempt = NonNullable<AccountStatus["attempt"]>;

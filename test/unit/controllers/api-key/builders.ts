@@ -167,6 +167,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     pendingRejection: undefined,
     lastCheckTime: undefined,
     keysBeforeRestore: [],
+    lateKeys: [],
     unsettledPeer: undefined,
     secretsAreWatched: false,
     consumers: { mode: "none", known: undefined },

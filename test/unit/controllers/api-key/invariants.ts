@@ -15,7 +15,7 @@ export function breachesOfIntent(
   { keys }: KeyConsole,
   statusOf: (name: string) => Raw,
 ): readonly string[] {
-  const [, name = "", id] = /k8s team-a\/([^#]+)#(\w+)/.exec(description) ?? [];
+  const [, name = "", id] = /k8s team-a\/([^#]+)#([-\w]+)/.exec(description) ?? [];
   return [
     ...(statusOf(name)?.attempt?.id === id ? [] : ["S6: issued without intent"]),
     ...(keys.some((key) => key.description === description)

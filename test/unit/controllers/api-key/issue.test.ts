@@ -28,6 +28,7 @@ const orphan = (number: number, observedTime: number) => ({
   attemptId: `attempt-${number}`,
   observedTime,
   expirationTime: observedTime + 90 * DAY,
+  late: undefined,
 });
 /** As many as may be alive. */
 const lost = () => [1, 2, 3].map((number) => orphan(number, NOW));

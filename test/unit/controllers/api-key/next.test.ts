@@ -50,7 +50,9 @@ const lost = (revision: number) => ({
   attemptId: "unknown",
   observedTime: NOW,
   expirationTime: NOW + 10 * DAY,
+  late: undefined,
 });
+const late = { keyId: "sak_9", attemptId: "a9" };
 const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
 
 describe("given this world, the next step is", () => {
@@ -162,6 +164,33 @@ describe("given this world, the next step is", () => {
     [
       "a key that the Secret holds, though the status forgot it: rebuild, and list nothing",
       delivered({ keysBeforeRestore: [lost(1)] }),
+      "Settled",
+    ],
+    ["a key that appeared late: list it", delivered({ lateKeys: [late] }), "ListLateKeys"],
+    [
+      "a late key that another run may list: wait",
+      having({ defersLateKeys: true }, delivered({ lateKeys: [late] })),
+      "Settled",
+    ],
+    [
+      "a late key of the open attempt: its recovery lists it",
+      snapshot({
+        lateKeys: [{ keyId: "sak_9", attemptId: "a1" }],
+        status: { attempt: openAttempt(1) },
+      }),
+      "StartRecovery",
+    ],
+    [
+      "a late key that is in the Secret: rebuild",
+      snapshot({ target: holding(pair(1)), lateKeys: [{ keyId: "sak_1", attemptId: "a9" }] }),
+      "RebuildStatus",
+    ],
+    [
+      "late keys without end: leave them to the account's report",
+      delivered({
+        lateKeys: [late],
+        status: { orphaned: Array.from({ length: 500 }, (_, index) => lost(index + 10)) },
+      }),
       "Settled",
     ],
     [

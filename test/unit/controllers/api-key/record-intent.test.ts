@@ -5,11 +5,13 @@ import type { ApiKeyRun } from "../../../../src/controllers/api-key/actions/run.
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
 import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-issues.ts";
 import { WaitingLine } from "../../../../src/controllers/api-key/waiting-line.ts";
+import { attemptId } from "../../../../src/controllers/marker.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { account, having, NOW, snapshot } from "./builders.ts";
 
 const ACCOUNT = "team-a/bot";
 const OWNER = "team-a/ci";
+const ATTEMPT = attemptId("ci-uid", "a1");
 
 function setUp(apply: (object: object) => Promise<object>) {
   const attempts = new AttemptRegistry(() => undefined);
@@ -31,7 +33,7 @@ function setUp(apply: (object: object) => Promise<object>) {
     recordIntent(having({}, snapshot({ account: limited })), action, run, coordination);
   const left = () => {
     attempts.endRun(OWNER);
-    const isOpen = attempts.isOpen("a1", "Unexplained");
+    const isOpen = attempts.isOpen(ATTEMPT, "Unexplained");
     return { isOpen, count: namespaceIssues.count(account.connection, "team-a", NOW) };
   };
   return { attempts, record, left };
@@ -39,7 +41,7 @@ function setUp(apply: (object: object) => Promise<object>) {
 
 test("an intent that is written is open, and counts", async () => {
   const { attempts, record, left } = setUp(async (object) => object);
-  expect((await record()).done.intentRecorded).toBe("a1");
+  expect((await record()).done.intentRecorded).toBe(ATTEMPT);
   expect(attempts.isBusy(ACCOUNT)).toBe(true);
   expect(left()).toEqual({ isOpen: true, count: 1 });
 });

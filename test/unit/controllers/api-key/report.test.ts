@@ -7,6 +7,7 @@ import { IamError } from "../../../../src/iam/errors.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import {
+  account,
   at,
   current,
   delivered,
@@ -186,22 +187,45 @@ describe("the status", () => {
     `);
   });
 
-  test("superseded keys expire in the list and leave it a day later, orphans leave at once", () => {
+  test("keys that have expired leave the lists a day later", () => {
     const key = (ago: number) => superseded(1, { keyId: `k${ago}`, expirationTime: NOW - ago });
     const orphan = (left: number) => ({
       keyId: `o${left}`,
       attemptId: "a",
       observedTime: NOW,
       expirationTime: NOW + left,
+      late: undefined,
     });
-    const lists = { superseded: [key(-HOUR), key(0), key(DAY)], orphaned: [orphan(0), orphan(1)] };
+    const lists = {
+      superseded: [key(-HOUR), key(0), key(DAY)],
+      orphaned: [orphan(-DAY), orphan(0), orphan(1)],
+    };
     const status = reportedStatus(delivered({ status: lists }), rest, at());
     expect(status.superseded?.map((each) => [each.keyId, each.state])).toEqual([
       [`k${-HOUR}`, "Live"],
       ["k0", "Expired"],
     ]);
-    expect(status.orphaned?.map(({ keyId }) => keyId)).toEqual(["o1"]);
+    expect(status.orphaned?.map(({ keyId }) => keyId)).toEqual(["o0", "o1"]);
     expect(status.orphanCount).toBe(1);
+  });
+
+  test("a late key leaves the list once the console no longer lists it", () => {
+    const late = {
+      keyId: "late",
+      attemptId: "a",
+      observedTime: NOW - 90 * DAY,
+      expirationTime: NOW - DAY,
+      late: true,
+    };
+    const listed = (liveKeyIds: readonly string[] | undefined) =>
+      reportedStatus(
+        delivered({ account: { ...account, liveKeyIds }, status: { orphaned: [late] } }),
+        rest,
+        at(),
+      );
+    expect(listed(["late"])).toMatchObject({ orphaned: [{ keyId: "late" }], orphanCount: 1 });
+    for (const gone of [listed([]), listed(undefined)])
+      expect([gone.orphaned, gone.orphanCount]).toEqual([undefined, 0]);
   });
 
   test("conditions keep their transition time until they turn", () => {
@@ -241,7 +265,15 @@ describe("the status", () => {
       nextDueMs(
         snapshot({
           status: {
-            orphaned: [{ keyId: "o", attemptId: "a", observedTime: NOW, expirationTime: NOW + 5 }],
+            orphaned: [
+              {
+                keyId: "o",
+                attemptId: "a",
+                observedTime: NOW,
+                expirationTime: NOW + 5,
+                late: undefined,
+              },
+            ],
           },
         }),
         false,

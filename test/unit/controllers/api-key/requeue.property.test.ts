@@ -95,6 +95,7 @@ const situations = fc
         attemptId: "a9",
         observedTime: NOW - ms,
         expirationTime: NOW - ms + 30 * DAY,
+        late: undefined,
       })),
       { maxLength: 3 },
     ),

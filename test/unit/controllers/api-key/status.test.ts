@@ -39,6 +39,7 @@ test("a decoded status comes back as it was", () => {
         attemptId: id,
         observedTime: instant,
         expirationTime: instant,
+        late: maybe(fc.constant(true)),
       }),
     ),
     issuances: maybe(fc.record({ windowStartTime: instant, count: fc.nat() })),

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
-import {
-  attemptId,
-  describeAccount,
-} from "../../../../src/controllers/service-account/rules/marker.ts";
+import { attemptId, describeAccount } from "../../../../src/controllers/marker.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { accountName, accountSpec, key, serviceAccount } from "./objects.ts";

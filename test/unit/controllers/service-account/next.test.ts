@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 import type { Settled, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
-import {
-  attemptId,
-  describeAccount,
-} from "../../../../src/controllers/service-account/rules/marker.ts";
+import { attemptId, describeAccount } from "../../../../src/controllers/marker.ts";
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
 import type {
   AccountAction,

@@ -89,6 +89,8 @@ export function snapshotOf(
     attempt: undefined,
     users: [],
     accountCount: 1,
+    apiKeys: [],
+    apiKeysAreCurrent: true,
     unlistedKeyTime: undefined,
     keyRecoveryTime: undefined,
     keyRequests: [],

@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  attemptId,
-  describeAccount,
-  isOfObject,
-} from "../../../../src/controllers/service-account/rules/marker.ts";
+import { attemptId, describeAccount, isOfObject } from "../../../../src/controllers/marker.ts";
 import {
   explainAttempt,
   findExisting,

@@ -1,0 +1,58 @@
+/** How unmanaged keys are reported. Pure. */
+import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { nameSome } from "../../../util/name-some.ts";
+import type { EventOf, KindCondition } from "../../frame/rules/report.ts";
+import type { KeyAudit } from "./audit.ts";
+import type { AccountSnapshot } from "./snapshot.ts";
+
+/** The most events of one run; the condition counts all keys. */
+const MAX_EVENTS = 10;
+const MAX_NAMED = 5;
+
+export function auditConditions(
+  snapshot: AccountSnapshot,
+  audit: KeyAudit | undefined,
+): readonly KindCondition[] {
+  if (isDeleting(snapshot)) return [];
+  const type = "KeysManaged";
+  if (snapshot.account === undefined) return [{ type }];
+  if (audit === undefined) {
+    const message = "The console does not list the account's keys: unmanaged keys cannot be found.";
+    return [{ type, status: "Unknown", reason: "KeysNotListed", message }];
+  }
+  const { unmanagedKeys, unmanagedKeyCount: count } = audit;
+  if (count === 0) {
+    const message = "ApiKeys name every valid key in the console's list.";
+    return [{ type, status: "True", reason: "NoUnmanagedKeys", message }];
+  }
+  const ids = nameSome(
+    unmanagedKeys.map(({ keyId }) => keyId),
+    MAX_NAMED,
+  );
+  const message = `The console lists ${count} valid ${count === 1 ? "key" : "keys"} that no ApiKey names: ${ids}.`;
+  if (snapshot.spec.unmanagedKeys === "Expect")
+    return [{ type, status: "True", reason: "UnmanagedKeysExpected", message }];
+  const advice =
+    "Delete them in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.";
+  return [{ type, status: "False", reason: "UnmanagedKeys", message: `${message} ${advice}` }];
+}
+
+/** One for each new key; an ApiKey that lists the key as orphaned reports it itself. */
+export function auditEvents(
+  { object, spec }: AccountSnapshot,
+  audit: KeyAudit | undefined,
+): readonly EventOf[] {
+  if (audit === undefined || spec.unmanagedKeys === "Expect") return [];
+  return audit.found
+    .filter(({ apiKey }) => apiKey === undefined)
+    .slice(0, MAX_EVENTS)
+    .map(({ keyId }) => {
+      const note = `The console lists key ${keyId}, which no ApiKey names. It was issued outside the operator, by a deleted ApiKey, or by a call that took effect late.`;
+      const event: EventNote = { type: "Warning", reason: "UnmanagedKey", action: "Audit", note };
+      return { object, event };
+    });
+}
+
+function isDeleting({ object }: AccountSnapshot): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,203 @@
+/**
+ * Which keys in the console's list of an account no ApiKey names: issued outside the operator, left behind by a deleted
+ * ApiKey, or by an attempt whose call took effect after the attempt was closed. Pure.
+ */
+import type { ApiKey } from "../../../api/api-key.ts";
+import { isReportedOn } from "../../../api/conditions.ts";
+import { HOUR, type Instant, parseInstant, SECOND } from "../../../util/time.ts";
+import { isAttemptOf, type Marker, markerOf } from "../../marker.ts";
+import type { AccountSnapshot, UnnamedKeys } from "./snapshot.ts";
+import { type AccountStatus, accountStatusCodec } from "./status.ts";
+
+/** Status writes and watches may lag behind a list for this long. */
+const CONFIRM_MS = 30 * SECOND;
+/** An attempt that is open for longer holds up no judgment. */
+const ATTEMPT_PATIENCE_MS = HOUR;
+/** The most keys that the status lists. */
+const MAX_LISTED = 50;
+/** Words of the console's documentation for keys that do not work. */
+const ENDED: ReadonlySet<string | undefined> = new Set(["inactive", "expired"]);
+
+export type UnmanagedKey = NonNullable<AccountStatus["unmanagedKeys"]>[number];
+
+export interface KeyAudit {
+  /** The first of them; keys that an ApiKey is to list as orphaned come first. */
+  readonly unmanagedKeys: readonly UnmanagedKey[];
+  readonly unmanagedKeyCount: number;
+  /** Keys of ApiKeys that the console still lists although they have expired. */
+  readonly expiredKeyIds: readonly string[];
+  /** Those of `unmanagedKeys` that no report has named before. */
+  readonly found: readonly UnmanagedKey[];
+  /** Keys of the last list that no ApiKey names, judged or not. */
+  readonly unnamed: UnnamedKeys | undefined;
+  /** When there is more to judge without another list. */
+  readonly afterMs: number | undefined;
+}
+
+/**
+ * `undefined` if the console does not list keys. A key counts once it has been unnamed for {@link CONFIRM_MS} since a list
+ * showed it, and no open attempt can have issued it. A list from before a key was let go of proves nothing: only a list
+ * makes a key a candidate.
+ */
+export function auditKeys(snapshot: AccountSnapshot, now: Instant): KeyAudit | undefined {
+  const { account, apiKeys, object, state } = snapshot;
+  const listed = account?.liveKeyIds;
+  if (listed === undefined) return undefined;
+  const stored = accountStatusCodec.decode(object.status);
+  const expiries = expiriesOf(apiKeys);
+  const wasExpired = new Set(stored.expiredKeyIds);
+  const isExpired = (keyId: string) =>
+    expiries.has(keyId) ? (expiries.get(keyId) ?? now) <= now : wasExpired.has(keyId);
+  const open = listed.filter((keyId) => !expiries.has(keyId) && !isExpired(keyId));
+  const unnamed = isRead(snapshot)
+    ? notice(open, snapshot, stored, now)
+    : state.unnamed && keep(open, state.unnamed);
+  const before = (stored.unmanagedKeys ?? []).filter(({ keyId }) =>
+    unnamed === undefined ? open.includes(keyId) : unnamed.has(keyId),
+  );
+  const verdict = judge(unnamed ?? new Map(), before, snapshot, now);
+  const unmanaged = [...before, ...verdict.found].map((key) => attribute(key, apiKeys));
+  const unmanagedKeys = unmanaged
+    .toSorted((a, b) => Number(a.apiKey === undefined) - Number(b.apiKey === undefined))
+    .slice(0, MAX_LISTED);
+  const named = new Set(before.map(({ keyId }) => keyId));
+  return {
+    unmanagedKeys,
+    unmanagedKeyCount:
+      unnamed === undefined ? countBefore(stored, before.length) : unmanaged.length,
+    expiredKeyIds: listed.filter(isExpired),
+    found: unmanagedKeys.filter(({ keyId }) => !named.has(keyId)),
+    unnamed,
+    afterMs: verdict.afterMs,
+  };
+}
+
+/** By key that an ApiKey names: when it expires; never, if that is not known for certain. */
+function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
+  const expiries = new Map<string, Instant>();
+  const never = Number.POSITIVE_INFINITY;
+  for (const { status } of apiKeys) {
+    const { current, pending, superseded = [], orphaned = [] } = status ?? {};
+    const held = [current, pending].filter((key) => key !== undefined);
+    for (const { keyId, expirationTime } of [...held, ...superseded])
+      expiries.set(keyId, parseInstant(expirationTime) ?? never);
+    for (const { keyId, expirationTime, late } of orphaned)
+      if (keyId !== undefined)
+        expiries.set(keyId, late === true ? never : (parseInstant(expirationTime) ?? never));
+  }
+  return expiries;
+}
+
+/** Whether the account's list was read in this run. */
+function isRead({ account, answer }: AccountSnapshot): boolean {
+  return answer?.detail?.keyIds !== undefined && answer.detail.keyIds === account?.liveKeyIds;
+}
+
+function notice(
+  open: readonly string[],
+  { answer, state }: AccountSnapshot,
+  stored: AccountStatus,
+  now: Instant,
+): UnnamedKeys {
+  const records = answer?.detail?.keyRecords;
+  const counted = state.unnamed === undefined ? countedKeys(stored) : undefined;
+  const unnamed = new Map<string, { noticedTime: Instant; marker: Marker | undefined }>();
+  for (const keyId of open) {
+    const { description = "", status } = records?.get(keyId) ?? {};
+    if (ENDED.has(status)) continue;
+    const noticedTime = state.unnamed?.get(keyId)?.noticedTime ?? (counted?.has(keyId) ? 0 : now);
+    unnamed.set(keyId, { noticedTime, marker: markerOf(description) });
+  }
+  return unnamed;
+}
+
+/** Beyond the listed keys, the status counts some whose ids this process does not remember. */
+function countedKeys({
+  unmanagedKeys = [],
+  unmanagedKeyCount = 0,
+  liveKeyIds,
+}: AccountStatus): ReadonlySet<string> | undefined {
+  return unmanagedKeyCount > unmanagedKeys.length ? new Set(liveKeyIds) : undefined;
+}
+
+function countBefore(
+  { unmanagedKeys = [], unmanagedKeyCount = 0 }: AccountStatus,
+  left: number,
+): number {
+  return Math.max(unmanagedKeyCount - (unmanagedKeys.length - left), left);
+}
+
+function keep(open: readonly string[], unnamed: UnnamedKeys): UnnamedKeys {
+  if (unnamed.size === 0) return unnamed;
+  const still = new Set(open);
+  return new Map([...unnamed].filter(([keyId]) => still.has(keyId)));
+}
+
+interface Verdict {
+  readonly found: readonly UnmanagedKey[];
+  readonly afterMs: number | undefined;
+}
+
+function judge(
+  unnamed: UnnamedKeys,
+  before: readonly UnmanagedKey[],
+  snapshot: AccountSnapshot,
+  now: Instant,
+): Verdict {
+  const known = new Set(before.map(({ keyId }) => keyId));
+  const isHeld = holderOf(snapshot, now);
+  const found: UnmanagedKey[] = [];
+  let afterMs: number | undefined;
+  for (const [keyId, { noticedTime, marker }] of unnamed) {
+    if (known.has(keyId)) continue;
+    // Never longer than that, even if the clock was set back.
+    const waitMs = Math.min(noticedTime + CONFIRM_MS - now, CONFIRM_MS);
+    if (waitMs <= 0 && !isHeld(keyId, marker))
+      found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot.apiKeys) });
+    else afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
+  }
+  return { found, afterMs };
+}
+
+/** Whether an ApiKey may still come to name a key: its status lags, or its open attempt may have issued the key. */
+function holderOf(
+  { apiKeys, apiKeysAreCurrent }: AccountSnapshot,
+  now: Instant,
+): (keyId: string, marker: Marker | undefined) => boolean {
+  if (!apiKeysAreCurrent || !apiKeys.every(isReportedOn)) return () => true;
+  const attempts = apiKeys
+    .flatMap(({ status }) => status?.attempt ?? [])
+    .filter(({ startTime }) => now - (parseInstant(startTime) ?? 0) < ATTEMPT_PATIENCE_MS)
+    .map(({ id, knownKeyIds }) => ({ id, knownKeyIds: new Set(knownKeyIds) }));
+  return (keyId, marker) =>
+    marker === undefined
+      ? attempts.some(({ knownKeyIds }) => !knownKeyIds.has(keyId))
+      : attempts.some(({ id }) => id === marker.attempt);
+}
+
+/** Only an ApiKey of the account whose own attempt the marker names: it is to list the key as orphaned. */
+function attributionOf(
+  marker: Marker | undefined,
+  apiKeys: readonly ApiKey[],
+): Pick<UnmanagedKey, "apiKey" | "attemptId"> {
+  const apiKey = apiKeys.find(
+    ({ metadata }) =>
+      marker?.name === metadata.name &&
+      marker.namespace === metadata.namespace &&
+      isAttemptOf(metadata.uid, marker.attempt),
+  );
+  return {
+    apiKey: apiKey?.metadata.name,
+    attemptId: apiKey === undefined ? undefined : marker?.attempt.slice(0, 64),
+  };
+}
+
+/** An ApiKey may have been deleted since. */
+function attribute(key: UnmanagedKey, apiKeys: readonly ApiKey[]): UnmanagedKey {
+  const { apiKey: name, attemptId: attempt = "" } = key;
+  if (name === undefined) return key;
+  const isThere = apiKeys.some(
+    ({ metadata }) => metadata.name === name && isAttemptOf(metadata.uid, attempt),
+  );
+  return isThere ? key : { ...key, apiKey: undefined, attemptId: undefined };
+}

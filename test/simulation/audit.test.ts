@@ -1,0 +1,91 @@
+/** Every key that an attempt led to is in the status of its ApiKey, however late or often its call took effect. */
+import { expect, test } from "vitest";
+import { apiKeyType, serviceAccountType } from "../../src/controllers/resource-types.ts";
+import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import type { CallFault } from "./faults.ts";
+import { NO_FAULTS } from "./faults.ts";
+import { apiKeysOf } from "./invariants/view.ts";
+import { createAll, createKey, startWithAll } from "./scenarios.ts";
+import { type ConsoleSettings, SimWorld } from "./sim-world.ts";
+
+async function run(fault: CallFault & { readonly ms: number }, settings: ConsoleSettings = {}) {
+  const select = { server: "iam", operation: "issueKey", nth: 1 } as const;
+  const plan = { name: "audit", faults: [{ on: "call", select, fault } as const] };
+  const world = new SimWorld({ seed: 1, plan, ...settings });
+  world.startOperator();
+  world.unleash();
+  createAll(world);
+  await world.kernel.advance(15 * MINUTE + fault.ms);
+  return world;
+}
+
+function keysOf(world: SimWorld) {
+  const [{ status } = {}] = apiKeysOf(world);
+  const issued = [...world.console.world.keys.keys()];
+  const orphaned = status?.orphaned ?? [];
+  return {
+    issued: issued.length,
+    current: issued.indexOf(status?.current?.keyId ?? ""),
+    orphaned: orphaned.map(({ keyId = "" }) => issued.indexOf(keyId)),
+  };
+}
+
+function accountOf(world: SimWorld) {
+  return world.list(serviceAccountType)[0]?.status as {
+    unmanagedKeyCount?: number;
+    unmanagedKeys?: readonly object[];
+    conditions: readonly { type: string; status: string }[];
+  };
+}
+
+const isManaged = (world: SimWorld) =>
+  accountOf(world).conditions.find(({ type }) => type === "KeysManaged")?.status;
+
+test.each<[string, CallFault & { readonly ms: number }, object]>([
+  ["a minute later", { kind: "LateCommit", ms: MINUTE }, { issued: 2, current: 0, orphaned: [1] }],
+  ["an hour later", { kind: "LateCommit", ms: HOUR }, { issued: 2, current: 0, orphaned: [1] }],
+  [
+    "twice",
+    { kind: "DoubleCommit", answer: "First", ms: SECOND },
+    { issued: 2, current: 0, orphaned: [1] },
+  ],
+  [
+    "twice, with the second response",
+    { kind: "DoubleCommit", answer: "Second", ms: SECOND },
+    { issued: 2, current: 1, orphaned: [0] },
+  ],
+])("a key that is issued %s is orphaned of its ApiKey", async (_, fault, expected) => {
+  const world = await run(fault);
+  expect(keysOf(world)).toEqual(expected);
+  expect(accountOf(world).unmanagedKeyCount).toBe(0);
+  expect(isManaged(world)).toBe("True");
+});
+
+test("without descriptions, the account reports a key that is issued late", async () => {
+  const world = await run(
+    { kind: "LateCommit", ms: MINUTE },
+    { shapes: { keyRecords: "keyIdOnly" } },
+  );
+  const late = [...world.console.world.keys.keys()][1];
+  expect(keysOf(world)).toEqual({ issued: 2, current: 0, orphaned: [] });
+  expect(accountOf(world).unmanagedKeys).toMatchObject([{ keyId: late }]);
+  expect(isManaged(world)).toBe("False");
+});
+
+test("a key that was issued outside the operator is reported, and forged descriptions move nothing", async () => {
+  const world = new SimWorld({ seed: 1, plan: NO_FAULTS });
+  await startWithAll(world);
+  createKey(world, "two");
+  await world.kernel.advance(MINUTE);
+  const [account] = world.console.world.accounts.values();
+  for (const description of [
+    "by hand",
+    "k8s elsewhere/ci#a1b2c3d4-abc",
+    "k8s team/ci#a1b2c3d4-abc",
+  ])
+    world.console.world.issueKey(account?.saId ?? "", { description, expiresInDays: 1 });
+  await world.kernel.advance(20 * MINUTE);
+  expect(accountOf(world).unmanagedKeyCount).toBe(3);
+  expect(world.list(apiKeyType)).toHaveLength(2);
+  for (const { status } of apiKeysOf(world)) expect(status?.orphaned ?? []).toEqual([]);
+});

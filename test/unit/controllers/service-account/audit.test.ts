@@ -1,0 +1,300 @@
+import { describe, expect, test } from "vitest";
+import type { ApiKey } from "../../../../src/api/api-key.ts";
+import { attemptId, describeKey, markerOf } from "../../../../src/controllers/marker.ts";
+import { auditKeys } from "../../../../src/controllers/service-account/rules/audit.ts";
+import {
+  auditConditions,
+  auditEvents,
+} from "../../../../src/controllers/service-account/rules/audit-report.ts";
+import type {
+  AccountSnapshot,
+  UnnamedKeys,
+} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import type { IamKeyRecord } from "../../../../src/iam/model.ts";
+import { DAY, HOUR, MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
+import { account, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+
+const ATTEMPT = attemptId("ci-uid", "a1");
+const OPEN = { id: ATTEMPT, revision: 1, reason: "NoKeyYet", startTime: toIso8601(NOW - MINUTE) };
+const READY = { type: "Ready", status: "True", reason: "", message: "", lastTransitionTime: "" };
+
+function apiKey(status: object, name = "ci"): ApiKey {
+  return {
+    metadata: { namespace: "team-a", name, uid: `${name}-uid` },
+    spec: { serviceAccountRef: { name: "ci-bot" } },
+    status: { conditions: [READY], ...status },
+  } as unknown as ApiKey;
+}
+
+const named = (keyId: string, left = DAY) => ({ keyId, expirationTime: toIso8601(NOW + left) });
+
+interface Given {
+  /** What the console lists. */
+  readonly list?: readonly string[];
+  /** What it listed before; a minute ago, without other words. */
+  readonly before?: readonly string[];
+  /** The keys of `before` appeared so long ago. */
+  readonly ageMs?: number;
+  /** Whether `list` was read in this run. */
+  readonly isRead?: boolean;
+  readonly records?: Readonly<Record<string, IamKeyRecord>>;
+  readonly apiKeys?: readonly ApiKey[];
+  readonly status?: object;
+  readonly changes?: Partial<AccountSnapshot>;
+  readonly spec?: object;
+}
+
+function given({
+  list = ["sak_1"],
+  before = list,
+  ageMs = MINUTE,
+  isRead = true,
+  records = {},
+  apiKeys = [apiKey({})],
+  status = {},
+  changes = {},
+  spec = {},
+}: Given): AccountSnapshot {
+  const keyIds = [...list];
+  const markers = (keyId: string) => markerOf(records[keyId]?.description ?? "");
+  const unnamed: UnnamedKeys = new Map(
+    before.map((keyId) => [keyId, { noticedTime: NOW - ageMs, marker: markers(keyId) }]),
+  );
+  const keyRecords = new Map(Object.entries(records));
+  return snapshotOf(
+    {
+      object: serviceAccount({ status }),
+      account: { ...account, liveKeyIds: keyIds },
+      answer: isRead ? { detail: { saId: "sa-1", keyIds, keyRecords } } : undefined,
+      apiKeys,
+      state: { unnamed },
+      ...changes,
+    },
+    spec,
+  );
+}
+
+const idsOf = (keys: readonly { keyId: string }[] = []) => keys.map(({ keyId }) => keyId);
+const mark = (name: string, attempt = ATTEMPT, namespace = "team-a") => ({
+  sak_1: { description: describeKey("for CI", { namespace, name }, attempt) },
+});
+
+describe("a key in the list is unmanaged", () => {
+  test.each<[string, Given, boolean]>([
+    ["if no ApiKey names it", {}, true],
+    ["even without a list of this run", { isRead: false }, true],
+    ["but not at once: statuses may lag", { before: [] }, false],
+    ["nor within 30 seconds", { ageMs: 29 * SECOND }, false],
+    ["unless an ApiKey uses it", { apiKeys: [apiKey({ current: named("sak_1") })] }, false],
+    ["unless it is superseded", { apiKeys: [apiKey({ superseded: [named("sak_1")] })] }, false],
+    ["unless it is orphaned", { apiKeys: [apiKey({ orphaned: [named("sak_1")] })] }, false],
+    ["unless it has expired", { apiKeys: [apiKey({ current: named("sak_1", 0) })] }, false],
+    [
+      "unless it has expired, and no ApiKey names it any more",
+      { status: { expiredKeyIds: ["sak_1"] } },
+      false,
+    ],
+    [
+      "unless the console shows it as inactive",
+      { records: { sak_1: { status: "inactive" } } },
+      false,
+    ],
+    ["even if the console shows it as active", { records: { sak_1: { status: "active" } } }, true],
+    [
+      "but not while an open attempt may have issued it",
+      { apiKeys: [apiKey({ attempt: OPEN })] },
+      false,
+    ],
+    [
+      "but if the key is older than the open attempt",
+      { apiKeys: [apiKey({ attempt: { ...OPEN, knownKeyIds: ["sak_1"] } })] },
+      true,
+    ],
+    [
+      "but if the attempt is open for an hour",
+      { apiKeys: [apiKey({ attempt: { ...OPEN, startTime: toIso8601(NOW - HOUR) } })] },
+      true,
+    ],
+    [
+      "but if its description names another attempt than the open one",
+      {
+        apiKeys: [apiKey({ attempt: { ...OPEN, id: "other" } })],
+        records: mark("ci"),
+      },
+      true,
+    ],
+    [
+      "but not if its description names the open attempt",
+      { apiKeys: [apiKey({ attempt: OPEN })], records: mark("ci") },
+      false,
+    ],
+    [
+      "but not before every ApiKey was reported on",
+      { apiKeys: [apiKey({ conditions: [] })] },
+      false,
+    ],
+    [
+      "but not while a write to an ApiKey is not in the cache",
+      { changes: { apiKeysAreCurrent: false } },
+      false,
+    ],
+    ["without any ApiKey", { apiKeys: [] }, true],
+  ])("%s", (_, world, isUnmanaged) => {
+    const audit = auditKeys(given(world), NOW);
+    expect(idsOf(audit?.unmanagedKeys)).toEqual(isUnmanaged ? ["sak_1"] : []);
+    expect(audit?.unmanagedKeyCount).toBe(isUnmanaged ? 1 : 0);
+  });
+
+  test("only once a list showed it unnamed: an older list proves nothing", () => {
+    const world = given({ before: [], isRead: false });
+    const audit = auditKeys(world, NOW);
+    expect(audit).toMatchObject({ unmanagedKeyCount: 0, afterMs: undefined });
+    expect(audit?.unnamed?.size).toBe(0);
+  });
+
+  test("and is judged 30 seconds after it was noticed", () => {
+    expect(auditKeys(given({ before: [] }), NOW)?.afterMs).toBe(30 * SECOND);
+    expect(auditKeys(given({ ageMs: 10 * SECOND }), NOW)?.afterMs).toBe(20 * SECOND);
+    expect(auditKeys(given({}), NOW)?.afterMs).toBeUndefined();
+    const held = given({ apiKeys: [apiKey({ attempt: OPEN })] });
+    expect(auditKeys(held, NOW)?.afterMs).toBe(30 * SECOND);
+  });
+
+  test("unless the console lists no keys", () => {
+    const known = { ...account, liveKeyIds: undefined };
+    expect(auditKeys(given({ changes: { account: known } }), NOW)).toBeUndefined();
+  });
+});
+
+const entry = (keyId: string, more: object = {}) => ({
+  keyId,
+  observedTime: toIso8601(NOW - HOUR),
+  ...more,
+});
+
+describe("what was reported", () => {
+  const stored = { unmanagedKeys: [entry("sak_1")], unmanagedKeyCount: 1, liveKeyIds: ["sak_1"] };
+
+  test.each<[string, Given, readonly string[]]>([
+    ["stays, with its time", { status: stored }, ["sak_1"]],
+    ["stays without a list", { status: stored, isRead: false }, ["sak_1"]],
+    ["goes with the key", { status: stored, list: [] }, []],
+    [
+      "goes when an ApiKey names it",
+      { status: stored, apiKeys: [apiKey({ orphaned: [named("sak_1")] })] },
+      [],
+    ],
+    [
+      "goes when the key is disabled",
+      { status: stored, records: { sak_1: { status: "inactive" } } },
+      [],
+    ],
+  ])("%s", (_, world, expected) => {
+    const audit = auditKeys(given(world), NOW);
+    expect(idsOf(audit?.unmanagedKeys)).toEqual(expected);
+    expect(audit?.found).toEqual([]);
+    for (const key of audit?.unmanagedKeys ?? []) expect(key.observedTime).toBe(NOW - HOUR);
+  });
+
+  test("stays after a restart, until the first list", () => {
+    const status = { ...stored, unmanagedKeyCount: 3 };
+    const audit = auditKeys(given({ status, isRead: false, changes: { state: {} } }), NOW);
+    expect(audit).toMatchObject({ unmanagedKeyCount: 3, unnamed: undefined });
+  });
+
+  test("is bounded, and still counted, also after a restart", () => {
+    const list = Array.from({ length: 60 }, (_, index) => `sak_${index}`);
+    const audit = auditKeys(given({ list }), NOW);
+    expect(audit?.unmanagedKeys).toHaveLength(50);
+    expect(audit?.unmanagedKeyCount).toBe(60);
+    const status = {
+      unmanagedKeys: list.slice(0, 50).map((keyId) => entry(keyId)),
+      unmanagedKeyCount: 60,
+      liveKeyIds: list,
+    };
+    const restarted = auditKeys(given({ list, status, changes: { state: {} } }), NOW);
+    expect(restarted).toMatchObject({ unmanagedKeyCount: 60, found: [] });
+  });
+
+  test("keys that have expired are remembered while the console lists them", () => {
+    const expired = { list: ["sak_1"], apiKeys: [apiKey({ superseded: [named("sak_1", -1)] })] };
+    expect(auditKeys(given(expired), NOW)?.expiredKeyIds).toEqual(["sak_1"]);
+    const gone = { list: [], status: { expiredKeyIds: ["sak_1"] } };
+    expect(auditKeys(given(gone), NOW)?.expiredKeyIds).toEqual([]);
+    const late = apiKey({ orphaned: [{ ...named("sak_1", -1), late: true }] });
+    expect(auditKeys(given({ apiKeys: [late] }), NOW)?.expiredKeyIds).toEqual([]);
+  });
+});
+
+describe("an ApiKey is to list a key", () => {
+  test.each<[string, Given, string | undefined]>([
+    ["that its own attempt issued", { records: mark("ci") }, "ci"],
+    ["but not one without a description", {}, undefined],
+    ["but not one of another namespace", { records: mark("ci", ATTEMPT, "team-b") }, undefined],
+    ["but not one of an ApiKey of another account", { records: mark("elsewhere") }, undefined],
+    [
+      "but not one of an earlier object of that name",
+      { records: mark("ci", attemptId("old-uid", "a1")) },
+      undefined,
+    ],
+    [
+      "but not once it is deleted",
+      { status: { unmanagedKeys: [entry("sak_1", { apiKey: "gone", attemptId: ATTEMPT })] } },
+      undefined,
+    ],
+  ])("%s", (_, world, name) => {
+    const [key] = auditKeys(given(world), NOW)?.unmanagedKeys ?? [];
+    expect(key).toMatchObject({ keyId: "sak_1", apiKey: name });
+    expect(key?.attemptId).toBe(name === undefined ? undefined : ATTEMPT);
+  });
+
+  test("before the list is full", () => {
+    const list = [...Array.from({ length: 60 }, (_, index) => `sak_x${index}`), "sak_1"];
+    const [first] = auditKeys(given({ list, records: mark("ci") }), NOW)?.unmanagedKeys ?? [];
+    expect(first).toMatchObject({ keyId: "sak_1", apiKey: "ci" });
+  });
+});
+
+describe("the report", () => {
+  const reported = (world: Given) => {
+    const snapshot = given(world);
+    const audit = auditKeys(snapshot, NOW);
+    const [condition] = auditConditions(snapshot, audit);
+    return { condition, events: auditEvents(snapshot, audit).map(({ event }) => event.reason) };
+  };
+
+  test.each<[string, Given, object, number]>([
+    ["without one", { list: [] }, { status: "True", reason: "NoUnmanagedKeys" }, 0],
+    ["of one", {}, { status: "False", reason: "UnmanagedKeys" }, 1],
+    [
+      "of one that is expected",
+      { spec: { unmanagedKeys: "Expect" } },
+      { status: "True", reason: "UnmanagedKeysExpected" },
+      0,
+    ],
+    ["of one that an ApiKey reports", { records: mark("ci") }, { status: "False" }, 0],
+    ["of many", { list: Array.from({ length: 60 }, (_, n) => `k${n}`) }, { status: "False" }, 10],
+    [
+      "where keys are not listed",
+      { changes: { account: { ...account, liveKeyIds: undefined } } },
+      { status: "Unknown" },
+      0,
+    ],
+    ["without an account", { changes: { account: undefined } }, {}, 0],
+  ])("%s", (_, world, condition, events) => {
+    const said = reported(world);
+    expect(said.condition).toMatchObject({ type: "KeysManaged", ...condition });
+    expect(said.events).toEqual(Array.from({ length: events }, () => "UnmanagedKey"));
+  });
+
+  test("a deletion leaves the condition as it is", () => {
+    expect(auditConditions(given({ changes: { object: deleted } }), undefined)).toEqual([]);
+  });
+
+  test("the condition says what to do", () => {
+    const { condition } = reported({ list: ["sak_1", "sak_2"] });
+    expect(condition && "message" in condition && condition.message).toBe(
+      "The console lists 2 valid keys that no ApiKey names: sak_1, sak_2. Delete them in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
+    );
+  });
+});
