@@ -17,6 +17,9 @@ const formats: readonly string[] = [
 export type DryRun = "client" | "server";
 const dryRuns: readonly string[] = ["client", "server"] satisfies DryRun[];
 
+export type Level = "debug" | "info" | "warn" | "error";
+const levels: readonly string[] = ["debug", "info", "warn", "error"] satisfies Level[];
+
 interface OptionSpec<Value> {
   readonly flags: string;
   readonly help: string;
@@ -95,6 +98,23 @@ export const options = {
   ),
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
   top: count("--top <count>", "Only the fullest, so many of them."),
+  client: flag("--client", "Only the plugin's own version."),
+  previous: flag("-p, --previous", "Of the containers that ended before."),
+  since: span("--since <time>", "Only lines that are not older, such as 10m."),
+  tail: count("--tail <lines>", "The last lines of each Pod; default 1000."),
+  level: choice({
+    flags: "--level <level>",
+    help: "Only lines of this level and above: debug, info, warn or error.",
+    choices: levels,
+    read: (value: string): Level => {
+      if (levels.includes(value)) return value as Level;
+      throw new UsageError(`--level must be debug, info, warn or error; it is "${value}"`);
+    },
+  }),
+  account: text("--account <name>", "The ServiceAccount that it is for."),
+  secretName: text("--secret-name <name>", "The Secret to write; default the ApiKey's name."),
+  credentials: text("--credentials <secret>", "The Secret with username, password and domain."),
+  export: flag("--export", "Print the manifest instead of creating the object."),
   all: flag("--all", "Every object of the namespace, or with -A of all namespaces."),
   for: text("--for <kind/name>", "Only events about this object, such as iamkey/ci-bot-key."),
   watch: flag("-w, --watch", "Go on, and print what changes."),

@@ -5,6 +5,8 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 export interface LiveKey {
   readonly keyId: string;
   readonly where: string;
+  /** Whether an ApiKey's status has it, so that its deletion may end it: never an orphaned or an unmanaged key. */
+  readonly isManaged: boolean;
 }
 
 /** Expired and disabled keys are left out. A key without an id is named by its attempt. */
@@ -16,7 +18,7 @@ export function liveKeysOf(
   const seen = new Set(known.map(({ keyId }) => keyId));
   const unmanaged = (status?.liveKeyIds ?? [])
     .filter((keyId) => !seen.has(keyId))
-    .map((keyId) => ({ keyId, where: "unmanaged: in no ApiKey's status" }));
+    .map((keyId) => ({ keyId, where: "unmanaged: in no ApiKey's status", isManaged: false }));
   return [...known, ...unmanaged];
 }
 
@@ -26,13 +28,20 @@ function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
   return [
     ...(current === undefined
       ? []
-      : [{ keyId: current.keyId, where: `${name}, in secret/${secretName ?? metadata.name}` }]),
+      : [
+          {
+            keyId: current.keyId,
+            where: `${name}, in secret/${secretName ?? metadata.name}`,
+            isManaged: true,
+          },
+        ]),
     ...superseded
       .filter(({ state }) => state === "Live")
-      .map(({ keyId }) => ({ keyId, where: `${name}, superseded` })),
+      .map(({ keyId }) => ({ keyId, where: `${name}, superseded`, isManaged: true })),
     ...orphaned.map(({ keyId, attemptId }) => ({
       keyId: keyId ?? `attempt ${attemptId}`,
       where: `${name}, orphaned`,
+      isManaged: false,
     })),
   ];
 }

@@ -4,7 +4,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { readWorld } from "../cluster/read.ts";
 import { noteUnread } from "../view/note-unread.ts";
-import { printTable } from "../view/output.ts";
+import { isStructured, printTable } from "../view/output.ts";
 import { byShare, quotaColumns, toQuotaRows } from "../view/quota-rows.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -23,6 +23,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     columns: quotaColumns(rows),
     empty: "No ResourceQuotaExport here has listed any quota.",
   });
+  const [only, ...others] = quotaExports;
+  if (only !== undefined && others.length === 0 && !isStructured(invocation))
+    io.note(`Listed by iamrq/${only.metadata.name} of cluster ${only.spec.clusterId}.`);
   noteUnread(
     io,
     quotaExports.flatMap(({ status }) => status?.quotas ?? []),

@@ -1,8 +1,58 @@
+/** `version`: of the plugin, and of the operator that runs in the cluster. */
 import { version } from "../../app/version.ts";
-import type { Run } from "../cli/command.ts";
-import { exitCode } from "../cli/errors.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
 
-export const run: Run = async ({ io }) => {
-  io.print(`kubectl-iam ${version}`);
-  return exitCode.ok;
+interface Deployment extends KubeObject {
+  readonly spec?: {
+    readonly template?: {
+      readonly spec?: { readonly containers?: readonly { readonly image?: string }[] };
+    };
+  };
+}
+
+const deploymentType: ResourceType<Deployment> = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  kind: "Deployment",
+  namespaced: true,
 };
+const VERSION_LABEL = "app.kubernetes.io/version";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options } = invocation;
+  io.print(`kubectl-iam ${version}`);
+  if (options.client) return exitCode.ok;
+  for (const line of await operatorVersions(invocation)) io.print(line);
+  return exitCode.ok;
+}
+
+/** None, with a note, if the cluster does not tell. */
+async function operatorVersions({ io, options }: Invocation): Promise<readonly string[]> {
+  const namespace = operatorNamespace(options);
+  try {
+    await using cluster = await openCluster(io, options);
+    const found = await cluster.kube.list(deploymentType, {
+      namespace,
+      labelSelector: "app.kubernetes.io/name=iam-operator",
+    });
+    if (found.length === 0)
+      io.note(
+        `There is no Deployment of the operator in ${namespace}; --operator-namespace names another namespace.`,
+      );
+    return found.map(({ metadata, spec }) => {
+      const image = spec?.template?.spec?.containers?.[0]?.image ?? "without an image";
+      const label = metadata.labels?.[VERSION_LABEL] ?? "of unknown version";
+      return `iam-operator ${label} (deployment/${metadata.name} in ${namespace}, ${image})`;
+    });
+  } catch (error) {
+    if (!isKubeError(error) && !(error instanceof UsageError)) throw error;
+    io.note(`The operator's version is not known: ${error.message}`);
+    return [];
+  }
+}

@@ -61,13 +61,12 @@ export function byShare(a: QuotaRow, b: QuotaRow): number {
 
 const FULL = 0.9;
 
-/** Names the export, or the cluster if the console was asked directly. */
+/** Names the exports if there are several, and with `-o wide`. */
 export function quotaColumns(rows: readonly QuotaRow[]): readonly Column<QuotaRow>[] {
-  const isExported = rows.some((row) => row.export !== undefined);
+  const exports = { title: "EXPORT", cell: (row: QuotaRow) => row.export ?? "" };
+  const isOne = new Set(rows.map((row) => row.export)).size <= 1;
   return [
-    ...(isExported
-      ? [{ title: "EXPORT", cell: (row: QuotaRow) => row.export ?? "", flexible: true as const }]
-      : []),
+    isOne ? { ...exports, wide: true } : exports,
     { title: "CLUSTER", cell: ({ clusterId }) => String(clusterId), wide: true },
     ...columns,
   ];
@@ -82,9 +81,9 @@ export function countUnread(quotas: readonly QuotaTexts[]): number {
 }
 
 const columns: readonly Column<QuotaRow>[] = [
-  { title: "NAMESPACE", cell: ({ namespace }) => namespace, flexible: true },
-  { title: "QUOTA", cell: ({ quota }) => quota, flexible: true },
-  { title: "RESOURCE", cell: ({ resource }) => resource, flexible: true },
+  { title: "NAMESPACE", cell: ({ namespace }) => namespace, flexible: 8 },
+  { title: "QUOTA", cell: ({ quota }) => quota, flexible: 8 },
+  { title: "RESOURCE", cell: ({ resource }) => resource, flexible: 8 },
   { title: "AMOUNT", cell: ({ of }) => of },
   { title: "USED", cell: ({ used }) => used },
   { title: "HARD", cell: ({ hard }) => hard },

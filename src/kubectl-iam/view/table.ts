@@ -8,8 +8,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
   /** Only with `-o wide`. */
   readonly wide?: true;
-  /** May be cut where the terminal is too narrow; never below 12 characters. */
-  readonly flexible?: true;
+  /** May be cut if the terminal is too narrow; never below so many characters, 12 by default. */
+  readonly flexible?: true | number;
 }
 
 const GAP = 3;
@@ -47,7 +47,9 @@ function fitted<Row>(
   let excess = width === undefined ? 0 : total - width;
   for (let index = columns.length - 1; index >= 0 && excess > 0; index -= 1) {
     const has = widths[index] ?? 0;
-    const gives = columns[index]?.flexible ? Math.min(excess, Math.max(0, has - NARROWEST)) : 0;
+    const { flexible } = columns[index] ?? {};
+    const least = flexible === true ? NARROWEST : (flexible ?? has);
+    const gives = Math.min(excess, Math.max(0, has - least));
     widths[index] = has - gives;
     excess -= gives;
   }

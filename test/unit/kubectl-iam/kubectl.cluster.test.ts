@@ -249,6 +249,11 @@ describe("a terminal", () => {
   });
 
   test("shows how a rotation gets on; without one there is no such line", async () => {
+    world.iam.faults.add({
+      operation: "issueKey",
+      when: "beforeCommit",
+      action: { kind: "delay", ms: 1_500 },
+    });
     const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key", 80);
     expect(plain(text)).toMatch(/\riamkey\/ci-bot-key \(\d+ s\): the new key is not issued yet: /);
     const { notes } = await kubectlIam("rotate ci-bot-key");

@@ -262,9 +262,88 @@ describe("a console with mutual TLS", () => {
   });
 });
 
+const deploymentType: ResourceType = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+};
+
+test("version has the operator's, and logs those of its Pods", async () => {
+  const { namespace } = world;
+  const options = `--operator-namespace ${namespace}`;
+  expect(await iam(`version ${options}`)).toMatchObject({
+    code: 0,
+    notes: `There is no Deployment of the operator in ${namespace}; --operator-namespace names another namespace.\n`,
+  });
+  const labels = { "app.kubernetes.io/name": "iam-operator", "app.kubernetes.io/version": "9.8.7" };
+  await world.kube.create(deploymentType, {
+    metadata: { name: "iam-operator", namespace, labels },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app: "x" } },
+      template: {
+        metadata: { labels: { app: "x" } },
+        spec: {
+          containers: [{ name: "operator", image: "registry.example.com/iam-operator:9.8.7" }],
+        },
+      },
+    },
+  } as KubeObject);
+  expect((await iam(`version ${options}`)).output).toContain(
+    `\niam-operator 9.8.7 (deployment/iam-operator in ${namespace}, registry.example.com/iam-operator:9.8.7)\n`,
+  );
+  expect(await iam(`logs ${options}`)).toMatchObject({ code: 3 });
+});
+
+test("uninstall --dry-run names what stays, live keys included", async () => {
+  const { code, output, notes } = await iam("uninstall --dry-run");
+  const lines = output.split("\n").filter((line) => line.startsWith(world.namespace));
+  const keyId = (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
+  expect(lines).toEqual([
+    expect.stringMatching(/account sa-\w+ of iamsa\/ci-bot +yes +its policies are unbound$/),
+    expect.stringMatching(
+      new RegExp(
+        `key ${keyId} \\(iamkey/ci-bot-key, in secret/ci-bot-key\\) +yes +stays valid until 2`,
+      ),
+    ),
+    expect.stringMatching(/secret\/ci-bot-key +no +is deleted with its ApiKey$/),
+  ]);
+  expect(notes).toMatch(/keys? stays? valid in the console: revoke access first/);
+  expect(code).toBe(1);
+});
+
+test("create makes objects and waits for them, and wait waits for others", async () => {
+  expect(await iam("create serviceaccount made --connection iamconn/console")).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^iamsa\/made created\niamsa\/made Ready=True Created: /),
+  });
+  expect(await iam("create apikey made-key --account made --no-wait")).toMatchObject({ code: 0 });
+  expect((await iam("wait --all --timeout 50s")).output).toMatch(/^iamkey\/made-key Ready=True /m);
+  const stalled = await iam("create policybinding made --account made --policy pol-nowhere");
+  expect(stalled.notes).toMatch(/^error: iampb\/made: PolicyRefused: /m);
+  expect(stalled.code).toBe(3);
+  for (const [kind, name] of [
+    ["PolicyBinding", "made"],
+    ["ApiKey", "made-key"],
+    ["ServiceAccount", "made"],
+  ] as const) {
+    await world.delete(kind, name);
+    await world.isGone(kind, name);
+  }
+});
+
 test("a support bundle has the logs of the operator's Pods, without the secrets in them", async () => {
   const [secret = ""] = world.secrets();
-  const lines = ["first line", `sent Authorization: Bearer ${secret}`, `password: ${secret}`];
+  const about = { controller: "ApiKey", namespace: world.namespace, name: "ci-bot-key" };
+  const logged = JSON.stringify({ level: "warn", ...about, msg: "one" });
+  const lines = [
+    "first line",
+    logged,
+    `sent Authorization: Bearer ${secret}`,
+    `password: ${secret}`,
+  ];
   const args = ["--metrics-secure=true"];
   await using _ = await runOperatorPod(world, "iam-operator-0", lines, { previous: "died", args });
   const folder = join(scene.plugin.folder, "with-pods");
@@ -273,10 +352,14 @@ test("a support bundle has the logs of the operator's Pods, without the secrets 
   ).toMatchObject({ code: 0 });
   const read = (name: string) => readFileSync(join(folder, `iam-operator-0.${name}`), "utf8");
   expect(read("log")).toBe(
-    "first line\nsent Authorization: Bearer <removed>\npassword: <removed>\n",
+    `first line\n${logged}\nsent Authorization: Bearer <removed>\npassword: <removed>\n`,
   );
   expect(read("previous.log")).toBe("died\n");
   expect(read("metrics.txt")).toContain(
     `kubectl port-forward -n ${world.namespace} pod/iam-operator-0 8080`,
   );
+  const logs = (args: string) => iam(`logs ${args} --operator-namespace ${world.namespace}`);
+  expect((await logs("iamkey/ci-bot-key --level warn")).output).toBe(`${logged}\n`);
+  expect((await logs("iamkey/ci-bot-key --level error")).output).toBe("");
+  expect((await logs("--previous")).output).toBe("died\n");
 });

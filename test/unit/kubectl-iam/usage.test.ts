@@ -38,6 +38,16 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["rotate a --wait", /unknown option '--wait' \(Did you mean --no-wait\?\)/],
   ],
   reconcile: [["reconcile Ci", /is no name of an object/]],
+  wait: [["wait a/b/c", /names no object/]],
+  create: [
+    ["create pod x", /none of the operator's kinds/],
+    ["create apikey x", /--account is needed for this kind/],
+    ["create policybinding x --account a --export", /policyIds: must name at least one policy/],
+    ["create iamsa Upper --export", /is no name of an object/],
+    ["create apikey x --account a --expires-in-days 9999 --export", /expiresInDays: /],
+  ],
+  logs: [["logs --level loud", /--level must be debug, info, warn or error; it is "loud"/]],
+  uninstall: [["uninstall", /uninstalls nothing: --dry-run shows/]],
   suspend: [["suspend iamconn/", /names no object/]],
   resume: [["resume a/b/c", /names no object/]],
   "revoke-access": [
@@ -125,6 +135,27 @@ test.each(["foo", "console foo"])("an unknown command, %s, points to the help", 
   const ended = await runInProcess(line.split(" "));
   expect(ended).toMatchObject({ code: 2 });
   expect(ended.notes).toMatch(/unknown command 'foo'|"foo" is an unknown console command/);
+});
+
+test("create --export prints a manifest that apply takes, without a cluster", async () => {
+  const line = "create apikey ci-bot-key --account ci-bot --secret-name key -n team-a --export";
+  const { output, code } = await runInProcess([...line.split(" "), ...NO_CLUSTER]);
+  expect(code).toBe(0);
+  expect(output).toBe(
+    [
+      "apiVersion: iam-operator.io/v1alpha1",
+      "kind: ApiKey",
+      "metadata:",
+      "  name: ci-bot-key",
+      "  namespace: team-a",
+      "spec:",
+      "  serviceAccountRef:",
+      "    name: ci-bot",
+      "  secret:",
+      "    name: key",
+      "",
+    ].join("\n"),
+  );
 });
 
 test("without a cluster to talk to it says where one is named", async () => {

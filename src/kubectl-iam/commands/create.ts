@@ -1,0 +1,129 @@
+/** `create`: an object from flags, or its manifest. */
+import { kinds } from "../../api/kinds.ts";
+import { API_VERSION } from "../../api/meta.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import type { Options } from "../cli/options.ts";
+import { readChain } from "../cluster/chain.ts";
+import { isToWait } from "../cluster/change.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import {
+  type AnyObject,
+  checkName,
+  findKind,
+  type KindName,
+  kindOf,
+  typeOf,
+} from "../cluster/kinds.ts";
+import { parseAccountName } from "../cluster/names.ts";
+import { waitForAll } from "../cluster/wait.ts";
+import { nameOf, whyHeld } from "../cluster/why-held.ts";
+import { connectionRefOf } from "../console/from-cluster.ts";
+import { toYaml } from "../view/output.ts";
+import { printReadiness } from "../view/print-readiness.ts";
+import { readinessOf } from "../view/readiness.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const [kindText = "", name = ""] = args;
+  const kind = findKind(kindText);
+  if (kind === undefined)
+    throw new UsageError(
+      `"${kindText}" is none of the operator's kinds: ${kinds.map(({ singular }) => singular).join(", ")}`,
+    );
+  const spec = specs[kind](options);
+  checkName(name);
+  const parsed = parseSpec(kindOf(kind), { metadata: { name }, spec });
+  if (!parsed.ok) throw new UsageError(parsed.message);
+  if (options.export && options.namespace !== undefined)
+    return print(invocation, toObject(kind, name, options.namespace, spec));
+  if (options.export) return print(invocation, toObject(kind, name, undefined, spec));
+  await using cluster = await openCluster(io, options);
+  const object = toObject(kind, name, cluster.namespace, spec);
+  return options.dryRun === "client"
+    ? print(invocation, object)
+    : create(invocation, cluster, kind, object);
+}
+
+function toObject(
+  kind: KindName,
+  name: string,
+  namespace: string | undefined,
+  spec: object,
+): object {
+  const isNamespaced = typeOf(kind).namespaced && namespace !== undefined;
+  const metadata = isNamespaced ? { name, namespace } : { name };
+  return { apiVersion: API_VERSION, kind, metadata, spec };
+}
+
+async function print({ io, options }: Invocation, object: object): Promise<ExitCode> {
+  io.print(options.output === "json" ? JSON.stringify(object, null, 2) : await toYaml(object));
+  return exitCode.ok;
+}
+
+async function create(
+  invocation: Invocation,
+  cluster: Cluster,
+  kind: KindName,
+  object: object,
+): Promise<ExitCode> {
+  const { io, options } = invocation;
+  const isDryRun = options.dryRun === "server";
+  const made = await cluster.kube.create<KubeObject>(typeOf(kind) as never, object as never, {
+    dryRun: isDryRun,
+  });
+  const created = { ...made, kind } as AnyObject;
+  io.print(`${nameOf(created)} created${isDryRun ? " (server dry run)" : ""}`);
+  if (!isToWait(options)) return exitCode.ok;
+  return waitForAll(invocation, cluster, [created], {
+    look: async (now) =>
+      readinessOf(now).ready === "True"
+        ? undefined
+        : (whyHeld(await readChain(cluster, now)) ?? { text: "waiting for the operator" }),
+    done: (now) => printReadiness(io, now),
+  });
+}
+
+/** What is left out has a default, or is missed by the kind's own rules. */
+const specs: Readonly<Record<KindName, (options: Options) => object>> = {
+  ServiceAccount: (options) => connectionOf(options),
+  ApiKey: (options) => ({
+    ...accountOf(options),
+    ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),
+    ...(options.secretName === undefined ? {} : { secret: { name: options.secretName } }),
+  }),
+  PolicyBinding: (options) => ({ ...accountOf(options), policyIds: options.policy ?? [] }),
+  ResourceQuotaExport: (options) => ({
+    ...connectionOf(options),
+    clusterId: options.clusterId ?? missing("--cluster-id"),
+  }),
+  Connection: consoleOf,
+  ClusterConnection: consoleOf,
+};
+
+function connectionOf(options: Options): object {
+  return options.connection === undefined ? {} : { connectionRef: connectionRefOf(options) };
+}
+
+function accountOf({ account }: Options): object {
+  const { name } = account === undefined ? missing("--account") : parseAccountName(account);
+  return { serviceAccountRef: { name } };
+}
+
+function consoleOf(options: Options): object {
+  const secret = options.credentials ?? missing("--credentials");
+  const name = checkName(secret);
+  return {
+    baseURL: options.baseUrl ?? missing("--base-url"),
+    orgId: options.orgId ?? missing("--org-id"),
+    ...(options.projectId === undefined ? {} : { projectId: options.projectId }),
+    domainName: options.domainName ?? missing("--domain-name"),
+    credentials: { login: { secretRef: { name } } },
+  };
+}
+
+function missing(flag: string): never {
+  throw new UsageError(`${flag} is needed for this kind`);
+}

@@ -1,0 +1,105 @@
+/** `logs`: what the operator's Pods have logged, of all of them or about one object. */
+import { objectPath } from "../../kube/client/api-path.ts";
+import { podType } from "../../kube/resource-types.ts";
+import { MINUTE, SECOND } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import type { ObjectName } from "../cluster/kinds.ts";
+import { parseNames, resolveNames } from "../cluster/resolve.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
+import { clean } from "../view/screen.ts";
+
+const MAX_BYTES = 64 * 2 ** 20;
+const DEFAULT_LINES = 1_000;
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+interface Line {
+  readonly time?: unknown;
+  readonly level?: unknown;
+  readonly controller?: unknown;
+  readonly namespace?: unknown;
+  readonly name?: unknown;
+}
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const given = parseNames(args);
+  await using cluster = await openCluster(io, options);
+  const [object] = await resolveNames(cluster, given);
+  const home = operatorNamespace(options);
+  const labelSelector = "app.kubernetes.io/name=iam-operator";
+  const pods = await cluster.kube.list(podType, { namespace: home, labelSelector });
+  if (pods.length === 0)
+    throw new Failure(
+      `There are no Pods of the operator in ${home}; --operator-namespace names another namespace.`,
+    );
+  const texts = await Promise.all(
+    pods.map(({ metadata }) => readLog(invocation, cluster, home, metadata.name)),
+  );
+  const lines = texts
+    .flatMap((text) => text.split("\n"))
+    .filter((line) => line !== "")
+    .map((text) => ({ text, line: parseLine(text) }))
+    .filter(
+      ({ line }) => isAbout(line, object, cluster.namespace) && isImportant(line, options.level),
+    );
+  // Lines of several replicas, in the order in which they were written.
+  const ordered = lines.toSorted((a, b) => timeOf(a.line).localeCompare(timeOf(b.line)));
+  for (const { text } of ordered) io.print(clean(text));
+  if (ordered.length === 0)
+    io.note("There are no such lines; --since and --tail look further back.");
+  return exitCode.ok;
+}
+
+/** Rejects with Failure where the API server does not give it. */
+async function readLog(
+  { options }: Invocation,
+  { api, transport }: Cluster,
+  namespace: string,
+  name: string,
+): Promise<string> {
+  const { since, tail = DEFAULT_LINES, previous } = options;
+  const query = new URLSearchParams({
+    tailLines: String(tail),
+    ...(since === undefined ? {} : { sinceSeconds: String(Math.ceil(since / SECOND)) }),
+    ...(previous ? { previous: "true" } : {}),
+  });
+  const { status, body } = await transport.send({
+    method: "GET",
+    url: `${api.baseURL}${objectPath(podType, { namespace, name })}/log?${query}`,
+    headers: { "user-agent": api.userAgent },
+    timeoutMs: MINUTE,
+    maxBytes: MAX_BYTES,
+  });
+  const text = body.toString("utf8");
+  if (status === 200) return text;
+  throw new Failure(
+    `the log of pod/${name} in ${namespace} cannot be read (status ${status}): ${text}`,
+  );
+}
+
+function parseLine(text: string): Line {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch {
+    // With --log-format=pretty, and where Node itself says something.
+    return {};
+  }
+}
+
+/** Policies are reconciled under the name of their account. */
+function isAbout(line: Line, object: ObjectName | undefined, namespace: string): boolean {
+  if (object === undefined) return true;
+  const isHere = object.kind === "ClusterConnection" || line.namespace === namespace;
+  return isHere && line.controller === object.kind && line.name === object.name;
+}
+
+function isImportant({ level }: Line, least: (typeof LEVELS)[number] | undefined): boolean {
+  return least === undefined || LEVELS.indexOf(level as "info") >= LEVELS.indexOf(least);
+}
+
+function timeOf({ time }: Line): string {
+  return typeof time === "string" ? time : "";
+}

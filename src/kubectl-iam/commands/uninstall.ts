@@ -1,0 +1,35 @@
+/** `uninstall --dry-run`: what removing everything deletes, and what stays, live keys in the console included. */
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { noteUnreadable, readWorld } from "../cluster/read.ts";
+import { operatorNamespace } from "../console/from-cluster.ts";
+import { printTable } from "../view/output.ts";
+import { type Remnant, remnantsOf } from "../view/remnants.ts";
+import type { Column } from "../view/table.ts";
+
+const columns: readonly Column<Remnant>[] = [
+  { title: "NAMESPACE", cell: ({ namespace }) => namespace ?? "" },
+  { title: "WHAT", cell: ({ what }) => what },
+  { title: "STAYS", cell: ({ stays }) => (stays ? { text: "yes", style: "warning" } : "no") },
+  { title: "DETAIL", cell: ({ detail }) => detail, flexible: true },
+];
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options } = invocation;
+  if (options.printOnly === undefined)
+    throw new UsageError(
+      "this plugin uninstalls nothing: --dry-run shows what an uninstallation deletes and what stays, and docs/uninstall.md has its commands",
+    );
+  await using cluster = await openCluster(io, options);
+  const { world, unreadable } = await readWorld(cluster, undefined);
+  const rows = remnantsOf(world, operatorNamespace(options), io.clock.now());
+  await printTable(invocation, { rows, columns, empty: "There is nothing of the operator here." });
+  noteUnreadable(io, unreadable);
+  const keys = rows.filter(({ kind, stays }) => kind === "Key" && stays).length;
+  if (keys === 0) return exitCode.ok;
+  io.note(
+    `\n${keys} key${keys === 1 ? "" : "s"} stay${keys === 1 ? "s" : ""} valid in the console: revoke access first (kubectl iam revoke-access), or delete them there.`,
+  );
+  return exitCode.found;
+}

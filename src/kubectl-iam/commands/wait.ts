@@ -1,0 +1,31 @@
+/** `wait`: until objects are ready. */
+import type { Invocation } from "../cli/command.ts";
+import type { ExitCode } from "../cli/errors.ts";
+import { readChain } from "../cluster/chain.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { kindNames } from "../cluster/kinds.ts";
+import { unobserved } from "../cluster/observed.ts";
+import { selectObjects } from "../cluster/read.ts";
+import { parseNames, resolveNames } from "../cluster/resolve.ts";
+import { waitForAll } from "../cluster/wait.ts";
+import { whyHeld } from "../cluster/why-held.ts";
+import { printReadiness } from "../view/print-readiness.ts";
+import { readinessOf } from "../view/readiness.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const given = parseNames(args);
+  await using cluster = await openCluster(io, options);
+  const names = await resolveNames(cluster, given);
+  const objects = await selectObjects(cluster, names, kindNames, options);
+  return waitForAll(invocation, cluster, objects, {
+    look: async (object) => {
+      const unseen = unobserved(object, object.metadata.generation ?? 0);
+      if (unseen === undefined && readinessOf(object).ready === "True") return undefined;
+      return (
+        unseen ?? whyHeld(await readChain(cluster, object)) ?? { text: "waiting for the operator" }
+      );
+    },
+    done: (object) => printReadiness(io, object),
+  });
+}

@@ -1,0 +1,119 @@
+/** What is left of each object when everything is removed while the operator runs. Pure. */
+import type { ApiKey } from "../../api/api-key.ts";
+import type { Connection } from "../../api/connection.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { Instant } from "../../util/time.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
+import { liveKeysOf } from "../cluster/live-keys.ts";
+import type { World } from "../cluster/read.ts";
+import { chainOf } from "../cluster/relations.ts";
+import { nameOf } from "../cluster/why-held.ts";
+import { both } from "./time.ts";
+
+export interface Remnant {
+  readonly kind: "Account" | "Key" | "Policies" | "Secret" | "Installation";
+  readonly namespace: string | undefined;
+  readonly what: string;
+  readonly stays: boolean;
+  readonly detail: string;
+}
+
+export function remnantsOf(world: World, home: string, now: Instant): readonly Remnant[] {
+  return [
+    ...world.serviceAccounts.flatMap((account) => [
+      accountRemnant(account, world),
+      ...keyRemnants(account, world, now),
+    ]),
+    ...world.policyBindings.filter(({ spec }) => spec.suspend).map(suspendedRemnant),
+    ...world.apiKeys.flatMap(secretRemnant),
+    {
+      kind: "Installation",
+      namespace: home,
+      what: "CRDs, namespace, Lease, credentials",
+      stays: true,
+      detail: "until you delete them: helm uninstall removes the operator only",
+    },
+  ];
+}
+
+function accountRemnant(account: ServiceAccount, world: World): Remnant {
+  const { metadata, spec, status } = account;
+  const imported = status?.origin === "Imported";
+  const policy = spec.deletionPolicy ?? (imported ? "Retain" : "Revoke");
+  const isGone = status?.saId === undefined;
+  const details = {
+    Revoke: "its policies are unbound",
+    Retain: "its policies stay bound",
+    Delete: "the connection's deleteServiceAccount call deletes it, with its keys",
+  } as const;
+  const canDelete =
+    connectionOf(account, world)?.spec.extraCalls?.deleteServiceAccount !== undefined;
+  return {
+    kind: "Account",
+    namespace: metadata.namespace,
+    what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account as AnyObject)}`,
+    stays: !isGone && !(policy === "Delete" && canDelete),
+    detail: isGone ? "there is no account in the console" : details[policy],
+  };
+}
+
+/** Keys stay valid unless the connection names a call that ends them, or their account is deleted. */
+function keyRemnants(account: ServiceAccount, world: World, now: Instant): readonly Remnant[] {
+  const { namespace, name } = account.metadata;
+  const keys = world.apiKeys.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === namespace && spec.serviceAccountRef.name === name,
+  );
+  const { disableKey, deleteKey, deleteServiceAccount } =
+    connectionOf(account, world)?.spec.extraCalls ?? {};
+  const isDeleted = account.spec.deletionPolicy === "Delete" && deleteServiceAccount !== undefined;
+  const expiry = new Map(keys.flatMap(({ status }) => expirations(status)));
+  return liveKeysOf(account, keys).map(({ keyId, where, isManaged }) => {
+    const isEnded = isDeleted || (isManaged && (disableKey ?? deleteKey) !== undefined);
+    const until = expiry.get(keyId);
+    return {
+      kind: "Key",
+      namespace,
+      what: `key ${keyId} (${where})`,
+      stays: !isEnded,
+      detail: isEnded
+        ? "is deleted or disabled by the connection's extraCalls"
+        : `stays valid until ${until === undefined ? "it expires" : both(until, now)}`,
+    };
+  });
+}
+
+function expirations(status: ApiKey["status"]): readonly (readonly [string, string])[] {
+  const { current, superseded = [], orphaned = [] } = status ?? {};
+  return [current, ...superseded, ...orphaned].flatMap((key) =>
+    key?.keyId === undefined ? [] : [[key.keyId, key.expirationTime] as const],
+  );
+}
+
+function suspendedRemnant(binding: World["policyBindings"][number]): Remnant {
+  return {
+    kind: "Policies",
+    namespace: binding.metadata.namespace,
+    what: `policies of ${nameOf(binding as AnyObject)}`,
+    stays: true,
+    detail: "it is suspended, so its deletion leaves them bound",
+  };
+}
+
+function secretRemnant({ metadata, spec, status }: ApiKey): readonly Remnant[] {
+  if (status?.secretName === undefined) return [];
+  const stays = spec.secret.deletionPolicy === "Retain";
+  return [
+    {
+      kind: "Secret",
+      namespace: metadata.namespace,
+      what: `secret/${status.secretName}`,
+      stays,
+      detail: stays ? "spec.secret.deletionPolicy is Retain" : "is deleted with its ApiKey",
+    },
+  ];
+}
+
+function connectionOf(account: ServiceAccount, world: World): Connection | undefined {
+  return chainOf(account as AnyObject, world).connection as Connection | undefined;
+}
