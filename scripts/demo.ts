@@ -2,20 +2,23 @@
  * The operator at work on this machine: a real API server, the reference console, the operator, and the manifests of
  * deploy/examples.
  *
- *   --once              ends after the tour; otherwise everything stays up to play with
+ *   --once              ends after the tour; otherwise everything stays up to play with, until Ctrl-C
+ *   --keep              leaves everything running when the command ends; docs/kubectl-iam/tour.md plays with it
  *   --kubeconfig FILE   uses a cluster that you have, such as kind's, and leaves it as it was
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_CREDENTIALS } from "../test/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../test/iam-server/server.ts";
 import { NAMESPACE, SYSTEM } from "./demo/install.ts";
+import { KEPT, keepRunning, READY } from "./demo/keep.ts";
 import type { Kubectl } from "./demo/kubectl.ts";
 import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
 import { givenPlace, ownPlace, type Place } from "./demo/place.ts";
+import { linkPrograms } from "./demo/programs.ts";
 import { createSteps, type Steps } from "./demo/steps.ts";
 import { readFlags } from "./flags.ts";
 
@@ -31,27 +34,36 @@ interface Stage {
 async function main(): Promise<void> {
   const values = readFlags("demo", {
     once: { type: "boolean", default: false },
+    keep: { type: "boolean", default: false },
     kubeconfig: { type: "string" },
   });
+  const kept = process.env[KEPT];
+  if (values.keep && kept === undefined) {
+    await keepRunning(fileURLToPath(import.meta.url), process.argv.slice(2));
+    return;
+  }
   console.log(
-    "Issues a key into a Secret, uses it, and rotates it: about half a minute. Nothing stays behind.",
+    `Issues a key into a Secret, uses it, and rotates it: about half a minute. ${values.keep ? "Everything is left running." : "Nothing stays behind."}`,
   );
   const steps = createSteps((line) => console.log(line));
   const directory = await mkdtemp(join(tmpdir(), "iam-operator-demo-"));
   const closers: (() => Promise<unknown>)[] = [];
   const stopping = untilSignal();
   try {
-    const stage = await setUp(steps, directory, closers, values.kubeconfig);
+    const stage = await setUp(steps, directory, closers, values);
     await tour(steps, stage);
     steps.summary();
     if (!values.once) {
-      explain(stage);
+      if (values.keep)
+        await explainKept(stage, linkPrograms(directory, ROOT, stage.place.program), kept);
+      else explain(stage);
       await stopping;
       console.log("\nCleaning up …");
     }
   } finally {
     for (const close of closers.reverse()) await close();
     await rm(directory, { recursive: true, force: true });
+    if (kept !== undefined) await rm(dirname(kept), { recursive: true, force: true });
   }
 }
 
@@ -59,7 +71,7 @@ async function setUp(
   steps: Steps,
   directory: string,
   closers: (() => Promise<unknown>)[],
-  kubeconfig: string | undefined,
+  { kubeconfig, keep }: { readonly kubeconfig?: string; readonly keep: boolean },
 ): Promise<Stage> {
   const place =
     kubeconfig === undefined
@@ -75,7 +87,7 @@ async function setUp(
       metricsPort: await freePort(),
       probePort: await freePort(),
       // For a Connection to the console on this machine.
-      args: ["--leader-elect=false", "--connection-networks=127.0.0.1"],
+      args: [...(keep ? [] : ["--leader-elect=false"]), "--connection-networks=127.0.0.1"],
     }),
   );
   closers.push(() => operator.stop());
@@ -233,6 +245,30 @@ Everything stays up. Things to try:
   log       ${operator.logFile}
 
 Press Ctrl-C to stop and clean up.`);
+}
+
+/** For whoever plays on after the command has ended. */
+async function explainKept(
+  { place, console: iam, operator, kubectl }: Stage,
+  bin: string,
+  log: string | undefined,
+): Promise<void> {
+  await kubectl(["config", "set-context", "--current", `--namespace=${NAMESPACE}`]);
+  console.log(`
+Cluster, console and operator are left running. To play with them, paste these lines; docs/kubectl-iam/tour.md is a tour.
+
+  export KUBECONFIG=${place.kubeconfig}
+  export PATH=${bin}:$PATH
+  kubectl iam status
+
+  console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})
+  control   ${iam.controlUrl}   (faults, clock, requests)
+  metrics   ${operator.metricsUrl}
+  logs      ${operator.logFile}   ${log ?? ""}
+
+To stop and clean up: kill ${process.pid}
+
+${READY}`);
 }
 
 function untilSignal(): Promise<void> {

@@ -23,13 +23,20 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
   return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
 }
 
-/** What stands between a request and its end: the operator, the key, the Secret, the Pods. Rejects with KubeError. */
+/**
+ * What stands between a request and its end: the operator, the key, the Secret, the Pods. A request counts as handled
+ * when its attempt is recorded, so the end needs another key than the one `before`. Rejects with KubeError.
+ */
 export async function rotationMissing(
   cluster: Cluster,
   apiKey: ApiKey,
+  before?: string,
 ): Promise<Missing | undefined> {
-  const isPending = pendingRotation(apiKey) !== undefined;
-  const { consumers } = apiKey.status ?? {};
+  const { consumers, attempt, current } = apiKey.status ?? {};
+  const isPending =
+    pendingRotation(apiKey) !== undefined ||
+    attempt !== undefined ||
+    (before !== undefined && current?.keyId === before);
   const held = whyHeld(await readChain(cluster, apiKey as AnyObject));
   if (isPending)
     return {

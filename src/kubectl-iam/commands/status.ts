@@ -108,6 +108,9 @@ async function showAll(
       ? "There are no objects of the operator in any namespace."
       : `There are no objects of the operator in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
+  const isEmpty = shown.every(({ metadata }) => metadata.namespace === undefined);
+  if (scope !== undefined && isEmpty && rows.length > 0 && !isStructured(invocation))
+    io.note(empty);
   noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
   return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }

@@ -28,15 +28,16 @@ export function nextStep(object: AnyObject, world: World, now: Instant): NextSte
       : { isNeeded: false, text: "Wait: it is being deleted." };
   if (object.spec?.suspend === true) return needed(resume(object));
   if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason));
-  if (ACCESS_REASONS.has(reason)) return needed(helpFor(object, reason));
+  if (reason === "AccessRevoked")
+    return needed(
+      `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
+    );
+  if (reason === "RevokingAccess") return needed(helpFor(object, reason));
   const other = firstProblem(object);
   if (other !== undefined) return needed(adviceIn(other.message) ?? helpFor(object, other.reason));
   if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
   return { isNeeded: false, text: "Nothing." };
 }
-
-/** Of an account that is ready and has no access. */
-const ACCESS_REASONS: ReadonlySet<string> = new Set(["AccessRevoked", "RevokingAccess"]);
 
 function needed(text: string): NextStep {
   return { isNeeded: true, text };

@@ -179,7 +179,7 @@ describe("the next step", () => {
     [
       "ready, without access",
       object([ready("True", "AccessRevoked")], { kind: "ServiceAccount" }),
-      /set spec\.suspendAccess to false to restore it\. A leaked key then works again/,
+      /kubectl iam restore-access iamsa\/k -n n restores it\. A leaked key then works again/,
     ],
     [
       "ready, and something else is wrong",
