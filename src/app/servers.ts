@@ -23,8 +23,6 @@ export interface ServersOptions {
   readonly log: Log;
 }
 
-const REVIEW_CONNECTIONS = 2;
-
 type Closing = Pick<HttpServer, "close">;
 
 /** Those that have an address. */
@@ -56,15 +54,15 @@ async function serveSecurely(
 ): Promise<Closing> {
   const folder = config.metricsCertificate;
   const certificate = folder === "" ? selfSigned(clock.now()) : await readCertificate(folder);
-  // Whoever floods the port with tokens must not hold up the reconcilers' calls.
-  const transport = createKubeTransport({
-    endpoint,
-    clock,
-    connections: REVIEW_CONNECTIONS,
-    onRequest: (method, code) => metrics.restClientRequests.inc({ method, code }),
-  });
-  const api = { baseURL: endpoint.server, send: transport.send, clock, userAgent };
-  const review = (token: string) => reviewAccess(api, token, "/metrics");
+  const onRequest = (method: string, code: string) =>
+    metrics.restClientRequests.inc({ method, code });
+  const connect = () => createKubeTransport({ endpoint, clock, connections: 1, onRequest });
+  // A flood of forged tokens must not delay the reconcilers' calls, nor the review of tokens accepted before.
+  const transports = { known: connect(), other: connect() };
+  const review = (token: string, isKnown: boolean) => {
+    const { send } = transports[isKnown ? "known" : "other"];
+    return reviewAccess({ baseURL: endpoint.server, send, clock, userAgent }, token, "/metrics");
+  };
   const guard = createScrapeGuard({ review, clock });
   const server = await serve({ ...served, certificate, guard });
   const onChange = server.setCertificate;
@@ -75,7 +73,7 @@ async function serveSecurely(
   return {
     close: async () => {
       stop();
-      await Promise.all([server.close(), transport.close()]);
+      await Promise.all([server.close(), transports.known.close(), transports.other.close()]);
     },
   };
 }

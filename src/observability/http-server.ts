@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { ownEntry } from "../util/own-entry.ts";
 import { type Clock, SECOND } from "../util/time.ts";
 import { limitConnections } from "./limit-connections.ts";
+import { type HandshakeLimit, limitHandshakes } from "./limit-handshakes.ts";
 
 export interface Page {
   readonly status: number;
@@ -57,8 +58,11 @@ const MAX_ENCRYPTED = 64;
 /** Resolves when the server listens; rejects where it cannot. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const { host, port, clock } = options;
-  const server = create(options);
+  let handshakes: HandshakeLimit | undefined;
+  const server = create(options, (source) => handshakes?.trust(source));
   limitConnections(server, options.certificate === undefined ? MAX_PLAIN : MAX_ENCRYPTED);
+  if (options.certificate !== undefined)
+    handshakes = limitHandshakes(server as SecureServer, clock);
   server.setTimeout(60 * SECOND);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -72,7 +76,10 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   };
 }
 
-function create(options: ServeOptions): Server | SecureServer {
+/** Told of the address that a page was shown to which not everybody may see. */
+type OnShown = (address: string | undefined) => void;
+
+function create(options: ServeOptions, onShown: OnShown): Server | SecureServer {
   const limits = {
     maxHeaderSize: 8_192,
     headersTimeout: 5 * SECOND,
@@ -81,7 +88,7 @@ function create(options: ServeOptions): Server | SecureServer {
     connectionsCheckingInterval: 5 * SECOND,
   };
   const listener = (request: IncomingMessage, response: ServerResponse) =>
-    void answer(options, request, response);
+    void answer(options, request, response, onShown);
   const { certificate } = options;
   // Importing node:http as a module makes Node load all of its own HTTP clients, for their names.
   return certificate === undefined
@@ -130,12 +137,16 @@ async function answer(
   options: ServeOptions,
   request: IncomingMessage,
   response: ServerResponse,
+  onShown: OnShown,
 ): Promise<void> {
   // A body is of no interest to anybody here.
   request.resume();
   const page = await pageFor(options, request);
   const { status, contentType, text, parts = [Buffer.from(text)] } = page;
+  if (options.guard !== undefined && status === 200) onShown(request.socket.remoteAddress);
   response.writeHead(status, {
+    // Refused clients wait for a handshake before they try again.
+    ...(status === 401 || status === 403 ? { connection: "close" } : {}),
     "content-type": contentType,
     "content-length": parts.reduce((sum, { length }) => sum + length, 0),
     "cache-control": "no-store",

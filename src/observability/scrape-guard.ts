@@ -5,7 +5,11 @@ import { type Guard, type Page, plain } from "./http-server.ts";
 
 export interface ScrapeGuardOptions {
   /** Whether the holder of the token may read; rejects where nobody can tell. */
-  readonly review: (token: string) => Promise<"Allowed" | "Forbidden" | "Unauthenticated">;
+  readonly review: (
+    token: string,
+    /** Whether the token was accepted before. */
+    isKnown: boolean,
+  ) => Promise<"Allowed" | "Forbidden" | "Unauthenticated">;
   readonly clock: Clock;
 }
 
@@ -13,7 +17,7 @@ const KEEP_ALLOWED_MS = MINUTE;
 /** A right that was just given should count soon. */
 const KEEP_REFUSED_MS = 10 * SECOND;
 const MAX_KEPT = 1_000;
-/** Questions that are open at once. */
+/** Questions that are open at once: about tokens accepted before, and about all others. */
 const MAX_OPEN = 8;
 
 const refusals = {
@@ -28,21 +32,24 @@ type Answer = Promise<Page | undefined>;
 export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard {
   // By the tokens' hashes: the tokens themselves are not kept. Those that were refused, of which anybody can make any
   // number, displace none that was let in.
-  const open = new Map<string, Answer>();
+  const open = { known: new Map<string, Answer>(), other: new Map<string, Answer>() };
   const allowed = new Map<string, number>();
   const refused = new Map<string, { readonly page: Page; readonly until: number }>();
 
-  const decide = async (id: string, token: string): Answer => {
+  const decide = async (id: string, token: string, isKnown: boolean): Answer => {
     try {
-      const access = await review(token);
+      const access = await review(token, isKnown);
       const now = clock.monotonic();
       if (access === "Allowed") keep(allowed, id, now + KEEP_ALLOWED_MS);
-      else keep(refused, id, { page: refusals[access], until: now + KEEP_REFUSED_MS });
+      else {
+        allowed.delete(id);
+        keep(refused, id, { page: refusals[access], until: now + KEEP_REFUSED_MS });
+      }
       return access === "Allowed" ? undefined : refusals[access];
     } catch {
       return untold;
     } finally {
-      open.delete(id);
+      (isKnown ? open.known : open.other).delete(id);
     }
   };
 
@@ -54,11 +61,13 @@ export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard 
     if (now < (allowed.get(id) ?? 0)) return undefined;
     const refusal = refused.get(id);
     if (refusal !== undefined && now < refusal.until) return refusal.page;
-    const asked = open.get(id);
+    const isKnown = allowed.has(id);
+    const asking = isKnown ? open.known : open.other;
+    const asked = asking.get(id);
     if (asked !== undefined) return asked;
-    if (open.size >= MAX_OPEN) return busy;
-    const answer = decide(id, token);
-    open.set(id, answer);
+    if (asking.size >= MAX_OPEN) return busy;
+    const answer = decide(id, token, isKnown);
+    asking.set(id, answer);
     return answer;
   };
 }

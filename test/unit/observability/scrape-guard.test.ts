@@ -100,3 +100,26 @@ test("a few tokens are asked about at once, and who is known is answered meanwhi
   expect(await guard("Bearer good")).toBeUndefined();
   expect(asked).toHaveLength(9);
 });
+
+test("a token that was accepted before has a place of its own beside forged ones, until it is refused", async () => {
+  const clock = createFakeClock();
+  let good: Access = "Allowed";
+  const known: string[] = [];
+  const guard = createScrapeGuard({
+    clock,
+    review: async (token, isKnown) => {
+      if (isKnown) known.push(token);
+      return token === "good" ? good : new Promise<Access>(() => undefined);
+    },
+  });
+  expect(await guard("Bearer good")).toBeUndefined();
+  for (let turn = 0; turn < 100; turn += 1) void guard(`Bearer t${turn}`);
+  await clock.advance(2 * MINUTE);
+  expect(await guard("Bearer good")).toBeUndefined();
+  good = "Unauthenticated";
+  await clock.advance(2 * MINUTE);
+  expect((await guard("Bearer good"))?.status).toBe(401);
+  await clock.advance(2 * MINUTE);
+  expect((await guard("Bearer good"))?.status).toBe(503);
+  expect(known).toEqual(["good", "good"]);
+});

@@ -1,0 +1,106 @@
+/** Any Pod that reaches the metrics port can have TLS handshakes made and forged tokens judged, as fast as it likes. */
+import { once } from "node:events";
+import { request } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  type Guard,
+  metricsPages,
+  probePages,
+  serve,
+} from "../../src/observability/http-server.ts";
+import { createScrapeGuard } from "../../src/observability/scrape-guard.ts";
+import { selfSigned } from "../../src/observability/self-signed.ts";
+import { MINUTE, systemClock } from "../../src/util/time.ts";
+
+const CLIENTS = 200;
+const BOUND_MS = 1_000;
+
+async function start() {
+  const judge = createScrapeGuard({
+    clock: systemClock,
+    review: async (token) => {
+      await sleep(20);
+      return token === "good" ? "Allowed" : "Unauthenticated";
+    },
+  });
+  const seen = { forged: 0 };
+  const guard: Guard = (authorization) => {
+    if (authorization?.includes("forged")) seen.forged += 1;
+    return judge(authorization);
+  };
+  const at = { host: "127.0.0.1", port: 0, clock: systemClock };
+  const pages = metricsPages(async () => [Buffer.from("up 1\n".repeat(10_000))], "text/plain");
+  const metrics = await serve({ ...at, pages, guard, certificate: selfSigned(systemClock.now()) });
+  const probes = await serve({ ...at, pages: probePages({ live: {}, ready: {} }) });
+  onTestFinished(() => Promise.all([metrics.close(), probes.close()]).then(() => undefined));
+  return { metrics, probes, seen };
+}
+
+async function crowd(port: number, sources: number): Promise<void> {
+  const workerData = { port, clients: CLIENTS, sources };
+  const worker = new Worker(new URL("support/scrape-crowd.ts", import.meta.url), { workerData });
+  onTestFinished(() => worker.terminate().then(() => undefined));
+  await once(worker, "message");
+}
+
+/** One scrape over a connection of its own. */
+function scrape(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    request({
+      host: "127.0.0.1",
+      port,
+      path: "/metrics",
+      agent: false,
+      rejectUnauthorized: false,
+      headers: { authorization: "Bearer good" },
+    })
+      .on("response", (response) =>
+        response.resume().once("end", () => resolve(response.statusCode)),
+      )
+      .on("error", () => resolve(undefined))
+      .end();
+  });
+}
+
+const probe = (port: number) =>
+  fetch(`http://127.0.0.1:${port}/healthz`, { headers: { connection: "close" } }).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+
+async function timed(work: () => Promise<number | undefined>) {
+  const since = performance.now();
+  const status = await work();
+  return { status, ms: performance.now() - since };
+}
+
+test.each([1, 40])(
+  "scrapes and probes take less than a second beside 200 clients of %i addresses",
+  { timeout: MINUTE },
+  async (sources) => {
+    const { metrics, probes, seen } = await start();
+    expect(await scrape(metrics.port)).toBe(200);
+    await crowd(metrics.port, sources);
+    await sleep(1_000);
+    const since = performance.now();
+    const before = seen.forged;
+    const slowest = { scrapes: 0, probes: 0 };
+    for (let turn = 0; turn < 20; turn += 1) {
+      const [first, second] = await Promise.all([
+        timed(() => scrape(metrics.port)),
+        timed(() => probe(probes.port)),
+      ]);
+      expect([first.status, second.status]).toEqual([200, 200]);
+      slowest.scrapes = Math.max(slowest.scrapes, first.ms);
+      slowest.probes = Math.max(slowest.probes, second.ms);
+      await sleep(50);
+    }
+    const perSecond = ((seen.forged - before) * 1_000) / (performance.now() - since);
+    console.log(sources, "addresses, slowest in ms:", slowest, "handshakes a second:", perSecond);
+    expect(slowest.scrapes).toBeLessThan(BOUND_MS);
+    expect(slowest.probes).toBeLessThan(BOUND_MS);
+    expect(perSecond).toBeLessThan(75);
+  },
+);
