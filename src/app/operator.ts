@@ -25,6 +25,7 @@ import { createApiServerAddresses } from "./api-server-addresses.ts";
 import { createClusterCache } from "./caches.ts";
 import type { Config } from "./config.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
+import { leaseName } from "./lease-name.ts";
 import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
 import { connectionAddresses, wayTo } from "./way-to-console.ts";
@@ -243,15 +244,6 @@ function createElection({
     onStatus,
     ...(leaseTimings === undefined ? {} : { timings: leaseTimings }),
   });
-}
-
-/** Operators that share the work by labels must not wait for each other's lease. */
-function leaseName(selector: string): string {
-  const suffix = selector
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
-  return suffix === "" ? "iam-operator" : `iam-operator-${suffix}`.slice(0, 200);
 }
 
 /** The last chance of pairs that could not be written yet. */

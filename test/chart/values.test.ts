@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { CHART, findHelm, renderChart, runHelm } from "../../scripts/chart/helm.ts";
+import { leaseName } from "../../src/app/lease-name.ts";
 
 let helm: string;
 
@@ -236,6 +237,15 @@ describe("the heap", () => {
     expect(text).not.toContain("NODE_OPTIONS");
   });
 });
+
+test.each(["", "env=prod", "env!=prod", "team in (a,b),!old", `a=${"x".repeat(300)}`])(
+  "the operator may get and update the Lease that it uses with the selector %j, and no other",
+  async (selector) => {
+    const args = [`--set-string=scope.selector=${selector.replaceAll(",", "\\,")}`];
+    const text = await renderChart(helm, { args });
+    expect(text).toContain(`resourceNames: [${leaseName(selector)}]`);
+  },
+);
 
 test("networks of Connections are a flag, and there is no flag without them", async () => {
   const args = ["--set=connections.networks={10.20.0.0/16,127.0.0.1}"];

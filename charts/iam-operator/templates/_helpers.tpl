@@ -123,8 +123,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* As the operator names it: operators that share the work by labels have a lease each. */}}
 {{- define "iam-operator.leaseName" -}}
-{{- $suffix := regexReplaceAll "[^a-z0-9]+" (lower .Values.scope.selector) "-" | trimPrefix "-" | trimSuffix "-" }}
-{{- if $suffix }}{{ printf "iam-operator-%s" $suffix | trunc 200 }}{{ else }}iam-operator{{ end }}
+{{- with .Values.scope.selector }}
+{{- $words := regexReplaceAll "[^a-z0-9]+" (lower .) "-" | trunc 180 | trimPrefix "-" | trimSuffix "-" }}
+{{- list "iam-operator" $words (. | sha256sum | trunc 8) | compact | join "-" }}
+{{- else }}iam-operator{{ end }}
 {{- end }}
 
 {{/* The Pod's security context; where OpenShift gives each namespace its own users and groups, without fixed ones. */}}
