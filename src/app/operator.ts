@@ -106,14 +106,14 @@ export function createOperator(options: OperatorOptions): Operator {
     caches: cache.caches,
     clock,
     log,
-    createClient: (settings, key) =>
+    createClient: (settings, key, onRequest) =>
       createIamClient({
         ...settings,
         userAgent,
         clock,
         random,
         beforeMutation: readOnly ? refuseMutation : beforeMutation,
-        observer: observeConsole(metrics),
+        observer: observeConsole(metrics, onRequest),
         tracer,
         ...wayTo(key, settings, config, addresses),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
@@ -180,9 +180,10 @@ async function lead(
   return end;
 }
 
-function observeConsole(metrics: Metrics): IamObserver {
+function observeConsole(metrics: Metrics, onRequest: (code: string) => void): IamObserver {
   return {
     onRequest: (operation, code, seconds) => {
+      onRequest(code);
       metrics.iamRequests.inc({ operation, code });
       metrics.iamRequestDuration.observe({ operation }, seconds);
     },

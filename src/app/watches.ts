@@ -205,10 +205,15 @@ function connectionWatches(
     users(resourceQuotaExports),
     {
       store: serviceAccounts,
-      subscribe: (enqueue) =>
-        sessions.onRefused((key) => {
+      subscribe: (enqueue) => {
+        const news = (key: string) => {
           for (const each of connectionNamed(kind, key)) enqueue(each);
-        }),
+        };
+        const ends = [sessions.onRefused(news), sessions.onOutage(news)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { findCondition } from "../../api/conditions.ts";
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -5,11 +6,14 @@ import {
 } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import { type Context, indexes } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
+import type { CommonStatus } from "../frame/rules/report.ts";
 import { configMapType, secretType } from "../resource-types.ts";
+import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
 import { effectiveGrant, type Grants } from "./rules/effective-grant.ts";
@@ -46,6 +50,7 @@ export async function observe(
     material: undefined,
     identity: undefined,
     session,
+    outage: outageOf(sessions.outageOf(key), key, context),
     clockSkewSeconds: session?.client.clockSkew()?.seconds,
     namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
     users: findUsers(key, kind, object, context),
@@ -58,6 +63,28 @@ export async function observe(
   } catch (error) {
     throw new PartialFailure({ snapshot, done: {} }, error);
   }
+}
+
+function outageOf(
+  outage: Outage | undefined,
+  key: string,
+  { caches }: Context,
+): ConnectionSnapshot["outage"] {
+  if (outage === undefined) return undefined;
+  const accounts = caches.serviceAccounts.byIndex(indexes.connection, key);
+  const ofAccounts = accounts.flatMap((account) => [
+    ...caches.apiKeys.byIndex(indexes.serviceAccount, keyText(keyOf(account))),
+    ...caches.policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(account))),
+  ]);
+  const exports = caches.resourceQuotaExports.byIndex(indexes.connection, key);
+  const waiting = [...accounts, ...ofAccounts, ...exports].filter(isWaiting).length;
+  return { ...outage, waiting };
+}
+
+/** Whether the last run over the object failed because the console did not answer. */
+function isWaiting({ status }: { readonly status?: CommonStatus }): boolean {
+  const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
+  return reason === "Unavailable" || reason === "Timeout" || reason === "RateLimited";
 }
 
 /** An invalid spec is read as such, so that its session is closed and its deletion goes on. */

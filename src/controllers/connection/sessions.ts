@@ -4,6 +4,7 @@ import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
+import { type Outage, OutageWatch } from "./outage-watch.ts";
 import type { ClientSettings } from "./rules/client-settings.ts";
 import { loginReason } from "./rules/login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
@@ -53,6 +54,10 @@ export interface Sessions {
   remove(key: string): void;
   /** Calls back with the key of a connection whose login was refused in the middle of its work. */
   onRefused(listener: (key: string) => void): () => void;
+  /** Since when the console of a connection has not answered; `undefined` as long as it does. */
+  outageOf(key: string): Outage | undefined;
+  /** Calls back with the key of a connection whose console ceased to answer, or answers again. */
+  onOutage(listener: (key: string) => void): () => void;
   /** Calls back with the key of a connection that became usable, ceased to be, or has another client. */
   onChange(listener: (key: string) => void): () => void;
   /** Closes every client at once. */
@@ -60,8 +65,12 @@ export interface Sessions {
 }
 
 export interface SessionsOptions {
-  /** `key` names the connection, as {@link connectionKey} does. */
-  readonly createClient: (settings: ClientSettings, key: string) => IamClient;
+  /** `key` names the connection, as {@link connectionKey} does; `onRequest` is told how each request ended. */
+  readonly createClient: (
+    settings: ClientSettings,
+    key: string,
+    onRequest: (code: string) => void,
+  ) => IamClient;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -71,6 +80,8 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
   const retiring = new Map<IamClient, () => void>();
   const refused = new Set<(key: string) => void>();
   const changed = new Set<(key: string) => void>();
+  const interrupted = new Set<(key: string) => void>();
+  const watches = new WeakMap<IamClient, OutageWatch>();
 
   const closeClient = async (client: IamClient) => {
     retiring.delete(client);
@@ -99,15 +110,26 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
   return {
     get: (key) => sessions.get(key),
     prepare: (key, settings) => {
-      const client: IamClient = watchLogin(createClient(settings, key), (error) => {
+      const watch = new OutageWatch(clock, () => {
+        if (sessions.get(key)?.client !== client) return;
+        for (const listener of interrupted) listener(key);
+      });
+      const plain = createClient(settings, key, (code) => watch.note(code));
+      const client: IamClient = watchLogin(plain, (error) => {
         const session = sessions.get(key);
         if (session?.client !== client || !session.usable) return;
         const refusal = refuse(session.refusal, settings.credentials.kind, error, clock.now());
         replace(key, { ...session, usable: false, reason: loginReason(error), refusal });
         for (const listener of refused) listener(key);
       });
+      watches.set(client, watch);
       return client;
     },
+    outageOf: (key) => {
+      const client = sessions.get(key)?.client;
+      return client && watches.get(client)?.outage;
+    },
+    onOutage: (listener) => subscribe(interrupted, listener),
     put: replace,
     remove: (key) => replace(key, undefined),
     onRefused: (listener) => subscribe(refused, listener),

@@ -53,15 +53,17 @@ function createCluster() {
     ...Object.fromEntries(made.map(([name, { store }]) => [name, store])),
     secrets: { subscribe: () => () => undefined },
   };
-  const listeners: { changed: ((key: string) => void)[]; refused: ((key: string) => void)[] } = {
+  const listeners: Record<"changed" | "refused" | "outage", ((key: string) => void)[]> = {
     changed: [],
     refused: [],
+    outage: [],
   };
   const watches = createWatches(
     caches as unknown as Caches,
     {
       onChange: (each: (key: string) => void) => void listeners.changed.push(each),
       onRefused: (each: (key: string) => void) => void listeners.refused.push(each),
+      onOutage: (each: (key: string) => void) => void listeners.outage.push(each),
     } as never,
   );
   const woken: string[] = [];
@@ -139,7 +141,7 @@ describe("who is woken", () => {
     );
   });
 
-  test("by a login that changed: its users; by one that is refused: the connection", () => {
+  test("by a login that changed: its users; by one that is refused, and by an outage: the connection", () => {
     const { wakes, listeners } = createCluster();
     const all = (those: ((key: string) => void)[], key: string) => () => {
       for (const each of those) each(key);
@@ -149,6 +151,9 @@ describe("who is woken", () => {
       "connections team-a/console",
     ]);
     expect(wakes(all(listeners.refused, "ClusterConnection/console"))).toEqual([
+      "clusterConnections console",
+    ]);
+    expect(wakes(all(listeners.outage, "ClusterConnection/console"))).toEqual([
       "clusterConnections console",
     ]);
   });

@@ -1,3 +1,4 @@
+import { isIamError } from "../../../iam/errors.ts";
 import type { Progress, ReconcileContext } from "../../frame/kind-controller.ts";
 import type { ConnectionAction, ConnectionKind } from "../rules/snapshot.ts";
 import type { Session, Sessions } from "../sessions.ts";
@@ -15,11 +16,28 @@ export async function perform(
     sessions.remove(key);
     return { snapshot: { ...snapshot, session: undefined }, done };
   }
+  if (action.kind === "Probe")
+    return await probe(sessions, action.session, { snapshot, done }, signal);
   const before = action.kind === "OpenSession" ? open(sessions, key, action) : action.session;
   const login = await logIn(sessions, key, before, signal);
   const session = sessions.get(key);
   const clockSkewSeconds = session?.client.clockSkew()?.seconds;
-  return { snapshot: { ...snapshot, session, clockSkewSeconds }, done: { login } };
+  const outage = sessions.outageOf(key) === undefined ? undefined : snapshot.outage;
+  return { snapshot: { ...snapshot, session, clockSkewSeconds, outage }, done: { login } };
+}
+
+/** Whatever is answered, an answer ends the outage. */
+async function probe(
+  sessions: Sessions,
+  { client }: Session,
+  { snapshot, done }: Progress<ConnectionKind>,
+  signal: AbortSignal,
+): Promise<Progress<ConnectionKind>> {
+  await client.searchActions({ q: "a", pageSize: 1 }, undefined, signal).catch((error: unknown) => {
+    if (!isIamError(error)) throw error;
+  });
+  const outage = sessions.outageOf(snapshot.key) === undefined ? undefined : snapshot.outage;
+  return { snapshot: { ...snapshot, outage }, done: { ...done, hasProbed: true } };
 }
 
 /** Another address is another console until it has accepted the credentials. */

@@ -9,14 +9,14 @@ const loginAdvice: Readonly<Record<LoginReason, string>> = {
   MfaRequired:
     "The console asks this user for a second factor. Use a user without one, or a token; the login is retried when the Secret changes.",
   LoginPaused:
-    "Logins are paused so that the user is not locked out. Correct the credentials Secret: a changed Secret is tried at once.",
+    "Logins are paused so that the user is not locked out. Correct the credentials Secret: a changed Secret is tried within 15 seconds.",
   LoginFailed:
-    "Correct the credentials Secret, or the connection's domain settings; a changed Secret is tried at once.",
+    "Correct the credentials Secret, or the connection's domain settings; a changed Secret is tried within 15 seconds.",
   ConsoleUnavailable: "The login is retried.",
 };
 
 export function authentication(
-  { spec, material, session }: ConnectionSnapshot,
+  { spec, material, session, outage }: ConnectionSnapshot,
   login: Login | undefined,
 ): Omit<ConditionUpdate, "type"> {
   if (!spec.ok) return { status: "Unknown", reason: "InvalidSpec", message: spec.message };
@@ -33,11 +33,33 @@ export function authentication(
       message: `The console refused a call although the login had succeeded: ${ended(message)} Next login not before ${toIso8601(until)}.`,
     };
   }
+  if (outage !== undefined) return unavailable(originOf(spec.spec.baseURL), outage);
   return {
     status: "True",
     reason: "Authenticated",
     message: `The console at ${originOf(spec.spec.baseURL)} accepts the credentials.`,
   };
+}
+
+/** The same words as long as it lasts: each change is a write. */
+function unavailable(
+  origin: string,
+  { since, code, waiting }: NonNullable<ConnectionSnapshot["outage"]>,
+): Omit<ConditionUpdate, "type"> {
+  const objects = waiting === 1 ? "1 object waits" : `${roughly(waiting)} objects wait`;
+  return {
+    status: "Unknown",
+    reason: "ConsoleUnavailable",
+    message: `The console at ${origin} has not answered since ${toIso8601(since)} (${code}); ${objects} for it. Calls are repeated until it answers.`,
+  };
+}
+
+/** 1, 2, 5, 10, 20, 50 and so on: at least so many. */
+function roughly(count: number): string {
+  if (count < 3) return `${count}`;
+  const power = 10 ** Math.floor(Math.log10(count));
+  const step = [5, 2, 1].find((each) => each * power <= count) ?? 1;
+  return `at least ${step * power}`;
 }
 
 function failedLogin({

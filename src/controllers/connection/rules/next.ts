@@ -19,7 +19,7 @@ export function next(
   at: ClockReading,
 ): ConnectionAction | Waiting | Settled {
   const { snapshot, done } = progress;
-  const action = done.login === undefined ? sessionAction(snapshot, at) : undefined;
+  const action = done.login === undefined ? sessionAction(snapshot, at) : probe(progress);
   return action ?? standing(progress);
 }
 
@@ -41,6 +41,13 @@ export function nextOfDeletion(
       message: `Deletion waits for what still uses it: ${nameSome(users, NAMED_USERS)}. Delete these first.`,
     }
   );
+}
+
+/** Only during an outage. With a login that failed for it, that was the question. */
+function probe({ snapshot, done }: Progress<ConnectionKind>): ConnectionAction | undefined {
+  const { outage, session } = snapshot;
+  if (outage === undefined || session === undefined || done.hasProbed) return undefined;
+  return done.login?.kind === "Accepted" ? { kind: "Probe", session } : undefined;
 }
 
 /** How the login stands is how the connection stands. */

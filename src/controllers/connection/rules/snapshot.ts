@@ -2,6 +2,7 @@
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { KindTypes } from "../../frame/kind-controller.ts";
+import type { Outage } from "../outage-watch.ts";
 import type { Session, SessionIdentity } from "../sessions.ts";
 import type { ClientSettings } from "./client-settings.ts";
 import type { AnyConnection } from "./kind-name.ts";
@@ -32,6 +33,8 @@ export interface ConnectionSnapshot {
   /** What a session made now would be made from; absent without its material. */
   readonly identity: SessionIdentity | undefined;
   readonly session: Session | undefined;
+  /** Since when the console has not answered, and how many objects wait for it. */
+  readonly outage: (Outage & { readonly waiting: number }) | undefined;
   /** The console's clock minus ours, in seconds; absent before the first answer. */
   readonly clockSkewSeconds: number | undefined;
   /** Its namespace is going away, and Secrets go before the objects that need them. */
@@ -45,6 +48,8 @@ export interface ConnectionSnapshot {
 export interface ConnectionDone {
   /** How the login of this run ended. */
   readonly login?: Login;
+  /** Whether this run has asked a console that did not answer. */
+  readonly hasProbed?: boolean;
 }
 
 export type Login =
@@ -60,7 +65,9 @@ export type ConnectionAction =
       readonly settings: ClientSettings;
     }
   /** Costs no call while a token is at hand. */
-  | { readonly kind: "Authenticate"; readonly session: Session };
+  | { readonly kind: "Authenticate"; readonly session: Session }
+  /** Asks a console that did not answer: its objects ask ever more rarely. */
+  | { readonly kind: "Probe"; readonly session: Session };
 
 export type SessionChange =
   | "NoSession"

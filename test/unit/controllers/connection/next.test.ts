@@ -29,6 +29,7 @@ const snapshot: ConnectionSnapshot = {
   material: { ok: true, material: { credentials } },
   identity,
   session,
+  outage: undefined,
   clockSkewSeconds: undefined,
   namespaceTerminating: false,
   users: [],

@@ -31,6 +31,7 @@ const snapshot: ConnectionSnapshot = {
   material: { ok: true, material: { credentials: { kind: "token", token: new Redacted("t") } } },
   identity: undefined,
   session: undefined,
+  outage: undefined,
   clockSkewSeconds: undefined,
   namespaceTerminating: false,
   users: ["ServiceAccount a/b"],

@@ -52,6 +52,7 @@ const situations = fc
     ),
     refusedFor: maybe(ago),
     usable: fc.boolean(),
+    outage: maybe(ago.map((ms) => ({ since: NOW - ms, code: "503", waiting: 3 }))),
     hasSession: fc.boolean(),
     users: fc.constantFrom([], ["ServiceAccount team-a/ci"]),
     deleting: fc.constantFrom(false, false, true),
@@ -63,7 +64,7 @@ const situations = fc
     ),
   })
   .map((drawn): Situation<ConnectionKind> => {
-    const { spec, material, refusedFor, usable, hasSession, users, deleting, done } = drawn;
+    const { spec, material, refusedFor, usable, outage, hasSession, users, deleting, done } = drawn;
     const metadata = {
       name: "default",
       uid: "u1",
@@ -89,6 +90,7 @@ const situations = fc
       material,
       identity: material?.ok === true ? identity : undefined,
       session: hasSession ? session : undefined,
+      outage,
       clockSkewSeconds: undefined,
       namespaceTerminating: false,
       users,

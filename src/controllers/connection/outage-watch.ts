@@ -1,0 +1,52 @@
+/** Since when a console has not answered, as the calls that are made anyway tell. */
+import { type Clock, type Instant, SECOND } from "../../util/time.ts";
+
+/** A single failed call is no outage: no call is answered for this long. */
+export const OUTAGE_MS = 15 * SECOND;
+
+export interface Outage {
+  readonly since: Instant;
+  /** What calls fail with: a status, or the code of an IamError. */
+  readonly code: string;
+}
+
+const FAILURES: ReadonlySet<string> = new Set(["Unavailable", "Timeout"]);
+
+export class OutageWatch {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #onChange: () => void;
+  #failingSince: Instant | undefined;
+  #outage: Outage | undefined;
+
+  /** `onChange` is called when an outage begins and when it ends. */
+  constructor(clock: Pick<Clock, "now">, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  get outage(): Outage | undefined {
+    return this.#outage;
+  }
+
+  /** A request ended: `code` is the status of its answer, or the IamErrorCode without one. */
+  note(code: string): void {
+    const status = Number(code);
+    if (status < 500) this.#end();
+    else if (status >= 500 || FAILURES.has(code)) this.#fail(code);
+  }
+
+  #end(): void {
+    this.#failingSince = undefined;
+    if (this.#outage === undefined) return;
+    this.#outage = undefined;
+    this.#onChange();
+  }
+
+  #fail(code: string): void {
+    const now = this.#clock.now();
+    this.#failingSince ??= now;
+    if (this.#outage !== undefined || now - this.#failingSince < OUTAGE_MS) return;
+    this.#outage = { since: this.#failingSince, code };
+    this.#onChange();
+  }
+}

@@ -1,0 +1,137 @@
+/** A console that does not answer: noticed by the calls that are made anyway, said once, and over with the first answer. */
+import { describe, expect, test } from "vitest";
+import { authentication } from "../../../../src/controllers/connection/rules/authentication.ts";
+import { clientSettings } from "../../../../src/controllers/connection/rules/client-settings.ts";
+import { next } from "../../../../src/controllers/connection/rules/next.ts";
+import { report } from "../../../../src/controllers/connection/rules/report.ts";
+import type {
+  ConnectionDone,
+  ConnectionSnapshot,
+} from "../../../../src/controllers/connection/rules/snapshot.ts";
+import { createSessions } from "../../../../src/controllers/connection/sessions.ts";
+import { conditionEvents } from "../../../../src/controllers/frame/rules/condition-events.ts";
+import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
+import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
+import type { IamClient } from "../../../../src/iam/client/client.ts";
+import { silentLog } from "../../../../src/util/log.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { MINUTE, SECOND } from "../../../../src/util/time.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { connectionSpec } from "./specs.ts";
+
+const KEY = "ClusterConnection/default";
+const spec = connectionSpec();
+const credentials = { kind: "token", token: new Redacted("t") } as const;
+const identity = { uid: "u", spec: "", material: "" };
+
+function world() {
+  const clock = createFakeClock();
+  const told: string[] = [];
+  let answer: (code: string) => void = () => undefined;
+  const sessions = createSessions({
+    createClient: (_, __, onRequest) => {
+      answer = onRequest;
+      return { extra: {}, close: async () => undefined } as unknown as IamClient;
+    },
+    clock,
+    log: silentLog,
+  });
+  sessions.onOutage((key) => told.push(`${key} ${sessions.outageOf(key)?.code ?? "answers"}`));
+  const client = sessions.prepare(KEY, clientSettings(spec, { credentials }));
+  sessions.put(KEY, { identity, client, usable: true, reason: "" });
+  return { clock, told, sessions, answer: (code: string) => answer(code) };
+}
+
+describe("calls that fail", () => {
+  test("for fifteen seconds without an answer in between are an outage, told once", async () => {
+    const { clock, told, answer, sessions } = world();
+    const since = clock.now();
+    for (let second = 0; second < 60; second += 1) {
+      answer(second % 2 === 0 ? "503" : "Timeout");
+      if (second < 15) expect(told).toEqual([]);
+      await clock.advance(SECOND);
+    }
+    expect(told).toEqual([`${KEY} Timeout`]);
+    expect(sessions.outageOf(KEY)?.since).toBe(since);
+    answer("401");
+    answer("200");
+    expect(told).toEqual([`${KEY} Timeout`, `${KEY} answers`]);
+  });
+
+  test.each(["200", "403", "429", "404"])("with %s in between are none", async (code) => {
+    const { clock, told, answer } = world();
+    for (let second = 0; second < 60; second += 1) {
+      answer(second % 10 === 9 ? code : "502");
+      await clock.advance(SECOND);
+    }
+    expect(told).toEqual([]);
+  });
+
+  test("of a client that was replaced say nothing", async () => {
+    const { clock, told, answer, sessions } = world();
+    const client = sessions.prepare(KEY, clientSettings(spec, { credentials }));
+    sessions.put(KEY, { identity, client, usable: true, reason: "" });
+    await clock.advance(MINUTE);
+    answer("200");
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a connection during an outage", () => {
+  const NOW = Date.UTC(2026, 0, 1);
+  const at = { now: NOW, monotonic: 0, fraction: 0.5 };
+  const own = { uid: "u1", spec: "", material: "" };
+  const session = { identity: own, client: {} as IamClient, usable: true, reason: "" };
+  const metadata = { name: "default", uid: "u1", resourceVersion: "1", generation: 1 };
+  const seen = (waiting: number | undefined): ConnectionSnapshot => ({
+    object: { apiVersion: "v1", kind: "ClusterConnection", metadata, spec },
+    key: KEY,
+    spec: { ok: true, suspend: false, spec },
+    material: { ok: true, material: { credentials } },
+    identity: own,
+    session,
+    outage: waiting === undefined ? undefined : { since: NOW - MINUTE, code: "503", waiting },
+    clockSkewSeconds: undefined,
+    namespaceTerminating: false,
+    users: [],
+    request: undefined,
+  });
+  const accepted: ConnectionDone = { login: { kind: "Accepted", isNew: false } };
+  const reportOf = (snapshot: ConnectionSnapshot, done: ConnectionDone) => {
+    const step = next({ snapshot, done }, at);
+    if (step.kind !== "Waiting" && step.kind !== "Settled") throw new Error(step.kind);
+    const type = clusterConnectionType as never;
+    return report({ type, cache: { noteWrite: () => undefined } }, { snapshot, done }, step, at);
+  };
+  const probed = { ...accepted, hasProbed: true };
+
+  test("asks once a run, and never without one", () => {
+    expect(next({ snapshot: seen(3), done: accepted }, at).kind).toBe("Probe");
+    expect(next({ snapshot: seen(3), done: probed }, at)).toMatchObject({
+      kind: "Waiting",
+      state: "Reconciling",
+      reason: "ConsoleUnavailable",
+    });
+    expect(next({ snapshot: seen(undefined), done: accepted }, at).kind).toBe("Settled");
+  });
+
+  test("says since when, and how many objects wait, with one event; and is Ready again", () => {
+    const before = statusOf(reportOf(seen(undefined), accepted).objects[0] as never, NOW);
+    const [entry] = reportOf(seen(4), probed).objects;
+    const during = statusOf({ ...(entry as NonNullable<typeof entry>) }, NOW);
+    const events = conditionEvents(before.conditions, during.conditions, ["Authenticated"]);
+    expect(events).toMatchObject([{ type: "Warning", reason: "ConsoleUnavailable" }]);
+    expect(events[0]?.note).toBe(
+      "The console at https://console.example.com has not answered since 2025-12-31T23:59:00Z (503); at least 2 objects wait for it. Calls are repeated until it answers.",
+    );
+    expect(reportOf(seen(undefined), accepted).objects[0]?.readiness.state).toBe("Ready");
+  });
+
+  test("says the same until the number has about doubled", () => {
+    const texts = Array.from(
+      { length: 10_001 },
+      (_, waiting) => authentication(seen(waiting), accepted.login).message,
+    );
+    expect(new Set(texts).size).toBeLessThanOrEqual(15);
+  });
+});
