@@ -394,7 +394,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "support-bundle [folder]",
     group: "Find out",
     summary: "Write what a maintainer needs to know into a new folder, without any secret.",
-    options: [...clusterOptions, "allNamespaces", "operatorNamespace"],
+    options: [...clusterOptions, "allNamespaces", "tenantLogins", "operatorNamespace"],
     details: ["Exits with status 3 if a part could not be read; its file says why."],
     examples: ["support-bundle -A bundle"],
     load: () => import("../commands/support-bundle.ts"),

@@ -73,6 +73,10 @@ export const options = {
   as: text("--as <user>", "Act as this user or serviceaccount, as kubectl does."),
   asGroup: list("--as-group <group>", "With --as: the groups to act with."),
   allNamespaces: flag("-A, --all-namespaces", "All namespaces."),
+  tenantLogins: flag(
+    "--tenant-logins",
+    "With -A: also connect to the consoles of Connections from this machine, and log in; tenants choose these addresses.",
+  ),
   selector: text(
     "-l, --selector <labels>",
     "Only objects with these labels, such as team=a,tier!=test.",

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { systemClock } from "../../util/time.ts";
+import { escapeControls } from "../view/screen.ts";
 import type { Io } from "./io.ts";
 
 const NARROWEST = 40;
@@ -25,11 +26,13 @@ export function processIo(process: NodeJS.Process): Io {
     hasColor: stdout.isTTY && stdout.hasColors(),
     hasProgress,
     isInteractive: stdin.isTTY && stderr.isTTY,
-    print: (line) => void stdout.write(`${asCalled(line)}\n`),
-    note: (line) => void stderr.write(`${asCalled(line)}\n`),
+    print: (line) => void stdout.write(`${asCalled(escapeControls(line))}\n`),
+    note: (line) => void stderr.write(`${asCalled(escapeControls(line))}\n`),
     progress: (line) => {
       if (hasProgress)
-        stderr.write(`${ERASE_LINE}${line?.slice(0, (stderr.columns || 80) - 1) ?? ""}`);
+        stderr.write(
+          `${ERASE_LINE}${escapeControls(line ?? "").slice(0, (stderr.columns || 80) - 1)}`,
+        );
     },
     readInput: () => text(stdin),
     ask: (question, options) => ask(process, question, options?.hidden === true),

@@ -63,6 +63,15 @@ async function checkOne(
     ready === "True"
       ? ok(check, reason)
       : failed(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
+  const { allNamespaces, tenantLogins } = invocation.options;
+  if (object.kind === "Connection" && allNamespaces && !tenantLogins)
+    return {
+      findings: [
+        own,
+        skipped(check, "a tenant chooses its address; --tenant-logins tries it from here"),
+      ],
+      answers: [],
+    };
   const within = { ...cluster, namespace: object.metadata.namespace ?? cluster.namespace };
   try {
     const spec = await readConnection(within, ref);

@@ -33,6 +33,24 @@ export function clean(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 
+/** Ours, as {@link screenOf} paints them. */
+const PAINT = new RegExp(`^${String.fromCharCode(0x1b)}\\[(?:1|2|22|31|32|33|39)m`);
+
+/**
+ * Control and format characters as JSON escapes them, except line breaks, tabs and our own colors: of JSON, the value stays
+ * the same. For everything that is printed, so that no command has to think of it.
+ */
+export function escapeControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character, at: number) => {
+    const isOurs = character === "\n" || character === "\t" || PAINT.test(text.slice(at, at + 6));
+    return isOurs ? character : character.split("").map(escaped).join("");
+  });
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 /** At most `width` characters, the last one an ellipsis where something is missing. */
 export function cut(text: string, width: number): string {
   const characters = Array.from(text);

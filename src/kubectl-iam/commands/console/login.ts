@@ -4,6 +4,7 @@ import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { printJson } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
 import { isStructured } from "../../view/output.ts";
+import { clean } from "../../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   await using session = await openConsole(invocation, "user");
@@ -16,7 +17,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   invocation.io.print(
     answer === undefined
       ? "There is a ready-made token: nothing was asked of the console. Any other call tries it."
-      : `The console at ${session.target.baseURL} accepts the credentials (request ${answer.requestId ?? "without id"}).`,
+      : `The console at ${session.target.baseURL} accepts the credentials (request ${clean(answer.requestId ?? "without id")}).`,
   );
   return exitCode.ok;
 }
