@@ -33,11 +33,7 @@ export function overlayConnections(connections: Connections, plan: PlanLog): Con
   return {
     resolve: async (ref, namespace) => {
       const found = await connections.resolve(ref, namespace);
-      // Its client would carry out what is only planned.
-      if (!found.ok) {
-        const { ungranted: _, ...rest } = found;
-        return rest;
-      }
+      if (!found.ok) return found;
       const { client } = found.access;
       const overlay = overlays.get(client) ?? overlayConsole(toIamReader(client), plan);
       overlays.set(client, overlay);

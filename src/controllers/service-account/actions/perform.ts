@@ -61,10 +61,7 @@ async function carryOut(
     }
     case "RevokePolicies":
       await revokePolicies(clientOf(snapshot), action, run.signal);
-      return {
-        snapshot,
-        done: { ...done, cleanedUp: action.only === undefined ? "Revoked" : "RetainNotGranted" },
-      };
+      return { snapshot, done: { ...done, cleanedUp: "Revoked" } };
     case "DeleteAccount":
       await deleteAccount(clientOf(snapshot), action.saId, run.signal);
       return { snapshot, done: { ...done, cleanedUp: "Deleted" } };

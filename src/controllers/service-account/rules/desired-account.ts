@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { keyOf, type ObjectKey } from "../../../kube/resource.ts";
 import { originOf } from "../../connection-origin.ts";
-import { accessToRevoke } from "../../frame/context.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
 export interface DesiredAccount {
@@ -15,7 +14,7 @@ export interface DesiredAccount {
 
 /** The spec, completed by the connection; without a usable one, organization and project may be empty. */
 export function desiredAccount({ object, spec, connection }: AccountSnapshot): DesiredAccount {
-  const defaults = accessToRevoke(connection)?.spec;
+  const defaults = connection.ok ? connection.access.spec : undefined;
   const key = keyOf(object);
   return {
     key,
@@ -44,8 +43,7 @@ export function expectedAccount(
 
 /** Origin of the console that the connection leads to. */
 export function consoleURLOf({ connection }: AccountSnapshot): string | undefined {
-  const spec = accessToRevoke(connection)?.spec;
-  return spec && originOf(spec.baseURL);
+  return connection.ok ? originOf(connection.access.spec.baseURL) : undefined;
 }
 
 /** The longest name that spec.name may give. */

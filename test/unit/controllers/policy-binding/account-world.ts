@@ -4,7 +4,6 @@ import type { Rights } from "../../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
-import { NO_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import type { Context } from "../../../../src/controllers/frame/context.ts";
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
@@ -20,7 +19,6 @@ import type { EventNote } from "../../../../src/kube/events/event-recorder.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
 import type { Result } from "../../../../src/runtime/result.ts";
 import { silentLog } from "../../../../src/util/log.ts";
-import { MINUTE } from "../../../../src/util/time.ts";
 import type { Shapes } from "../../../iam-server/shapes.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
@@ -32,9 +30,7 @@ export interface WorldOptions {
   readonly shapes?: Partial<Shapes>;
   readonly origin?: "Created" | "Imported";
   readonly grant?: readonly string[];
-  readonly withdrawsPolicies?: boolean;
-  readonly retainPolicies?: boolean;
-  readonly gracePeriodMs?: number | "Never";
+  readonly onWithdrawal?: Rights["onWithdrawal"];
   readonly account?: Partial<ServiceAccount["spec"]>;
   readonly ready?: boolean;
   readonly synced?: boolean;
@@ -53,7 +49,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const kube = new MemoryCluster(clock);
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
-  const state = { grant: options.grant ?? ["*"], connected: true, granted: true };
+  const state = { grant: options.grant ?? ["*"], connected: true };
   const caches = kube.openCaches((options.synced ?? true) ? [] : ["policyBindings"]);
   const context: Context = {
     kube: kube.client,
@@ -61,20 +57,9 @@ export async function accountWorld(options: WorldOptions = {}) {
     connections: {
       resolve: async () => {
         if (!state.connected) return { ok: false, waiting: stalled("NotGranted", "No grant.") };
-        if (!state.granted) {
-          const { gracePeriodMs = 10 * MINUTE } = options;
-          const ms = gracePeriodMs === "Never" ? undefined : gracePeriodMs;
-          return {
-            ok: false,
-            waiting: stalled("NotGranted", "No grant."),
-            grant: NO_RIGHTS,
-            ungranted: { client, spec: { baseURL: console.url } as never, gracePeriodMs: ms },
-          };
-        }
         const grant: Rights = {
           policyIds: [...state.grant],
-          withdrawsPolicies: options.withdrawsPolicies ?? true,
-          retainPolicies: options.retainPolicies ?? true,
+          onWithdrawal: options.onWithdrawal ?? "Unbind",
           importServiceAccounts: true,
           maxExpiresInDays: 90,
           projectIds: [],
@@ -143,11 +128,7 @@ export async function accountWorld(options: WorldOptions = {}) {
     grant: (ids: readonly string[]) => {
       state.grant = ids;
     },
-    /** Whether a grant matches the namespace. */
-    setGranted: (granted: boolean) => {
-      state.granted = granted;
-    },
-    /** The connection cannot be used. */
+    /** No grant matches the namespace any more. */
     disconnect: () => {
       state.connected = false;
     },

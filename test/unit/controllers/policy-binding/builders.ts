@@ -20,14 +20,13 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     created: true,
     foreignPolicies: "Keep",
     suspendAccess: false,
-    record: { ours: undefined, foreign: [], left: [] },
-    withdrawn: [],
+    record: { ours: undefined, foreign: [] },
     ...fields,
   };
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, left: [] } };
+  return { record: { ours, foreign } };
 }
 
 export function binding(
@@ -40,12 +39,11 @@ export function binding(
     generation: 1,
     policyIds,
     applied: policyIds,
+    withdrawn: [],
     stage: "Live",
     hasFinalizer: true,
     deletedAt: undefined,
     suspended: false,
-    held: false,
-    retainRefused: false,
     problem: undefined,
     requestedAt: undefined,
     handledAt: undefined,
@@ -103,6 +101,7 @@ export function snapshot(
     availability: {
       kind: "Usable",
       account: who,
+      connectionRef: { kind: "Connection", name: "c" },
     },
     client: {} as IamClient,
     bindings,

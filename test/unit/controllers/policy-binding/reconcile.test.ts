@@ -447,8 +447,8 @@ describe("refusing", () => {
     expect(world.stalled("reading")).toBe("NotGranted");
   });
 
-  test("with withdrawalGracePeriod: Never, a withdrawal revokes nothing and binds nothing new", async () => {
-    const world = await accountWorld({ withdrawsPolicies: false });
+  test("with onWithdrawal: Keep, a withdrawal revokes nothing and binds nothing new", async () => {
+    const world = await accountWorld({ onWithdrawal: "Keep" });
     world.bind("deploying", ["pol-deploy"]);
     await world.settle();
     world.grant([]);
