@@ -31,7 +31,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "expiring",
     group: "Look",
     summary: "List keys that expire soon, and whether they are renewed by themselves.",
-    details: ["Ends with 1 if one of them is not."],
+    details: ["Exits with status 1 if one of them is not."],
     options: [...scopeOptions, "output", "within"],
     examples: ["expiring -A --within 30d"],
     load: () => import("../commands/expiring.ts"),
@@ -39,10 +39,10 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "orphans",
     group: "Look",
-    summary: "List keys that work at the console and that no Secret holds.",
+    summary: "List valid keys that are not stored in any Secret.",
     details: [
-      "Lost keys were issued and never arrived. Unaccounted ones are in the account's list of keys and in no ApiKey's status.",
-      "Ends with 1 if there are any.",
+      "Orphaned keys were issued, but their secrets were lost. Pending keys cannot be delivered. Unmanaged keys are in the console's list of an account and in no ApiKey's status.",
+      "Exits with status 1 if there are any.",
     ],
     options: [...clusterOptions, "allNamespaces", "output"],
     examples: ["orphans -A"],
@@ -79,7 +79,7 @@ export const commands: readonly CommandSpec[] = [
     summary: "Show what applying objects would change at the console, and change nothing.",
     details: [
       "Walks what the operator would do, with your rights: it reads the cluster and the Secret of the connection, logs in at the console, and reads there. No operator has to run.",
-      "Ends with 1 if something would change, and with 2 if that cannot be told.",
+      "Exits with status 1 if something would change, and with more than 1 if the result is unknown.",
     ],
     options: [...clusterOptions, "operatorNamespace", "output", "filename", "kustomize"],
     examples: ["diff -f team-a.yaml", "diff -k overlays/production -o json"],
@@ -359,7 +359,7 @@ export const commands: readonly CommandSpec[] = [
     details: [
       "The installation: CRDs, rights, the leader, connections with their consoles, clocks, webhooks and policies in the way, and the alerts that would fire.",
       "An ApiKey: the checks that the console's documentation names, in its order. --action names what was denied; --body asks the console for its decision.",
-      "The output holds no secret. Ends with 1 if a check fails.",
+      "The output holds no secret. Exits with status 1 if a check fails.",
     ],
     options: [...clusterOptions, "operatorNamespace", "operatorUser", "output", "action", "body"],
     completes: "apikey",

@@ -24,7 +24,7 @@ export function liveKeysOf(
 
 function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
   const name = `iamkey/${metadata.name}`;
-  const { current, secretName, superseded = [], orphaned = [] } = status ?? {};
+  const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
   return [
     ...(current === undefined
       ? []
@@ -35,6 +35,9 @@ function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
             isManaged: true,
           },
         ]),
+    ...(pending === undefined
+      ? []
+      : [{ keyId: pending.keyId, where: `${name}, not delivered yet`, isManaged: false }]),
     ...superseded
       .filter(({ state }) => state === "Live")
       .map(({ keyId }) => ({ keyId, where: `${name}, superseded`, isManaged: true })),

@@ -1,4 +1,4 @@
-/** `orphans`: keys that work at the console and that nobody has a use for. */
+/** `orphans`: valid keys that are not stored in any Secret, and keys that no ApiKey names. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -17,10 +17,10 @@ export interface Orphan {
   /** The attempt's id where the console lists no keys. */
   readonly keyId: string;
   /**
-   * Lost: issued, and its secret never arrived. Pending: issued, but it cannot be delivered. Unaccounted: at the
-   * console, in no ApiKey's status.
+   * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console, and
+   * in no ApiKey's status.
    */
-  readonly kind: "Lost" | "Pending" | "Unaccounted";
+  readonly kind: "Orphaned" | "Pending" | "Unmanaged";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
 }
@@ -41,36 +41,37 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "FOUND", cell: ({ observedTime }) => relative(observedTime, now) },
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
-  const empty = "There are no keys at the console that nobody answers for.";
+  const empty = "There are no orphaned or unmanaged keys.";
   await printTable(invocation, { rows, columns, empty });
   noteUnreadable(io, unreadable);
   if (rows.length === 0) return exitCode.ok;
   io.note(
-    "\nEnd a key that is not used by anybody at the console. A lost one that you have dealt with: " +
+    "\nDelete keys that are not in use in the console. An orphaned key that you have dealt with: " +
       "kubectl iam forget-orphan APIKEY KEY-ID",
   );
   return exitCode.found;
 }
 
-/** Pure. Lost keys by ApiKey, then keys of accounts that no ApiKey of the account knows. */
+/** Pure. Keys of ApiKeys, then keys of accounts that no ApiKey names. */
 export function findOrphans(
   apiKeys: readonly ApiKey[],
   serviceAccounts: readonly ServiceAccount[],
 ): readonly Orphan[] {
-  const lost = apiKeys.flatMap(({ metadata, status }) =>
+  const orphaned = apiKeys.flatMap(({ metadata, status }) =>
     (status?.orphaned ?? []).map(
       (orphan): Orphan => ({
         namespace: metadata.namespace,
         object: `iamkey/${metadata.name}`,
         keyId: orphan.keyId ?? orphan.attemptId,
-        kind: "Lost",
+        kind: "Orphaned",
         observedTime: orphan.observedTime,
         expirationTime: orphan.expirationTime,
       }),
     ),
   );
-  const unlisted = serviceAccounts.flatMap((account) => unaccounted(account, apiKeys));
-  return [...lost, ...apiKeys.flatMap(undeliverable), ...unlisted];
+  const own = [...orphaned, ...apiKeys.flatMap(undeliverable)];
+  const told = new Set(own.map(({ keyId }) => keyId));
+  return [...own, ...serviceAccounts.flatMap((account) => unmanaged(account, told))];
 }
 
 /** A new key in the Secret NAME-next, of an ApiKey that waits for a person. */
@@ -80,7 +81,7 @@ function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   return [
     {
       namespace: metadata.namespace,
-      object: `apikey/${metadata.name}`,
+      object: `iamkey/${metadata.name}`,
       keyId: pending.keyId,
       kind: "Pending",
       observedTime: attempt?.startTime,
@@ -89,32 +90,19 @@ function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   ];
 }
 
-function unaccounted(
+/** What the operator's last audit found; keys that an ApiKey lists as orphaned are told there. */
+function unmanaged(
   { metadata, status }: ServiceAccount,
-  apiKeys: readonly ApiKey[],
+  told: ReadonlySet<string>,
 ): readonly Orphan[] {
-  const own = apiKeys.filter(
-    (key) =>
-      key.metadata.namespace === metadata.namespace &&
-      key.spec.serviceAccountRef.name === metadata.name,
-  );
-  // What is being issued right now is in no status yet.
-  if (own.some((key) => key.status?.attempt !== undefined)) return [];
-  const known = new Set(
-    own.flatMap(({ status }) =>
-      [status?.current, ...(status?.superseded ?? []), ...(status?.orphaned ?? [])].map(
-        (key) => key?.keyId,
-      ),
-    ),
-  );
-  return (status?.liveKeyIds ?? [])
-    .filter((keyId) => !known.has(keyId))
-    .map((keyId) => ({
+  return (status?.unmanagedKeys ?? [])
+    .filter(({ keyId }) => !told.has(keyId))
+    .map(({ keyId, observedTime }) => ({
       namespace: metadata.namespace,
       object: `iamsa/${metadata.name}`,
       keyId,
-      kind: "Unaccounted",
-      observedTime: status?.lastKeyListTime,
+      kind: "Unmanaged",
+      observedTime,
       expirationTime: undefined,
     }));
 }

@@ -52,10 +52,10 @@ test("keys that expire are renewed by themselves unless suspended or overdue", (
 });
 
 describe("orphans", () => {
-  const account = (liveKeyIds: readonly string[]) =>
+  const account = (keyIds: readonly string[]) =>
     ({
       metadata: { name: "sa", namespace: "n" },
-      status: { liveKeyIds },
+      status: { unmanagedKeys: keyIds.map((keyId) => ({ keyId })) },
     }) as unknown as ServiceAccount;
 
   test("are lost keys and keys that no ApiKey of the account knows", () => {
@@ -66,16 +66,12 @@ describe("orphans", () => {
         orphaned: [{ keyId: "c", attemptId: "t" }, { attemptId: "u" }],
       }),
     ];
-    const found = findOrphans(keys, [account(["a", "b", "c", "d"])]);
+    const found = findOrphans(keys, [account(["c", "d"])]);
     expect(found.map(({ keyId, kind }) => [keyId, kind])).toEqual([
-      ["c", "Lost"],
-      ["u", "Lost"],
-      ["d", "Unaccounted"],
+      ["c", "Orphaned"],
+      ["u", "Orphaned"],
+      ["d", "Unmanaged"],
     ]);
-  });
-
-  test("are not told while a key is being issued", () => {
-    expect(findOrphans([key("k", { attempt: {} })], [account(["new"])])).toEqual([]);
   });
 
   test("a new key that cannot be delivered is listed, one that is being verified is not", () => {
@@ -85,7 +81,7 @@ describe("orphans", () => {
       [key("k", { pending, conditions: stalled }), key("m", { pending })],
       [],
     );
-    expect(found).toMatchObject([{ object: "apikey/k", keyId: "p", kind: "Pending" }]);
+    expect(found).toMatchObject([{ object: "iamkey/k", keyId: "p", kind: "Pending" }]);
   });
 });
 

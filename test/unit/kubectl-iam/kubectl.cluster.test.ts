@@ -355,11 +355,13 @@ describe("acting", () => {
     await world.until(
       "the account's list has the key",
       async () =>
-        (await world.get("ServiceAccount", "ci-bot")).status?.liveKeyIds?.includes(stray) ?? false,
+        (await world.get("ServiceAccount", "ci-bot")).status?.unmanagedKeys?.some(
+          ({ keyId }) => keyId === stray,
+        ) ?? false,
     );
     const found = await iam("orphans");
     expect(found.code).toBe(1);
-    expect(found.output).toContain(`iamsa/ci-bot   ${stray}   Unaccounted`);
+    expect(found.output).toContain(`iamsa/ci-bot   ${stray}   Unmanaged`);
 
     const fault = world.iam.faults.add({
       operation: "issueKey",
@@ -374,7 +376,7 @@ describe("acting", () => {
     );
     const lost = (await world.get("ApiKey", "ci-bot-key")).status?.orphaned?.[0]?.keyId ?? "";
     expect((await iam("orphans")).output).toMatch(
-      new RegExp(`^iamkey/ci-bot-key +${lost} +Lost`, "m"),
+      new RegExp(`^iamkey/ci-bot-key +${lost} +Orphaned`, "m"),
     );
     await world.ready("ApiKey", "ci-bot-key");
     await output(`forget-orphan ci-bot-key ${lost} --yes`);

@@ -147,7 +147,7 @@ describe("the next step", () => {
     [
       "not ready",
       object([ready("False", "LifetimeNotGranted")]),
-      /Ask for a shorter expiresInDays/,
+      /Set spec\.expiresInDays to the number/,
     ],
     ["an unknown reason", object([ready("False", "Odd")]), /kubectl iam explain Odd/],
     [
