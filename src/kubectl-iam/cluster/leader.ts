@@ -31,23 +31,43 @@ export type Leader =
   | { readonly kind: "None"; readonly text: string }
   | { readonly kind: "Unreadable"; readonly text: string };
 
-/** Rejects with KubeError. */
+/** A Lease that is held counts first: those of former selectors stay, and nobody renews them. Rejects with KubeError. */
 export async function readLeader(
-  { kube }: Cluster,
+  cluster: Cluster,
   namespace: string,
   now: Instant,
 ): Promise<Leader> {
-  const lease = await unlessForbidden(
-    kube.get(leaseType, { namespace, name: NAME }).then((found) => found ?? "none"),
-  );
-  if (lease === undefined)
+  const leases = await unlessForbidden(readLeases(cluster, namespace));
+  if (leases === undefined)
     return {
       kind: "Unreadable",
       text: `you do not have permission to read the Lease in ${namespace}`,
     };
-  if (lease === "none")
-    return { kind: "None", text: `no replica of the operator has ever led in ${namespace}` };
-  const { holderIdentity = "", renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
+  const leaders = leases.map((lease) => toLeader(lease, now));
+  const held = leaders.find(({ kind }) => kind === "Held");
+  return (
+    held ??
+    leaders[0] ?? {
+      kind: "None",
+      text: `no replica of the operator has ever led in ${namespace}`,
+    }
+  );
+}
+
+/** The latest first. With a selector, an operator's Lease has a hash of it in its name. */
+async function readLeases({ kube }: Cluster, namespace: string): Promise<readonly Lease[]> {
+  const listed = await unlessForbidden(kube.list(leaseType, { namespace }));
+  if (listed === undefined) {
+    const only = await kube.get(leaseType, { namespace, name: NAME });
+    return only === undefined ? [] : [only];
+  }
+  return listed
+    .filter(({ metadata: { name } }) => name === NAME || name.startsWith(`${NAME}-`))
+    .toSorted((a, b) => (b.spec?.renewTime ?? "").localeCompare(a.spec?.renewTime ?? ""));
+}
+
+function toLeader({ spec }: Lease, now: Instant): Leader {
+  const { holderIdentity = "", renewTime, leaseDurationSeconds = 0 } = spec ?? {};
   const renewed = parseInstant(renewTime);
   const isFresh = renewed !== undefined && now - renewed < leaseDurationSeconds * SECOND;
   if (holderIdentity !== "" && isFresh)
