@@ -5,6 +5,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { obstacleOf } from "../../frame/rules/readiness.ts";
 import { secretNameOf } from "../secret/owner.ts";
+import { rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
@@ -35,10 +36,18 @@ export function readinessOf(
       reason: EXPIRING_SOON,
       message: `${held} It has not been renewed. ${obstacle?.message ?? ""}`.trim(),
     };
-  return obstacle === undefined || outcome.kind === "Suspended"
-    ? { state: "Ready", reason: "KeyDelivered", message: held }
-    : { state: "Ready", reason: obstacle.reason, message: `${held} ${obstacle.message}` };
+  const isAwaited = status.rotationPending || rotationIsRequested(snapshot) !== undefined;
+  if (obstacle === undefined || outcome.kind === "Suspended") {
+    const rotation = isAwaited && outcome.kind === "Suspended" ? ` ${ROTATION_SUSPENDED}` : "";
+    return { state: "Ready", reason: "KeyDelivered", message: `${held}${rotation}` };
+  }
+  const rotation = isAwaited ? ` ${ROTATION_AWAITED}` : "";
+  const message = `${held} ${obstacle.message}${rotation}`;
+  return { state: "Ready", reason: obstacle.reason, message };
 }
+
+const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";
+const ROTATION_AWAITED = "The requested rotation waits for this.";
 
 /** Whether the Secret holds the current pair, the console has accepted it, and it has not expired. */
 export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {

@@ -33,6 +33,12 @@ const blocked = {
   reason: "BudgetExceeded",
   message: "Tomorrow.",
 } as const;
+const unavailable = {
+  state: "Reconciling",
+  reason: "Unavailable",
+  message: "The console is down.",
+} as const;
+const down = { kind: "Failed", error: new Error("down"), readiness: unavailable } as const;
 const old = current(1, { issueTime: NOW - 85 * DAY, expirationTime: NOW + 5 * DAY });
 const aged = delivered({ target: holding(pair(1, 85 * DAY)), status: { current: old } });
 const gone = { ...owner, deletingSince: NOW, rotateToken: undefined };
@@ -64,6 +70,30 @@ describe("readiness", () => {
       "Ready",
       "BudgetExceeded",
       `${held} Tomorrow.`,
+    ],
+    [
+      "a requested rotation that must wait",
+      delivered({ self: { ...owner, deletingSince: undefined, rotateToken: "now" } }),
+      blocked,
+      "Ready",
+      "BudgetExceeded",
+      `${held} Tomorrow. The requested rotation waits for this.`,
+    ],
+    [
+      "a requested rotation of a suspended ApiKey",
+      delivered({ self: { ...owner, deletingSince: undefined, rotateToken: "now" } }),
+      suspended,
+      "Ready",
+      "KeyDelivered",
+      `${held} The requested rotation starts when spec.suspend is false.`,
+    ],
+    [
+      "a rotation that was interrupted while the console is down",
+      delivered({ status: { rotationPending: true } }),
+      down,
+      "Ready",
+      "Unavailable",
+      `${held} The console is down. The requested rotation waits for this.`,
     ],
     [
       "a key that is refused",
