@@ -2,8 +2,6 @@
 import type { Fault } from "./faults.ts";
 
 const AWAITED: readonly string[] = [
-  "LateCommit issueKey",
-  "DoubleCommit issueKey",
   "LateCommit createServiceAccount",
   "DoubleCommit createServiceAccount",
   "small scope",

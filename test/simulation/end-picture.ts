@@ -48,6 +48,7 @@ const PASSING_SPEC = new Set(["saId"]);
 const PASSING_STATUS = new Set([
   "conditions",
   "confirmationTime",
+  "unansweredSync",
   "observedGeneration",
   "saId",
   "tpn",

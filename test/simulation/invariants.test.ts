@@ -528,6 +528,14 @@ describe("in the end", () => {
       "a staging Secret",
       (stage) => stage.secret({}, { name: "ci-next", labels: { [labels.apiKey]: "ci" } }),
     ],
+    [
+      "S5 books",
+      "a live key whose ApiKey is gone, and that its account does not report",
+      (stage) => {
+        stage.serviceAccount();
+        stage.issue();
+      },
+    ],
     ["no crash", "a bug that nothing caught", (stage) => stage.world.escaped.push("TypeError")],
   ];
 

@@ -169,6 +169,11 @@ async function comeToRest(
   }
 }
 
+/** A list that is always empty shows no key that comes after its attempt. */
+function hasLateKey({ journal }: SimWorld): boolean {
+  return journal.calls.some(({ operation, isPutOff }) => operation === "issueKey" && isPutOff);
+}
+
 /** Which promises a scenario, its console, or what became of it end. */
 function excusedByWorld(
   { name }: Scenario,
@@ -181,8 +186,8 @@ function excusedByWorld(
   );
   return [
     // A list that is always empty says that no key was issued, until one is known that it lacks.
-    ...(shapes?.keyRecords === "empty" && lacksFirstKeysOnly(world)
-      ? ["S5 accounting", "S4 caps"]
+    ...(shapes?.keyRecords === "empty" && (lacksFirstKeysOnly(world) || hasLateKey(world))
+      ? ["S5 accounting", "S5 books", "S4 caps"]
       : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
@@ -283,7 +288,7 @@ function excuses(event: WorldEvent): readonly string[] {
       return excusesOfWiped(event.plural);
     case "DemandSecondFactor":
       // Nor can be asked what became of a key; one that the console does not accept yet is kept meanwhile.
-      return [...WISH, "S5 accounting", "staging removed"];
+      return [...WISH, "S5 accounting", "S5 books", "staging removed"];
     case "RecreateObject":
       return excusesOfRecreated(event.plural);
     case "EditSecret":

@@ -8,6 +8,7 @@ import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-ser
 import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
+import { booksBalance } from "./books.ts";
 import { accountsOf, apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
 
 export interface End {
@@ -123,13 +124,15 @@ const everyLiveKeyIsNamed: EndCheck = ({ world }) => {
     ({ metadata, status }) =>
       metadata.deletionTimestamp === undefined && status?.liveKeyIds !== undefined,
   );
+  const open = new Set(apiKeysOf(world).map(({ status }) => status?.attempt?.id));
   const named = new Set([
     ...apiKeysOf(world).flatMap(({ status }) => listedKeyIds(status)),
     ...accounts.flatMap(({ status }) => status?.unmanagedKeys ?? []).map(({ keyId }) => keyId),
   ]);
   const unnamed = [...keys.values()].filter(
-    ({ saId, keyId, status, expirationTime }) =>
+    ({ saId, keyId, status, expirationTime, description }) =>
       status === "active" &&
+      !open.has(issuerOf(description)?.attempt) &&
       clock.now() < expirationTime &&
       !named.has(keyId) &&
       accounts.some((account) => account.status?.saId === saId && isListed(account, keyId)),
@@ -216,6 +219,7 @@ export const endChecks: Readonly<Record<string, EndCheck>> = {
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,
   "S5 audit": everyLiveKeyIsNamed,
+  "S5 books": booksBalance,
   "S18 quiescence": isQuiet,
   "staging removed": secretsAreTidy,
   "no crash": nothingEscaped,
