@@ -21,7 +21,7 @@ const sections: readonly (readonly [title: string, about: string, pattern: RegEx
     "Pods that read the Secrets of keys.",
     /^iam_operator_(consumers|stale_consumers|workload)/,
   ],
-  ["Objects", "", /^iam_operator_(object_ready|drift|reappeared|unmanaged)/],
+  ["Objects", "", /^iam_operator_(object_ready|partial_objects|drift|reappeared|unmanaged)/],
   [
     "Quotas",
     "What ResourceQuotaExports have listed. A scrape reads the last listing and never asks the console.",

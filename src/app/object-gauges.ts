@@ -44,6 +44,11 @@ export function exposeObjects(
       if (value !== undefined) yield { labels: { ...keyOf(object), expected }, value };
     }
   });
+  metrics.partialObjects.collectFrom(function* () {
+    const partial = reportedObjects(caches).filter(({ isPartial }: KubeObject) => isPartial);
+    const counts = Map.groupBy(partial, ({ kind = "" }) => kind);
+    for (const [kind, { length }] of counts) yield { labels: { kind }, value: length };
+  });
   for (const gauge of Object.keys(ofApiKey) as ApiKeyGauge[])
     metrics[gauge].collectFrom(function* () {
       for (const object of caches.apiKeys.list().filter(isOurs)) {

@@ -22,9 +22,26 @@ export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: T
   readonly secureContext?: SecureContext;
 } {
   if (caBundle === undefined && clientCertificate === undefined) return {};
-  const system = trustOnlyCABundle === true ? [] : getCACertificates("default");
-  const ca = caBundle === undefined ? system : [...system, caBundle];
-  return { secureContext: createSecureContext({ ca, ...pairOf(clientCertificate) }) };
+  const pair = pairOf(clientCertificate);
+  if (trustOnlyCABundle === true)
+    return { secureContext: createSecureContext({ ca: caBundle ?? [], ...pair }) };
+  // As many copies of the system's authorities as there are Connections would fill the container's memory: 1.3 MB each.
+  const secureContext: SharedContext = createSecureContext(pair);
+  if (caBundle === undefined) return { secureContext };
+  if (secureContext.context.addCACert === undefined)
+    return {
+      secureContext: createSecureContext({
+        ca: [...getCACertificates("default"), caBundle],
+        ...pair,
+      }),
+    };
+  secureContext.context.addCACert(caBundle);
+  return { secureContext };
+}
+
+/** What Node itself calls for `ca`; absent in a version that changes it. */
+interface SharedContext extends SecureContext {
+  readonly context: { addCACert?(pem: string): void };
 }
 
 /** `undefined` where they are not a certificate in PEM and its key, unencrypted. */

@@ -10,6 +10,12 @@ export function objectMetrics(registry: Registry) {
       ["kind", "namespace", "name"],
       registry,
     ),
+    partialObjects: new CollectedGauge(
+      "iam_operator_partial_objects",
+      "Objects that are too large for the operator's memory, and are read from the API server when they are reconciled.",
+      ["kind"],
+      registry,
+    ),
     driftCorrections: new Counter({
       name: "iam_operator_drift_corrections_total",
       help: "Policy bindings at the console that were changed back.",

@@ -37,3 +37,12 @@ test("an answer about another account than the one asked for is malformed", asyn
   expect(failure).toMatchObject({ code: "MalformedResponse", operation: "getServiceAccount" });
   expect((await client.getServiceAccount("sa-victim"))?.keyIds).toEqual([]);
 });
+
+test("more characters of key ids than a status should hold are a list that cannot be read", async () => {
+  const listOf = async (count: number) => {
+    const keys = Array.from({ length: count }, (_, n) => `${n}-`.padEnd(250, "x"));
+    return (await clientAnswered({ saId: "sa-1", keys })).getServiceAccount("sa-1");
+  };
+  expect((await listOf(1_000))?.keyIds).toHaveLength(1_000);
+  expect(await listOf(1_100)).toEqual({ saId: "sa-1", keyIds: undefined });
+});

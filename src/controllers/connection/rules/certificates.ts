@@ -2,6 +2,9 @@ import { type ConnectionSpec, holdsCertificates } from "../../../api/connection.
 import { type ClientCertificate, readClientCertificate } from "../../../http/tls-settings.ts";
 import { type Held, type Lack, nameOf, readEntries, type Source } from "./source.ts";
 
+/** All authorities of a distribution fit; each Connection has its own copy in memory. */
+const MOST_OF_BUNDLE = 262_144;
+
 /** Where the authorities are that a spec does not hold itself. */
 export function bundleSource(
   { caBundleFrom: from }: ConnectionSpec,
@@ -20,6 +23,11 @@ export function parseBundle(
   const read = readEntries(source, object);
   if (!read.ok) return read;
   const [caBundle = ""] = read.values;
+  if (caBundle.length > MOST_OF_BUNDLE)
+    return invalid(
+      source,
+      `needs at most ${MOST_OF_BUNDLE} characters in the key ${source.keys[0]}.`,
+    );
   if (holdsCertificates(caBundle)) return { ok: true, caBundle };
   return invalid(
     source,

@@ -25,6 +25,11 @@ const refs = {
   secretRef: { name: "console", key: "root.pem" },
 } as const;
 
+test("a bundle of more than 262144 characters is refused", () => {
+  const found = readBundle("configMapRef", { "ca.crt": PEM + "x".repeat(262_144) });
+  expect(found).toMatchObject({ ok: false, reason: "CertificateInvalid" });
+});
+
 function readBundle(
   ref: keyof typeof refs,
   data: Readonly<Record<string, string>> | undefined,
