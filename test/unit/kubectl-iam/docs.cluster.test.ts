@@ -39,24 +39,31 @@ afterEach(async () => {
 });
 afterAll(() => scene.close());
 
+/** A key has to be unnamed for half a minute before it counts as unmanaged. */
+const TIMEOUT = 120_000;
+
 // kubectl's own words are those of the newest version.
 const onOldest = process.env.TEST_KUBERNETES === "oldest";
 
-test.skipIf(onOldest).each(pages)("the commands of %s print what it says", async (page) => {
-  const file = join(folder, page);
-  const text = readFileSync(file, "utf8");
-  for (const [, name = "", yaml = ""] of text.matchAll(/```yaml\n# (\S+\.yaml)\n([\s\S]*?)```/g))
-    writeFileSync(join(scene.plugin.folder, name), yaml);
-  const ran: string[] = [];
-  for (const block of blocksOf(text)) ran.push(await run(block));
-  const printed = blocksOf(text).map((block, index) => [block, ran[index] ?? ""] as const);
-  if (process.env.DOCS === "write") {
-    const next = printed.reduce((left, [block, now]) => left.replace(block, () => now), text);
-    writeFileSync(file, next);
-    return;
-  }
-  for (const [block, now] of printed) expect(timeless(now)).toBe(timeless(block));
-});
+test.skipIf(onOldest).each(pages)(
+  "the commands of %s print what it says",
+  { timeout: TIMEOUT },
+  async (page) => {
+    const file = join(folder, page);
+    const text = readFileSync(file, "utf8");
+    for (const [, name = "", yaml = ""] of text.matchAll(/```yaml\n# (\S+\.yaml)\n([\s\S]*?)```/g))
+      writeFileSync(join(scene.plugin.folder, name), yaml);
+    const ran: string[] = [];
+    for (const block of blocksOf(text)) ran.push(await run(block));
+    const printed = blocksOf(text).map((block, index) => [block, ran[index] ?? ""] as const);
+    if (process.env.DOCS === "write") {
+      const next = printed.reduce((left, [block, now]) => left.replace(block, () => now), text);
+      writeFileSync(file, next);
+      return;
+    }
+    for (const [block, now] of printed) expect(timeless(now)).toBe(timeless(block));
+  },
+);
 
 function blocksOf(text: string): readonly string[] {
   return [...text.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);

@@ -19,6 +19,9 @@ beforeAll(async () => {
 // Also searches all that the plugin has said.
 afterAll(() => scene.close());
 
+/** A key has to be unnamed for half a minute before it counts as unmanaged. */
+const TIMEOUT = 120_000;
+
 const wordsOf = (args: string) => (args === "" ? [] : args.split(" "));
 
 /** A command in this process; files are those of the plugin's folder. */
@@ -346,7 +349,9 @@ describe("acting", () => {
     });
   });
 
-  test("orphans finds a key that nobody answers for; a lost one can be forgotten", async () => {
+  test("orphans finds a key that no ApiKey names; an orphaned one can be forgotten", {
+    timeout: TIMEOUT,
+  }, async () => {
     const issued = await output(
       `console issue-key ${await saId()} --secret-file key.json ${withConsole}`,
     );
