@@ -1,8 +1,11 @@
 import * as z from "zod";
+import { HOUR, parseDuration } from "../util/time.ts";
 import {
+  celDuration,
   commonStatus,
   consoleId,
   consoleName,
+  DURATION,
   durationBetween,
   grantedId,
   objectName,
@@ -301,9 +304,9 @@ const grant = z
     policyIds: setOf(grantedId("policy", "pol-read"), 100)
       .default([])
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
-    onWithdrawal: z.enum(["Unbind", "Keep"]).default("Unbind").meta({
+    retainPolicies: z.boolean().default(false).meta({
       description:
-        "What becomes of bound policies that are taken out of policyIds: Unbind takes them away, Keep leaves them bound with a warning.",
+        "Whether deletionPolicy: Retain and the deletion of a suspended PolicyBinding leave policies bound. If false, they are unbound as with Revoke. Policies that are retained are still unbound when this grant no longer has them, as long as their ServiceAccount exists.",
     }),
     importServiceAccounts: z
       .boolean()
@@ -337,7 +340,23 @@ export type Grant = z.output<typeof grant>;
 /** What a namespace may do, whichever grants it comes from. */
 export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
   readonly quotaExports: readonly number[] | "Any";
+  /** Whether bound policies that are not granted any more are unbound. */
+  readonly withdrawsPolicies: boolean;
 };
+
+const NEVER = "Never";
+
+const gracePeriod = withRule(z.string().max(32), {
+  rule: `self == '${NEVER}' || (${celDuration("self")} && duration(self) <= duration('168h'))`,
+  message: "must be Never, or a duration of at most 168h such as 0s, 10m or 24h",
+  holds: (value) =>
+    value === NEVER || (DURATION.test(value) && (parseDuration(value) ?? Infinity) <= 168 * HOUR),
+});
+
+/** Milliseconds; `undefined` for Never. */
+export function gracePeriodMs(value: string): number | undefined {
+  return value === NEVER ? undefined : parseDuration(value);
+}
 
 function withRules<Schema extends typeof anyConnectionSpec>(schema: Schema): Schema {
   const encrypted = withRule(schema, {
@@ -370,6 +389,10 @@ export const clusterConnectionSpec = withRules(
     grants: mapOf(grant, ["name"], 64).default([]).meta({
       description:
         "Who may use this connection, at most 64 grants. A namespace that no grant matches may not.",
+    }),
+    withdrawalGracePeriod: gracePeriod.default("10m").meta({
+      description:
+        "When no grant matches a namespace any more, the policies bound for it are unbound after this time: 0s to 168h, or Never. A policy that a matching grant no longer has is unbound at once, and with Never not at all.",
     }),
   }),
 );

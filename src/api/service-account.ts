@@ -140,6 +140,14 @@ const status = z.object({
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
+      leftPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
+        description:
+          "Policies that a PolicyBinding bound and left; they are unbound when the connection no longer grants them.",
+      }),
+      ungrantedTime: timestamp.optional().meta({
+        description:
+          "Since when no grant of the connection matches the namespace. The grace period of the connection starts here.",
+      }),
       unansweredSync: z
         .object({
           time: timestamp.meta({ description: "When the operator gave up the last such call." }),

@@ -48,7 +48,7 @@ describe("a grant", () => {
       expect(world.iam.requests.count("listServiceAccounts")).toBe(0);
       await world.labelNamespace({ [`iam-${world.namespace}`]: "yes" });
       await world.ready("ServiceAccount", "ci");
-      // The grant goes again: what exists stays, nothing new is done.
+      // The grant goes again: nothing new is done.
       await world.labelNamespace({ [`iam-${world.namespace}`]: null });
       await world.condition("ServiceAccount", "ci", "Ready", "False", "NotGranted");
       await world.labelNamespace({ [`iam-${world.namespace}`]: "yes" });
@@ -72,13 +72,108 @@ describe("a grant", () => {
       expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
       await connect(world, [grant(world, { policyIds: ["*"] })]);
       await world.ready("PolicyBinding", "deploy");
-      // What is taken out of the grant is unbound; what is withdrawn under Keep stays.
+      // What is taken out of the grant is unbound; what is withdrawn under Never stays.
       await connect(world, [grant(world)]);
       await world.condition("PolicyBinding", "deploy", "Stalled", "True", "PolicyNotGranted");
       expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
-      await connect(world, [grant(world, { policyIds: [], onWithdrawal: "Keep" })]);
+      await connect(world, [grant(world, { policyIds: [] })], { withdrawalGracePeriod: "Never" });
       await world.condition("PolicyBinding", "read", "Stalled", "True", "PolicyNotGranted");
       expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
+    }),
+  );
+
+  const twoBound = async (world: World, spec: object = {}) => {
+    await serviceAccount(world);
+    await world.ready("ServiceAccount", "ci");
+    await world.apply("PolicyBinding", "read", { ...binding("pol-read"), ...spec });
+    await world.apply("PolicyBinding", "deploy", { ...binding("pol-deploy"), ...spec });
+    await world.ready("PolicyBinding", "read");
+    await world.ready("PolicyBinding", "deploy");
+    const { tpn = "" } = (await world.get("ServiceAccount", "ci")).status ?? {};
+    return () => [...world.iam.world.boundTo(tpn)].sort();
+  };
+  const both = ["pol-deploy", "pol-read"];
+
+  test(
+    "takes a policy back although the tenant has suspended everything or only plans",
+    inCluster(async (world) => {
+      const all = { policyIds: both };
+      await connect(world, [grant(world, all)]);
+      const bound = await twoBound(world);
+      await serviceAccount(world, { suspend: true });
+      await world.condition("ServiceAccount", "ci", "Ready", "True", "Suspended");
+      await connect(world, [grant(world)]);
+      await world.condition("PolicyBinding", "deploy", "Ready", "False", "ServiceAccountSuspended");
+      await expect.poll(bound, { timeout: 10_000 }).toEqual(["pol-read"]);
+      // Access is revoked behind the same suspension, and behind a plan.
+      await world.annotate("ServiceAccount", "ci", { "iam-operator.io/plan-only": "true" });
+      await serviceAccount(world, { suspend: true, suspendAccess: true });
+      await expect.poll(bound, { timeout: 10_000 }).toEqual([]);
+      await world.annotate("ServiceAccount", "ci", { "iam-operator.io/plan-only": "false" });
+      await serviceAccount(world, { suspend: false });
+    }),
+  );
+
+  test(
+    "leaves nothing bound by Retain without the right to it",
+    inCluster(async (world) => {
+      await connect(world, [grant(world, { policyIds: both })]);
+      const bound = await twoBound(world, { deletionPolicy: "Retain" });
+      expect(await world.message("PolicyBinding", "read")).toContain("a deletion unbinds them");
+      await world.delete("PolicyBinding", "read");
+      await world.isGone("PolicyBinding", "read");
+      expect(bound()).toEqual(["pol-deploy"]);
+      await world.delete("PolicyBinding", "deploy");
+      await world.patch("ServiceAccount", "ci", { spec: { deletionPolicy: "Retain" } });
+      await world.delete("ServiceAccount", "ci");
+      await world.isGone("ServiceAccount", "ci");
+      expect(bound()).toEqual([]);
+    }),
+  );
+
+  test(
+    "leaves what it allows to retain bound only until it is withdrawn",
+    inCluster(async (world) => {
+      await connect(world, [grant(world, { policyIds: both, retainPolicies: true })]);
+      const bound = await twoBound(world, { deletionPolicy: "Retain" });
+      await world.delete("PolicyBinding", "deploy");
+      await world.isGone("PolicyBinding", "deploy");
+      expect(bound()).toEqual(both);
+      await connect(world, [grant(world, { retainPolicies: true })]);
+      await expect.poll(bound, { timeout: 10_000 }).toEqual(["pol-read"]);
+    }),
+  );
+
+  test(
+    "takes everything back with itself, after the grace period, and names it before",
+    inCluster(async (world) => {
+      const label = { [`iam-${world.namespace}`]: "yes" };
+      const labelled = { namespaces: { selector: { matchLabels: label } }, policyIds: both };
+      await world.labelNamespace(label);
+      await connect(world, [grant(world, labelled)], { withdrawalGracePeriod: "4s" });
+      const bound = await twoBound(world);
+      await world.labelNamespace({ [`iam-${world.namespace}`]: null });
+      await world.condition("PolicyBinding", "read", "Stalled", "True", "NotGranted");
+      expect(await world.message("PolicyBinding", "read")).toContain("pol-read will be unbound at");
+      expect(bound()).toEqual(both);
+      await expect.poll(bound, { timeout: 15_000 }).toEqual([]);
+      // The label comes back, then the grant goes as a whole, at once.
+      await world.labelNamespace(label);
+      await world.ready("PolicyBinding", "read");
+      await world.ready("PolicyBinding", "deploy");
+      await connect(world, [], { withdrawalGracePeriod: "0s" });
+      await expect.poll(bound, { timeout: 10_000 }).toEqual([]);
+    }),
+  );
+
+  test(
+    "refuses a grace period that is not one",
+    inCluster(async (world) => {
+      for (const withdrawalGracePeriod of ["never", "10", "200h"])
+        await expect(connect(world, [grant(world)], { withdrawalGracePeriod })).rejects.toThrow(
+          "must be Never, or a duration of at most 168h",
+        );
+      await connect(world, [grant(world)], { withdrawalGracePeriod: "Never" });
     }),
   );
 

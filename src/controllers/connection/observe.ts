@@ -16,7 +16,7 @@ import { configMapType, secretType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
-import { effectiveGrant } from "./rules/effective-grant.ts";
+import { effectiveGrant, type Grants } from "./rules/effective-grant.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
 import { parseMaterial, sourcesOf } from "./rules/material.ts";
 import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
@@ -136,10 +136,11 @@ function findUsers(
   object: AnyConnection,
   { caches }: Context,
 ): readonly string[] {
+  const grants = grantsOf(object);
   const isGranted = (namespace: string) =>
     kind === "Connection" ||
     effectiveGrant(
-      grantsOf(object),
+      grants,
       namespace,
       caches.namespaces.get({ namespace: "", name: namespace })?.metadata.labels ?? {},
     ) !== undefined;
@@ -159,7 +160,7 @@ function findUsers(
   return [...accounts.sort(), ...quotaExports.sort()];
 }
 
-function grantsOf(object: AnyConnection) {
+function grantsOf(object: AnyConnection): Grants {
   const parsed = parseSpec(clusterConnectionKind, object);
-  return parsed.ok ? parsed.spec.grants : [];
+  return parsed.ok ? parsed.spec : { grants: [], withdrawalGracePeriod: "Never" };
 }

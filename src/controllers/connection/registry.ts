@@ -5,6 +5,7 @@ import {
   type ConnectionSpec,
   clusterConnectionKind,
   connectionKind,
+  gracePeriodMs,
   type Rights,
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
@@ -16,7 +17,7 @@ import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts"
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../frame/rules/waiting.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
-import { ALL_RIGHTS, effectiveGrant } from "./rules/effective-grant.ts";
+import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**
@@ -25,7 +26,8 @@ import { createSessions, type Session, type Sessions, type SessionsOptions } fro
  */
 const FIRST_CHECK_MS = 5 * SECOND;
 
-type GrantingSpec = ConnectionSpec & { readonly grants?: ClusterConnection["spec"]["grants"] };
+type GrantingSpec = ConnectionSpec &
+  Partial<Pick<ClusterConnection["spec"], "grants" | "withdrawalGracePeriod">>;
 
 export interface ConnectionRegistry extends Connections {
   readonly sessions: Sessions;
@@ -39,9 +41,14 @@ export interface ConnectionsOptions extends SessionsOptions {
   readonly caches: Pick<Caches, "clusterConnections" | "connections" | "namespaces">;
 }
 
-type Found =
-  | { readonly ok: true; readonly uid: string; readonly spec: GrantingSpec; readonly grant: Rights }
-  | Refused;
+interface Usable {
+  readonly ok: true;
+  readonly uid: string;
+  readonly spec: GrantingSpec;
+  /** `undefined` if no grant matches the namespace. */
+  readonly grant: Rights | undefined;
+}
+type Found = Usable | Refused;
 type Refused = Extract<ConnectionLookup, { ok: false }>;
 
 /** The registry that the connection controllers fill and every other controller asks. */
@@ -57,7 +64,7 @@ export function createConnections(options: ConnectionsOptions): ConnectionRegist
       if (!before.ok) return before;
       await checks.wait(key);
       const found = find(ref, namespace);
-      return found.ok ? toAccess(titleOf(ref, namespace), found, sessions.get(key)) : found;
+      return found.ok ? toAccess(ref, namespace, found, sessions.get(key)) : found;
     },
     noteChecked: checks.note,
     forget: (key) => {
@@ -72,15 +79,31 @@ export function createConnections(options: ConnectionsOptions): ConnectionRegist
 }
 
 function toAccess(
-  title: string,
-  { uid, spec, grant }: Extract<Found, { ok: true }>,
+  ref: ConnectionRef,
+  namespace: string,
+  { uid, spec, grant }: Usable,
   session: Session | undefined,
 ): ConnectionLookup {
+  const title = titleOf(ref, namespace);
   const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);
-  if (session === undefined || !isCurrent) return notReady(title, undefined);
-  return session.usable
-    ? { ok: true, access: { client: session.client, spec, grant } }
-    : notReady(title, session.reason);
+  const isUsable = session !== undefined && isCurrent && session.usable;
+  if (grant === undefined) {
+    const { withdrawalGracePeriod = "Never" } = spec;
+    const refusal = notGranted(title, namespace);
+    return isUsable
+      ? {
+          ...refusal,
+          grant: NO_RIGHTS,
+          ungranted: {
+            client: session.client,
+            spec,
+            gracePeriodMs: gracePeriodMs(withdrawalGracePeriod),
+          },
+        }
+      : { ...refusal, grant: NO_RIGHTS };
+  }
+  if (isUsable) return { ok: true, access: { client: session.client, spec, grant } };
+  return { ...notReady(title, isCurrent ? session?.reason : undefined), grant };
 }
 
 /** Finds what the caches say about a connection and a namespace. */
@@ -96,10 +119,12 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     const kind: Kind<z.ZodType<GrantingSpec>> = own ? connectionKind : clusterConnectionKind;
     return { uid, parsed: parseSpec(kind, object) };
   };
-  const grantFor = (ref: ConnectionRef, namespace: string, { grants = [] }: GrantingSpec) => {
-    if (ref.kind === "Connection") return ALL_RIGHTS;
+  const grantFor = (ref: ConnectionRef, namespace: string, spec: GrantingSpec) => {
+    if (ref.kind === "Connection") return { grant: ALL_RIGHTS, isCertain: true };
+    const { grants = [], withdrawalGracePeriod = "Never" } = spec;
     const labels = labelsOf(caches.namespaces.get({ namespace: "", name: namespace }));
-    return effectiveGrant(grants, namespace, labels);
+    const grant = effectiveGrant({ grants, withdrawalGracePeriod }, namespace, labels);
+    return { grant, isCertain: isJudged(grants, labels) };
   };
   return (ref: ConnectionRef, namespace: string): Found => {
     const title = titleOf(ref, namespace);
@@ -107,8 +132,9 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     if (found === undefined) return notFound(title);
     const { uid, parsed } = found;
     if (!parsed.ok) return notReady(title, "InvalidSpec");
-    const grant = grantFor(ref, namespace, parsed.spec);
-    if (grant === undefined) return notGranted(title, namespace);
+    const { grant, isCertain } = grantFor(ref, namespace, parsed.spec);
+    const isUngranted = grant === undefined;
+    if (isUngranted && (!isCertain || parsed.spec.suspend)) return notGranted(title, namespace);
     if (parsed.spec.suspend) return suspended(title);
     return { ok: true, uid, spec: parsed.spec, grant };
   };

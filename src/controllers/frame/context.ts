@@ -79,7 +79,27 @@ export interface ConnectionAccess {
 export type ConnectionLookup =
   | { readonly ok: true; readonly access: ConnectionAccess }
   /** What an object that needs the connection waits for. A change enqueues it. */
-  | { readonly ok: false; readonly waiting: Waiting };
+  | {
+      readonly ok: false;
+      readonly waiting: Waiting;
+      /** What the namespace may do, as far as it is known although the connection cannot be used. */
+      readonly grant?: Rights;
+      /** Present if no grant matches the namespace: only to take away what it has. */
+      readonly ungranted?: UngrantedAccess;
+    };
+
+/** A connection that a namespace may not use, for what is to be taken away from it. */
+export interface UngrantedAccess extends Pick<ConnectionAccess, "client" | "spec"> {
+  /** How long to wait before that; never if absent. */
+  readonly gracePeriodMs: number | undefined;
+}
+
+/** The client and the connection's spec, for what a deletion or a withdrawal takes away. */
+export function accessToRevoke(
+  lookup: ConnectionLookup,
+): Pick<ConnectionAccess, "client" | "spec"> | undefined {
+  return lookup.ok ? lookup.access : lookup.ungranted;
+}
 
 /** Finds the console client of a connection; the only way to one. */
 export interface Connections {

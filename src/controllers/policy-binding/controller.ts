@@ -46,6 +46,8 @@ async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boo
   const named = policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
   const isHeld = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
   if (!isHeld || account?.spec.suspendAccess === true) return false;
-  const { bindings } = await observe(ref, undefined, run);
-  return bindings.every(({ withdrawn }) => withdrawn.length === 0);
+  const { availability } = await observe(ref, undefined, run);
+  if (availability.kind !== "Usable") return true;
+  const { account: bound, restriction } = availability;
+  return bound.withdrawn.length === 0 && restriction?.withdrawal === undefined;
 }

@@ -1,28 +1,27 @@
 /** Reads an account and its PolicyBindings, from the caches or from the API server itself. */
+import type { Rights } from "../../api/connection.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import type { IamClient } from "../../iam/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
-import {
-  type ConnectionAccess,
-  type Connections,
-  type Context,
-  indexes,
-} from "../frame/context.ts";
+import { accessToRevoke, type Connections, type Context, indexes } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
+import { toAvailability } from "./rules/restriction.ts";
 import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
 import { type AccountBindingsState, stateOf, withRefusal } from "./rules/state.ts";
 import { leftByEarlierProcess } from "./rules/unanswered-sync.ts";
 import {
-  type AccountAvailability,
+  type AccountView,
   type BindingView,
-  toAvailability,
+  toAccountView,
   toBindingView,
+  type UnavailableAccount,
 } from "./rules/views.ts";
 
 type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
@@ -93,28 +92,35 @@ async function toSnapshot(
   { account, bindings }: AccountObjects,
   run: BindingsRun,
 ): Promise<BindingsSnapshot> {
-  const { connections, isPlan } = run;
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
-  const found = toAvailability(account, name);
-  const { availability, access } = await accessTo(account, found, namespace, connections);
+  const view = toAccountView(account, name);
+  const access = await accessTo(account, view, namespace, run.connections);
+  const isPlanned = (binding: PolicyBinding) =>
+    run.isPlan !== true && [account, binding].some((each) => each && isPlanOnly(each));
   const recorded = account?.status?.bindings?.policyIds ?? [];
-  const isHeld = (binding: PolicyBinding) =>
-    isPlan !== true && [account, binding].some((each) => each && isPlanOnly(each));
   const views = inOrder(bindings).map((binding) => {
-    const seen = toBindingView(binding, recorded, access?.grant);
-    const view = isHeld(binding) ? heldBack(seen) : seen;
-    return state === undefined ? view : withRefusal(state, view, now);
+    const seen = toBindingView(binding, { recorded, ...access });
+    const judged = state === undefined ? seen : withRefusal(state, seen, now);
+    if (isPlanned(binding)) return { ...judged, held: true, stage: "Live" } as const;
+    return account?.spec?.suspend === true ? heldBySuspension(judged) : judged;
   });
+  const withLeft = state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state;
   return {
     ...base,
-    state: state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state,
+    state: withLeft,
     account,
-    availability,
-    client: access?.client,
+    availability: toAvailability(view, access, { account, bindings: views, state: withLeft, now }),
+    client: access.client,
     bindings: views,
     objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),
   };
+}
+
+/** Nothing is bound or unbound for an object of a suspended account; one that has nothing bound may go. */
+function heldBySuspension(view: BindingView): BindingView {
+  const isWaiting = view.stage === "Revoking" && view.applied.length > 0;
+  return { ...view, held: true, stage: isWaiting ? "Live" : view.stage };
 }
 
 /** Whether this process has not finished a run over the account yet. */
@@ -133,28 +139,48 @@ function withLeftBehind(
   return { ...state, unanswered: state.unanswered ?? left };
 }
 
-/** As it is, whatever is declared: what is only planned for is left alone where others have to be worked on. */
-function heldBack(view: BindingView): BindingView {
-  return { ...view, suspended: true, stage: "Live" };
+interface Access {
+  readonly client: IamClient | undefined;
+  readonly grant: Rights | undefined;
+  readonly mayRetain: boolean;
+  /** How long to wait before everything is taken away from a namespace without a grant. */
+  readonly ungranted?: { readonly gracePeriodMs: number | undefined };
+  /** Why the console cannot be called about the account. */
+  readonly obstacle?: UnavailableAccount;
+  /** Why nothing may be bound. */
+  readonly refusal?: UnavailableAccount;
 }
 
-/** An account whose connection cannot be used is not usable either. */
 async function accessTo(
   account: ServiceAccount | undefined,
-  availability: AccountAvailability,
+  { connectionRef }: AccountView,
   namespace: string,
   connections: Connections,
-): Promise<{ readonly availability: AccountAvailability; readonly access?: ConnectionAccess }> {
-  if (availability.kind !== "Usable") return { availability };
-  const lookup = await connections.resolve(availability.connectionRef, namespace);
-  if (!lookup.ok) return { availability: unavailable(lookup.waiting) };
-  const elsewhere = account && provenElsewhere(account, lookup.access.spec);
-  return elsewhere === undefined
-    ? { availability, access: lookup.access }
-    : { availability: unavailable(reconciling("WaitingForServiceAccount", elsewhere)) };
+): Promise<Access> {
+  if (account === undefined || connectionRef === undefined)
+    return { client: undefined, grant: undefined, mayRetain: false };
+  const lookup = await connections.resolve(connectionRef, namespace);
+  const found = accessToRevoke(lookup);
+  const rights = lookup.ok ? lookup.access.grant : lookup.grant;
+  const mayRetain = rights?.retainPolicies ?? connectionRef.kind === "Connection";
+  const elsewhere = found && provenElsewhere(account, found.spec);
+  const refusal = lookup.ok ? undefined : unavailable(lookup.waiting);
+  const obstacle =
+    elsewhere === undefined
+      ? refusal
+      : unavailable(reconciling("WaitingForServiceAccount", elsewhere));
+  if (found === undefined || elsewhere !== undefined)
+    return { client: undefined, grant: undefined, mayRetain, ...(obstacle && { obstacle }) };
+  return {
+    client: found.client,
+    grant: rights,
+    mayRetain,
+    ...(refusal && { refusal }),
+    ...(lookup.ok || lookup.ungranted === undefined ? {} : { ungranted: lookup.ungranted }),
+  };
 }
 
-function unavailable({ state, reason, message }: Waiting): AccountAvailability {
+function unavailable({ state, reason, message }: Waiting): UnavailableAccount {
   return { kind: "Unavailable", state, reason, message };
 }
 

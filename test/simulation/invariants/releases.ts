@@ -104,15 +104,23 @@ function wordOf(account: ServiceAccount, bindings: readonly PolicyBinding[]): Wo
       each.metadata.namespace === metadata.namespace &&
       each.spec.serviceAccountRef.name === metadata.name,
   );
+  // A call without a response may have bound them late, after they were withdrawn.
+  const unanswered = account.status?.bindings?.unansweredSync?.policyIds ?? [];
+  const wanted = own.flatMap(({ metadata: { deletionTimestamp }, spec: { policyIds } }) =>
+    deletionTimestamp === undefined ? policyIds : [],
+  );
+  const late = unanswered.filter((id) => !wanted.includes(id));
   const revokes =
     (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";
   return {
     until: Number.POSITIVE_INFINITY,
-    released: new Set(own.flatMap(releasedBy)),
+    released: new Set([...late, ...own.flatMap(releasedBy)]),
     everything:
       spec.suspendAccess === true || (metadata.deletionTimestamp !== undefined && revokes),
     foreign: spec.foreignPolicies === "Remove",
-    empty: own.some(({ metadata: { deletionTimestamp } }) => deletionTimestamp !== undefined),
+    empty:
+      late.length > 0 ||
+      own.some(({ metadata: { deletionTimestamp } }) => deletionTimestamp !== undefined),
   };
 }
 

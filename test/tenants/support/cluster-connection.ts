@@ -27,11 +27,15 @@ export function runAlone(): void {
 }
 
 /** Gives the world's console to namespaces, by a ClusterConnection with the name of the world's namespace. */
-export async function connectCluster(world: World, grants: readonly object[]): Promise<void> {
+export async function connectCluster(
+  world: World,
+  grants: readonly object[],
+  more: object = {},
+): Promise<void> {
   await world.connect();
   const { spec } = await world.get("Connection", "console");
   await world.delete("Connection", "console");
-  await world.apply("ClusterConnection", world.namespace, { ...spec, grants });
+  await world.apply("ClusterConnection", world.namespace, { ...spec, grants, ...more });
   if (world.operator === undefined) await world.start();
   await world.ready("ClusterConnection", world.namespace);
 }

@@ -40,8 +40,17 @@ export function clientSettings(spec: ConnectionSpec, material: Material): Client
 }
 
 /** Specs that differ in other fields need different clients: grants, suspension and schedule do not matter to the console. */
-export function clientIdentity(spec: ConnectionSpec & { readonly grants?: unknown }): string {
-  const { grants: _, suspend: __, accountPollInterval: ___, caBundle, ...rest } = spec;
+export function clientIdentity(
+  spec: ConnectionSpec & { readonly grants?: unknown; readonly withdrawalGracePeriod?: unknown },
+): string {
+  const {
+    grants: _,
+    withdrawalGracePeriod: __,
+    suspend: ___,
+    accountPollInterval: ____,
+    caBundle,
+    ...rest
+  } = spec;
   return JSON.stringify({ ...rest, caBundle: caBundle && bundleId(caBundle) });
 }
 

@@ -1,16 +1,34 @@
-import type { Grant, Rights } from "../../../api/connection.ts";
+import {
+  type ClusterConnectionSpec,
+  type Grant,
+  gracePeriodMs,
+  type Rights,
+} from "../../../api/connection.ts";
 import { matchesLabels } from "../../../kube/match-labels.ts";
 
+export type Grants = Pick<ClusterConnectionSpec, "grants" | "withdrawalGracePeriod">;
 type Labels = Readonly<Record<string, string>>;
 
 /** What the namespace of a Connection may do: it is their own login. */
 export const ALL_RIGHTS: Rights = {
   policyIds: ["*"],
-  onWithdrawal: "Keep",
+  withdrawsPolicies: false,
+  retainPolicies: true,
   importServiceAccounts: true,
   maxExpiresInDays: 3_650,
   projectIds: ["*"],
   quotaExports: "Any",
+};
+
+/** Of a namespace that no grant matches any more. */
+export const NO_RIGHTS: Rights = {
+  policyIds: [],
+  withdrawsPolicies: true,
+  retainPolicies: false,
+  importServiceAccounts: false,
+  maxExpiresInDays: 0,
+  projectIds: [],
+  quotaExports: [],
 };
 
 /**
@@ -18,7 +36,7 @@ export const ALL_RIGHTS: Rights = {
  * is undefined for a namespace that has not been seen: then no selector matches.
  */
 export function effectiveGrant(
-  grants: readonly Grant[],
+  { grants, withdrawalGracePeriod }: Grants,
   namespace: string,
   labels: Labels | undefined,
 ): Rights | undefined {
@@ -26,7 +44,9 @@ export function effectiveGrant(
   if (matching.length === 0) return undefined;
   return {
     policyIds: unionOf(matching.map((grant) => grant.policyIds)),
-    onWithdrawal: keepsWithdrawn(grants, matching, labels) ? "Keep" : "Unbind",
+    withdrawsPolicies:
+      gracePeriodMs(withdrawalGracePeriod) !== undefined && isJudged(grants, labels),
+    retainPolicies: matching.some((grant) => grant.retainPolicies),
     importServiceAccounts: matching.some((grant) => grant.importServiceAccounts),
     maxExpiresInDays: Math.max(...matching.map((grant) => grant.maxExpiresInDays)),
     projectIds: unionOf(matching.map((grant) => grant.projectIds)),
@@ -46,15 +66,10 @@ function mostOf(limits: readonly (number | undefined)[]): number | undefined {
   return limits.includes(undefined) ? undefined : Math.max(...limits.map((limit = 0) => limit));
 }
 
-/** Also where a grant may match that cannot be judged: nothing is taken away because an answer is missing (S11). */
-function keepsWithdrawn(
-  grants: readonly Grant[],
-  matching: readonly Grant[],
-  labels: Labels | undefined,
-): boolean {
+/** Whether it is known which grants match: nothing is taken away because labels are missing (S11). */
+export function isJudged(grants: readonly Grant[], labels: Labels | undefined): boolean {
   return (
-    matching.some(({ onWithdrawal }) => onWithdrawal === "Keep") ||
-    (labels === undefined && grants.some(({ namespaces }) => namespaces.selector !== undefined))
+    labels !== undefined || grants.every(({ namespaces }) => namespaces.selector === undefined)
   );
 }
 

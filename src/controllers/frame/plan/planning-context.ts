@@ -33,7 +33,11 @@ export function overlayConnections(connections: Connections, plan: PlanLog): Con
   return {
     resolve: async (ref, namespace) => {
       const found = await connections.resolve(ref, namespace);
-      if (!found.ok) return found;
+      // Its client would carry out what is only planned.
+      if (!found.ok) {
+        const { ungranted: _, ...rest } = found;
+        return rest;
+      }
       const { client } = found.access;
       const overlay = overlays.get(client) ?? overlayConsole(toIamReader(client), plan);
       overlays.set(client, overlay);

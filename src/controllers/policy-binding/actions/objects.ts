@@ -2,19 +2,23 @@
 import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
+import { toIso8601 } from "../../../util/time.ts";
 import { addFinalizer, removeFinalizer } from "../../frame/finalizers.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { writeStatus } from "../../frame/status-writer.ts";
 import { recordEvent } from "../../frame/write-report.ts";
 import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
+import { isUsable } from "../rules/choose.ts";
 import { listed } from "../rules/policy-set.ts";
 import type {
   BindingsProgress,
   BindingsRun,
+  BindingsSnapshot,
   BindingsStatus,
   PerformBindings,
   ReleaseCause,
 } from "../rules/snapshot.ts";
+import type { UsableAccount } from "../rules/views.ts";
 
 export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
   writeEach(uids, progress, run.signal, (object) =>
@@ -39,9 +43,22 @@ export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
   run,
 ) => {
   const applied = new Map(progress.snapshot.bindings.map((each) => [each.uid, each.applied]));
+  const retainRefused = new Set(
+    progress.snapshot.bindings.filter((each) => each.retainRefused).map(({ uid }) => uid),
+  );
   return writeEach(uids, progress, run.signal, async (object) => {
     await removeFinalizer(run, policyBindingType, object);
     const left = applied.get(object.metadata.uid) ?? [];
+    if (because === "Revoked" && left.length > 0 && retainRefused.has(object.metadata.uid))
+      recordEvent(run, object, {
+        type: "Warning",
+        reason: "RetainNotGranted",
+        action: "RemoveFinalizer",
+        note: `The grant of the connection does not allow to retain policies: ${listed(left)} were unbound.`.slice(
+          0,
+          1_000,
+        ),
+      });
     const why = LEFT_BOUND[because];
     if (why !== undefined && left.length > 0)
       recordEvent(run, object, {
@@ -71,6 +88,17 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
   const { account } = snapshot;
   if (account === undefined) throw new Error("there is no ServiceAccount to record bindings on");
   await writeBindings(account, bindings, run, run.signal);
+  const { withdrawal } = availabilityOf(snapshot).restriction ?? {};
+  if (withdrawal !== undefined && account.status?.bindings?.ungrantedTime === undefined)
+    recordEvent(run, account, {
+      type: "Warning",
+      reason: "GrantRemoved",
+      action: "SyncBindings",
+      note: `No grant of the connection matches this namespace any more. ${listed(withdrawal.policyIds)} will be unbound at ${toIso8601(withdrawal.until)}, unless a grant matches again.`.slice(
+        0,
+        1_000,
+      ),
+    });
   if (foundForeign.length > 0)
     recordEvent(run, account, {
       type: "Normal",
@@ -80,6 +108,11 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
     });
   return { snapshot, done: { ...done, recorded: true } };
 };
+
+function availabilityOf(snapshot: BindingsSnapshot): UsableAccount {
+  if (isUsable(snapshot)) return snapshot.availability;
+  throw new Error("only a usable account is recorded");
+}
 
 /** Writes `status.bindings` of the ServiceAccount, and nothing else of its status. */
 export async function writeBindings(

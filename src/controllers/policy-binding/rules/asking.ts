@@ -29,7 +29,12 @@ export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState
   const at = Math.max(dueAt(snapshot, state), pausedUntil);
   const watched = watchedSync(snapshot, state);
   // What is said about the call ends with the watch for it.
-  const wakeAt = watched === undefined ? at : Math.min(at, watchedUntil(watched));
+  const { withdrawal } = snapshot.availability.restriction ?? {};
+  const ends = [
+    watched && watchedUntil(watched),
+    withdrawal?.isOver === false ? withdrawal.until : undefined,
+  ];
+  const wakeAt = Math.min(at, ...ends.filter((end) => end !== undefined));
   return Math.max(SECOND, wakeAt - snapshot.now);
 }
 

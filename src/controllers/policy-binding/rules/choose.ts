@@ -74,6 +74,8 @@ export function hasSay(snapshot: UsableSnapshot): boolean {
   return (
     bindings.length > 0 ||
     availability.account.suspendAccess ||
+    availability.account.withdrawn.length > 0 ||
+    availability.restriction?.withdrawal !== undefined ||
     watchedSync(snapshot, snapshot.state) !== undefined
   );
 }
@@ -98,6 +100,7 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
  */
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
+  if (account.withdrawn.length > 0) return true;
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
   if (account.record.ours === undefined) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);

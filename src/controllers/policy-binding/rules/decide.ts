@@ -46,18 +46,20 @@ export function decide(input: DecisionInput): BindingsDecision {
   const shares = new Map(
     bindings
       .filter(({ stage }) => stage === "Live")
-      .map((binding) => [binding.uid, share(binding, known, postponed)] as const),
+      .map((binding) => [binding.uid, share(binding, account, known, postponed)] as const),
   );
   const wanted = union(...shares.values());
   const reappeared = reappearedOf(input, known, wanted);
-  const foreign = without(known, wanted, attributed(bindings, wanted), reappeared);
+  const { withdrawn } = account;
+  const foreign = without(known, wanted, attributed(bindings, wanted), reappeared, withdrawn);
   const target = account.suspendAccess
     ? []
     : account.foreignPolicies === "Remove" && bindings.length > 0
       ? wanted
       : union(common(known, [...wanted, ...foreign]), wanted);
   if (target.length > MAX_POLICIES) return leaveAlone(input, known, tooManyPolicies);
-  if (!mayBeEmptied(input) && reappeared.length === 0 && target.length === 0 && known.length > 0) {
+  const isTakenAway = reappeared.length > 0 || common(known, withdrawn).length > 0;
+  if (!mayBeEmptied(input) && !isTakenAway && target.length === 0 && known.length > 0) {
     return {
       ...settled(shares, known),
       sync: undefined,
@@ -127,12 +129,17 @@ export function newPolicies(
 }
 
 /** Whether an object's spec counts; otherwise what it bound before merely stays. */
-export function isActive({ stage, suspended, problem }: BindingView): boolean {
-  return stage === "Live" && !suspended && problem === undefined;
+export function isActive({ stage, suspended, held, problem }: BindingView): boolean {
+  return stage === "Live" && !suspended && !held && problem === undefined;
 }
 
-function share(binding: BindingView, known: PolicySet, postponed: ReadonlySet<string>): PolicySet {
-  if (!isActive(binding)) return common(without(binding.applied, binding.withdrawn), known);
+function share(
+  binding: BindingView,
+  { withdrawn }: BoundAccount,
+  known: PolicySet,
+  postponed: ReadonlySet<string>,
+): PolicySet {
+  if (!isActive(binding)) return common(without(binding.applied, withdrawn), known);
   if (!postponed.has(binding.uid)) return binding.policyIds;
   return common(union(binding.policyIds, binding.applied), known);
 }
@@ -145,12 +152,11 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
   return without(applied(["Live", "Revoking"]), released);
 }
 
-/** S11: an empty list needs a person's word, not merely nothing to bind. */
+/** S11: an empty list needs a request of a user, not merely nothing to bind. */
 function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
     account.suspendAccess ||
-    bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0) ||
-    bindings.some(({ stage, withdrawn }) => stage === "Live" && withdrawn.length > 0)
+    bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0)
   );
 }
 

@@ -3,19 +3,25 @@ import { isDeepStrictEqual } from "node:util";
 import { HOUR, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
+import { common, union } from "./policy-set.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
 
 /** `undefined` where the record says so already. */
 export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
-  const { account, live, now, state } = snapshot;
+  const { account, availability, live, now, state } = snapshot;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const { unansweredSync, confirmationTime: _, ...old } = stored;
+  const { unansweredSync, confirmationTime: _, leftPolicyIds, ungrantedTime: __, ...old } = stored;
   const { ours, foreign, bound, blocked } = decision;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
   const watched = watchedSync(snapshot, state);
+  const { withdrawal } = availability.restriction ?? {};
+  const isPending = withdrawal !== undefined && (!withdrawal.isOver || blocked !== undefined);
+  const left = isKnown
+    ? common(foreign, union(old.policyIds ?? [], leftPolicyIds ?? []))
+    : (leftPolicyIds ?? []);
   const confirmationTime = confirmationOf(snapshot, choice);
   const next: BindingsStatus = {
     ...old,
@@ -28,6 +34,8 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
       : {}),
     ...(live === undefined ? {} : { readable: live.readable }),
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
+    ...(left.length === 0 ? {} : { leftPolicyIds: left.slice(0, MAX_POLICIES) }),
+    ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
     ...(confirmationTime === undefined ? {} : { confirmationTime }),
   };
   const changed = !isDeepStrictEqual(next, stored);

@@ -15,7 +15,7 @@ import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable, watchedSync } from "./choose.ts";
 import { isActive, MAX_POLICIES } from "./decide.ts";
-import { contains, type PolicySet, sameSet } from "./policy-set.ts";
+import { common, contains, listed, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
@@ -26,6 +26,9 @@ import type { BindingView } from "./views.ts";
 
 /** When a revocation that the console refused is tried again: no change of the object is to be expected (L6). */
 const REFUSED_REVOCATION_MS = 5 * MINUTE;
+
+const RETAIN_REFUSED =
+  " The grant of the connection does not allow to retain policies: a deletion unbinds them.";
 
 /** What a run came to: a decision that is carried out, or why there is none. */
 type Conclusion = Choice | Readiness;
@@ -68,12 +71,16 @@ function toReport(
     object,
     status,
     readiness: readinessOf(snapshot, binding, status.appliedPolicyIds ?? [], conclusion),
-    suspended: binding.suspended,
+    suspended: binding.suspended && !isRestricted(snapshot),
     // The console was asked, or there was no need to, or it is all planned.
     handledRequest: isHandled ? binding.requestedAt : undefined,
     // A cache may lack an intent that another process wrote just now: it must not be overwritten (S11).
     write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
   };
+}
+
+function isRestricted({ availability }: BindingsSnapshot): boolean {
+  return availability.kind === "Usable" && availability.restriction !== undefined;
 }
 
 function statusOf(
@@ -123,18 +130,41 @@ function readinessOf(
   applied: PolicySet,
   conclusion: Conclusion,
 ): Readiness {
-  const { suspended, problem, policyIds, stage } = binding;
+  const { suspended, held, problem, policyIds, stage } = binding;
+  const restricted = restrictedReadiness(snapshot, binding, conclusion);
+  if (restricted !== undefined) return restricted;
   const isPlanned = "reason" in conclusion && conclusion.reason === PLAN_ONLY;
-  const isHeldBack = suspended || (isPlanned && stage === "Live");
+  const isHeld = held && "decision" in conclusion;
+  const isHeldBack = suspended || isHeld || (isPlanned && stage === "Live");
   if (isHeldBack && contains(applied, policyIds)) return allBound(policyIds);
   if (problem !== undefined) return { state: "Stalled", ...problem };
   const readiness = "decision" in conclusion ? decided(conclusion, binding, snapshot) : conclusion;
   return suspended ? { ...readiness, state: "Stalled" } : readiness;
 }
 
+/** Of an account for which nothing may be bound: why, and what becomes of its policies. */
+function restrictedReadiness(
+  { availability }: BindingsSnapshot,
+  { applied }: BindingView,
+  conclusion: Conclusion,
+): Readiness | undefined {
+  if (availability.kind !== "Usable" || availability.restriction === undefined) return undefined;
+  if (!("decision" in conclusion) || availability.account.suspendAccess) return undefined;
+  const { state, reason, message, withdrawal } = availability.restriction;
+  const due = withdrawal?.isOver === false ? common(applied, withdrawal.policyIds) : [];
+  const taken = common(applied, availability.account.withdrawn);
+  const more =
+    withdrawal !== undefined && due.length > 0
+      ? ` Unless a grant matches again, ${listed(due)} will be unbound at ${toIso8601(withdrawal.until)}.`
+      : taken.length > 0
+        ? ` The connection no longer grants ${listed(taken)}: unbound.`
+        : "";
+  return { state, reason, message: `${message}${more}` };
+}
+
 function decided(
   { input, decision }: Choice,
-  { uid, policyIds }: BindingView,
+  { uid, policyIds, retainRefused }: BindingView,
   { now, state }: BindingsSnapshot,
 ): Readiness {
   const watched = describeUnanswered(state && watchedSync({ now }, state));
@@ -154,7 +184,8 @@ function decided(
       message:
         "The console refused a change of the account's policies; its PolicyBindings are tried one by one.",
     };
-  return allBound(policyIds, watched);
+  const retain = retainRefused ? RETAIN_REFUSED : "";
+  return allBound(policyIds, `${watched}${retain}`);
 }
 
 function allBound({ length }: PolicySet, more = ""): Readiness {

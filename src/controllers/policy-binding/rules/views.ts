@@ -9,6 +9,7 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../../api/service-account.ts";
+import type { Instant } from "../../../util/time.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
@@ -23,6 +24,8 @@ export interface BindingsRecord {
   /** `undefined` where no sync has finished yet, or the record is lost. */
   readonly ours: PolicySet | undefined;
   readonly foreign: PolicySet;
+  /** Of the foreign ones, what a PolicyBinding has left bound. */
+  readonly left: PolicySet;
 }
 
 export interface BoundAccount {
@@ -34,6 +37,8 @@ export interface BoundAccount {
   readonly foreignPolicies: "Keep" | "Remove";
   readonly suspendAccess: boolean;
   readonly record: BindingsRecord;
+  /** What the operator has bound and the grants do not have any more: it is unbound. */
+  readonly withdrawn: PolicySet;
 }
 
 /** What may be done for the account that a set of PolicyBindings names. */
@@ -42,7 +47,20 @@ export type AccountAvailability = UsableAccount | UnavailableAccount;
 export interface UsableAccount {
   readonly kind: "Usable";
   readonly account: BoundAccount;
-  readonly connectionRef: ServiceAccountSpec["connectionRef"];
+  /** Present if nothing may be bound for the account: only what was withdrawn is taken away. */
+  readonly restriction?: Restriction;
+}
+
+export interface Restriction extends UnavailableAccount {
+  readonly withdrawal?: Withdrawal;
+}
+
+/** Policies that are unbound after the grace period, unless a grant matches the namespace again. */
+export interface Withdrawal {
+  readonly policyIds: PolicySet;
+  readonly since: Instant;
+  readonly until: Instant;
+  readonly isOver: boolean;
 }
 
 export interface UnavailableAccount extends Problem {
@@ -65,36 +83,65 @@ export interface BindingView {
   readonly policyIds: PolicySet;
   /** What this object has bound, or was about to bind, as far as it is recorded. */
   readonly applied: PolicySet;
-  /** Of these, what the connection's administrator has taken out of the grants: it is unbound. */
-  readonly withdrawn: PolicySet;
   readonly stage: Stage;
   /** Carries our finalizer. */
   readonly hasFinalizer: boolean;
   readonly deletedAt: string | undefined;
   readonly suspended: boolean;
+  /** Whether its spec and its deletion do not count now: only planned for, or its account is suspended. */
+  readonly held: boolean;
+  /** Whether its policies are to stay bound after its deletion, which the grant does not allow. */
+  readonly retainRefused: boolean;
   readonly problem: Problem | undefined;
   readonly requestedAt: string | undefined;
   readonly handledAt: string | undefined;
 }
 
-export function toAvailability(
-  account: ServiceAccount | undefined,
-  name: string,
-): AccountAvailability {
+/** What a ServiceAccount says about itself, before its connection is looked at. */
+export interface AccountView {
+  readonly availability: AccountAvailability;
+  /** The account as the status names it, for what is withdrawn even if the account is not available. */
+  readonly named: BoundAccount | undefined;
+  readonly connectionRef: ServiceAccountSpec["connectionRef"] | undefined;
+}
+
+export function toAccountView(account: ServiceAccount | undefined, name: string): AccountView {
+  const unknown = { named: undefined, connectionRef: undefined };
   if (account === undefined) {
     const message = `There is no ServiceAccount ${name} in this namespace.`;
-    return { ...waiting(message), endsAs: "AccountMissing" };
+    return { availability: { ...waiting(message), endsAs: "AccountMissing" }, ...unknown };
   }
   const parsed = parseSpec(serviceAccountKind, account);
-  if (!parsed.ok) return waiting(`The spec of ServiceAccount ${name} is invalid.`);
-  if (revokesItself(account, parsed.spec)) return BEING_DELETED;
-  if (!parsed.spec.suspend) return toUsable(account, parsed.spec);
+  if (!parsed.ok)
+    return { availability: waiting(`The spec of ServiceAccount ${name} is invalid.`), ...unknown };
+  const { spec } = parsed;
+  const bound = toBound(account, spec);
   return {
-    kind: "Unavailable",
-    state: "Stalled",
-    reason: "ServiceAccountSuspended",
-    message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+    availability: toAvailability(account, spec, bound),
+    named: isItsOwn(account) ? bound : undefined,
+    connectionRef: spec.connectionRef,
   };
+}
+
+function toAvailability(
+  account: ServiceAccount,
+  spec: ServiceAccountSpec,
+  bound: BoundAccount | undefined,
+): AccountAvailability {
+  const { name } = account.metadata;
+  if (revokesItself(account, spec)) return BEING_DELETED;
+  if (spec.suspend)
+    return {
+      kind: "Unavailable",
+      state: "Stalled",
+      reason: "ServiceAccountSuspended",
+      message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+    };
+  const ready = findCondition(account.status?.conditions, "Ready");
+  if (isInCharge(account) && bound !== undefined) return { kind: "Usable", account: bound };
+  const why = ready === undefined ? "" : ` (${ready.reason})`;
+  const wait = waiting(`ServiceAccount ${name} is not ready${why}.`);
+  return ready !== undefined && GONE.has(ready.reason) ? { ...wait, endsAs: "AccountGone" } : wait;
 }
 
 /** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
@@ -106,32 +153,46 @@ const BEING_DELETED: UnavailableAccount = {
   endsAs: "AccountDeleting",
 };
 
-function toUsable(account: ServiceAccount, spec: ServiceAccountSpec): AccountAvailability {
-  const { metadata, status = {} } = account;
-  const { tpn, orgId, origin, bindings, conditions } = status;
-  const ready = findCondition(conditions, "Ready");
+/** While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge. */
+function isInCharge({ metadata, status }: ServiceAccount): boolean {
   const deleting = metadata.deletionTimestamp !== undefined;
-  // While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge.
-  const inCharge = isTrue(conditions, "Ready") || (deleting && ready?.reason === "InUse");
-  if (!inCharge || tpn === undefined || orgId === undefined) {
-    const why = ready === undefined ? "" : ` (${ready.reason})`;
-    const wait = waiting(`ServiceAccount ${metadata.name} is not ready${why}.`);
-    return ready !== undefined && GONE.has(ready.reason)
-      ? { ...wait, endsAs: "AccountGone" }
-      : wait;
-  }
+  const ready = findCondition(status?.conditions, "Ready");
+  return isTrue(status?.conditions, "Ready") || (deleting && ready?.reason === "InUse");
+}
+
+/** Reasons for not being ready that do not put in doubt whose account it is. */
+const STILL_ITS_OWN: ReadonlySet<string> = new Set([
+  "InUse",
+  "NotGranted",
+  "Suspended",
+  "ServiceAccountNotActive",
+  "DeleteNotPossible",
+]);
+
+function isItsOwn(account: ServiceAccount): boolean {
+  const ready = findCondition(account.status?.conditions, "Ready");
+  return isInCharge(account) || (ready !== undefined && STILL_ITS_OWN.has(ready.reason));
+}
+
+function toBound(
+  { metadata, status = {} }: ServiceAccount,
+  spec: ServiceAccountSpec,
+): BoundAccount | undefined {
+  const { tpn, orgId, origin, bindings } = status;
+  if (tpn === undefined || orgId === undefined) return undefined;
   return {
-    kind: "Usable",
-    connectionRef: spec.connectionRef,
-    account: {
-      uid: metadata.uid,
-      tpn,
-      orgId,
-      created: origin === "Created",
-      foreignPolicies: spec.foreignPolicies,
-      suspendAccess: spec.suspendAccess,
-      record: { ours: bindings?.policyIds, foreign: bindings?.foreignPolicyIds ?? [] },
+    uid: metadata.uid,
+    tpn,
+    orgId,
+    created: origin === "Created",
+    foreignPolicies: spec.foreignPolicies,
+    suspendAccess: spec.suspendAccess,
+    record: {
+      ours: bindings?.policyIds,
+      foreign: bindings?.foreignPolicyIds ?? [],
+      left: bindings?.leftPolicyIds ?? [],
     },
+    withdrawn: [],
   };
 }
 
@@ -151,12 +212,19 @@ function waiting(message: string): UnavailableAccount {
   return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };
 }
 
-export type PolicyGrant = Pick<Rights, "policyIds" | "onWithdrawal">;
+export type PolicyGrant = Pick<Rights, "policyIds" | "withdrawsPolicies">;
+
+export interface BindingContext {
+  /** What the record of the account says that PolicyBindings have bound. */
+  readonly recorded: PolicySet;
+  /** `undefined` while it is not known. */
+  readonly grant: PolicyGrant | undefined;
+  readonly mayRetain: boolean;
+}
 
 export function toBindingView(
   binding: PolicyBinding,
-  recorded: PolicySet,
-  grant: PolicyGrant | undefined,
+  { recorded, grant, mayRetain }: BindingContext,
 ): BindingView {
   const { metadata, status } = binding;
   const parsed = parseSpec(policyBindingKind, binding);
@@ -165,16 +233,18 @@ export function toBindingView(
   const hasFinalizer = metadata.finalizers?.includes(FINALIZER) ?? false;
   // A lost status is made up for by the account's record, never by the spec alone (S11).
   const applied = status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []);
+  const retains = asksToRetain(binding) || suspended;
   return {
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     policyIds,
     applied,
-    withdrawn: grant?.onWithdrawal === "Unbind" ? notIn(grant, applied) : [],
-    stage: toStage(binding, hasFinalizer, suspended),
+    stage: toStage(binding, hasFinalizer, retains && mayRetain),
     hasFinalizer,
     deletedAt: metadata.deletionTimestamp,
     suspended,
+    held: false,
+    retainRefused: retains && !mayRetain,
     problem: parsed.ok
       ? notGranted(policyIds, grant)
       : { reason: "InvalidSpec", message: parsed.message },
@@ -183,15 +253,14 @@ export function toBindingView(
   };
 }
 
-function toStage(
-  { metadata, spec }: PolicyBinding,
-  hasFinalizer: boolean,
-  suspended: boolean,
-): Stage {
+/** Read raw: a user who asked to retain is believed even if the rest of the spec is invalid. */
+function asksToRetain({ spec }: PolicyBinding): boolean {
+  return (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
+}
+
+function toStage({ metadata }: PolicyBinding, hasFinalizer: boolean, retains: boolean): Stage {
   if (metadata.deletionTimestamp === undefined) return "Live";
-  // Read raw: a person who asked to retain is believed even where the rest of the spec is invalid.
-  const retain = (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
-  return !hasFinalizer || suspended || retain ? "Releasing" : "Revoking";
+  return !hasFinalizer || retains ? "Releasing" : "Revoking";
 }
 
 function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Problem | undefined {
@@ -199,7 +268,7 @@ function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Probl
   if (refused.length === 0) return undefined;
   const them = refused.length === 1 ? "it" : "them";
   const bound =
-    grant?.onWithdrawal === "Keep"
+    grant?.withdrawsPolicies === false
       ? "whatever of this was bound before stays bound until this object is deleted or its policyIds change"
       : "whatever of this was bound before is unbound";
   return {
@@ -209,7 +278,7 @@ function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Probl
 }
 
 /** Those that a grant does not name; none where it is not known what is granted. */
-function notIn(grant: PolicyGrant | undefined, policyIds: PolicySet): PolicySet {
+export function notIn(grant: PolicyGrant | undefined, policyIds: PolicySet): PolicySet {
   return grant === undefined || grant.policyIds.includes("*")
     ? []
     : without(policyIds, grant.policyIds);

@@ -1,19 +1,39 @@
 /** What a deletion does at the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
-import { isIamError } from "../../../iam/errors.ts";
+import { IamError, isIamError } from "../../../iam/errors.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
+import type { AccountAction } from "../rules/snapshot.ts";
 
 /** Call 8. A 404 may be a gateway's: it counts once the console says that nothing is bound, or says it again. */
 export async function revokePolicies(
   client: IamClient,
-  { tpn, orgId }: { readonly tpn: string; readonly orgId: string },
+  { tpn, orgId, only }: Revocation,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await client.syncBindings({ tpn, orgId, policyIds: [] }, signal);
+    const policyIds = only === undefined ? [] : await othersBound(client, tpn, only, signal);
+    if (policyIds !== undefined) await client.syncBindings({ tpn, orgId, policyIds }, signal);
   } catch (error) {
     if (!isIamError(error, "NotFound") || (await hasBindings(client, tpn, signal))) throw error;
   }
+}
+
+type Revocation = Omit<Extract<AccountAction, { kind: "RevokePolicies" }>, "kind">;
+
+/** What is bound in addition to these policies; `undefined` if none of them is bound. */
+async function othersBound(
+  client: IamClient,
+  tpn: string,
+  policyIds: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const live = await client.listBindings(tpn, signal);
+  if (!live.readable)
+    throw new IamError("MalformedResponse", "listBindings: the response cannot be read", {
+      operation: "listBindings",
+    });
+  const others = live.policyIds.filter((id) => !policyIds.includes(id));
+  return others.length === live.policyIds.length ? undefined : others;
 }
 
 async function hasBindings(client: IamClient, tpn: string, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,7 @@
 /** Asks the console about accounts. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { accessToRevoke } from "../../frame/context.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { readOtherClaims } from "../claims.ts";
@@ -42,8 +43,9 @@ export async function getAccount(
 
 /** Only for actions, which come after the rules have found the connection usable. */
 export function clientOf({ connection }: AccountSnapshot): IamClient {
-  if (!connection.ok) throw new Error("an action needs a connection that can be used");
-  return connection.access.client;
+  const access = accessToRevoke(connection);
+  if (access === undefined) throw new Error("an action needs a connection that can be used");
+  return access.client;
 }
 
 const UNUSABLE: ReadonlySet<IamErrorCode> = new Set([

@@ -61,7 +61,10 @@ async function carryOut(
     }
     case "RevokePolicies":
       await revokePolicies(clientOf(snapshot), action, run.signal);
-      return { snapshot, done: { ...done, cleanedUp: "Revoked" } };
+      return {
+        snapshot,
+        done: { ...done, cleanedUp: action.only === undefined ? "Revoked" : "RetainNotGranted" },
+      };
     case "DeleteAccount":
       await deleteAccount(clientOf(snapshot), action.saId, run.signal);
       return { snapshot, done: { ...done, cleanedUp: "Deleted" } };

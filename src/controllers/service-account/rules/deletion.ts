@@ -3,6 +3,7 @@ import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { accessToRevoke } from "../../frame/context.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
@@ -110,8 +111,8 @@ function nextWithAccount(
   if (done.cleanedUp !== undefined)
     return snapshot.answer?.detail === undefined
       ? releasedAsGone(account)
-      : cleanedUp(done.cleanedUp, account);
-  if (policyOf(snapshot) === "Retain")
+      : cleanedUp(done.cleanedUp, account, snapshot);
+  if (leavesOthers(snapshot) && boundByOperator(snapshot).length === 0)
     return released(
       "Normal",
       "Retained",
@@ -140,8 +141,8 @@ function deleteNotPossible(
   snapshot: AccountSnapshot,
 ): AccountDeletionStep | undefined {
   const { connection, namespaceTerminating } = snapshot;
-  const isPossible = connection.ok && connection.access.client.extra.deleteServiceAccount;
-  if (policyOf(snapshot) !== "Delete" || isPossible) return undefined;
+  const isPossible = accessToRevoke(connection)?.client.extra.deleteServiceAccount;
+  if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
     "DeleteNotPossible",
     `The console documents no call that deletes service account ${saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
@@ -178,14 +179,48 @@ function cleanUp(
   { saId, tpn, orgId }: KnownAccount,
   snapshot: AccountSnapshot,
 ): AccountDeletionStep {
-  if (policyOf(snapshot) === "Delete") return { kind: "DeleteAccount", saId };
-  return tpn === undefined
-    ? { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") }
-    : { kind: "RevokePolicies", tpn, orgId };
+  const onlyOurs = leavesOthers(snapshot);
+  if (policyOf(snapshot) === "Delete" && !onlyOurs) return { kind: "DeleteAccount", saId };
+  if (tpn === undefined)
+    return { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") };
+  const only = onlyOurs ? { only: boundByOperator(snapshot) } : {};
+  return { kind: "RevokePolicies", tpn, orgId, ...only };
 }
 
-function cleanedUp(how: "Revoked" | "Deleted", account: KnownAccount): Released {
+/** Whether policies that were bound outside the operator stay. */
+function leavesOthers(snapshot: AccountSnapshot): boolean {
+  return policyOf(snapshot) === "Retain" || !mayManageImported(snapshot);
+}
+
+/** What the operator bound and a deletion with Retain must not leave bound: nothing if the grant allows to. */
+function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
+  const { connection, object, spec } = snapshot;
+  const rights = connection.ok ? connection.access.grant : connection.grant;
+  const mayRetain = rights?.retainPolicies ?? spec.connectionRef.kind === "Connection";
+  if (mayRetain && policyOf(snapshot) === "Retain") return [];
+  const { policyIds = [], leftPolicyIds = [] } = object.status?.bindings ?? {};
+  return [...new Set([...policyIds, ...leftPolicyIds])];
+}
+
+/** Of an imported account that the namespace may not manage any more, only what the operator bound is unbound. */
+function mayManageImported(snapshot: AccountSnapshot): boolean {
+  const { connection } = snapshot;
+  if (!isImported(snapshot)) return true;
+  return connection.ok && connection.access.grant.importServiceAccounts;
+}
+
+function cleanedUp(
+  how: NonNullable<AccountProgress["done"]["cleanedUp"]>,
+  account: KnownAccount,
+  snapshot: AccountSnapshot,
+): Released {
   const summary = accountSummary(account);
+  if (how === "RetainNotGranted")
+    return released(
+      "Warning",
+      how,
+      `The grant of the connection does not allow to retain policies: ${nameAll(boundByOperator(snapshot))} were unbound. Otherwise service account ${summary} stays as it is.`,
+    );
   return how === "Deleted"
     ? released("Normal", how, `Deleted service account ${summary}.`)
     : released(
@@ -197,10 +232,10 @@ function cleanedUp(how: "Revoked" | "Deleted", account: KnownAccount): Released 
 
 /** Whether the console can be asked at all. */
 function cannotCleanUp(snapshot: AccountSnapshot): Waiting | undefined {
-  const { connection } = snapshot;
-  if (!connection.ok) return connectionNotUsable(snapshot);
-  if (!isImported(snapshot) || connection.access.grant.importServiceAccounts) return undefined;
-  const message = "The connection no longer lets this namespace manage imported service accounts.";
+  if (accessToRevoke(snapshot.connection) === undefined) return connectionNotUsable(snapshot);
+  // Of an account that was never imported, nothing is even asked.
+  if (snapshot.account !== undefined || mayManageImported(snapshot)) return undefined;
+  const message = "The connection does not let this namespace manage imported service accounts.";
   return stalled("NotGranted", message);
 }
 

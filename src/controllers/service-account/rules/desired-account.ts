@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { keyOf, type ObjectKey } from "../../../kube/resource.ts";
 import { originOf } from "../../connection-origin.ts";
+import { accessToRevoke } from "../../frame/context.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
 export interface DesiredAccount {
@@ -14,7 +15,7 @@ export interface DesiredAccount {
 
 /** The spec, completed by the connection; without a usable one, organization and project may be empty. */
 export function desiredAccount({ object, spec, connection }: AccountSnapshot): DesiredAccount {
-  const defaults = connection.ok ? connection.access.spec : undefined;
+  const defaults = accessToRevoke(connection)?.spec;
   const key = keyOf(object);
   return {
     key,
@@ -43,7 +44,8 @@ export function expectedAccount(
 
 /** Origin of the console that the connection leads to. */
 export function consoleURLOf({ connection }: AccountSnapshot): string | undefined {
-  return connection.ok ? originOf(connection.access.spec.baseURL) : undefined;
+  const spec = accessToRevoke(connection)?.spec;
+  return spec && originOf(spec.baseURL);
 }
 
 /** The longest name that spec.name may give. */

@@ -121,8 +121,14 @@ export type AccountAction =
       readonly because: AccountOrigin | "FinalizerMissing";
       readonly account: KnownAccount;
     }
-  /** Call 8 with nothing to bind. */
-  | { readonly kind: "RevokePolicies"; readonly tpn: string; readonly orgId: string }
+  /** Calls syncBindings with nothing to bind, or without the policies given. */
+  | {
+      readonly kind: "RevokePolicies";
+      readonly tpn: string;
+      readonly orgId: string;
+      /** Absent for every policy, whoever bound it. */
+      readonly only?: readonly string[];
+    }
   /** A call that the connection names. */
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
@@ -138,7 +144,7 @@ export interface AccountDone {
   /** What a call of a deletion failed with. */
   readonly failure?: Waiting;
   /** What a deletion has done at the console. */
-  readonly cleanedUp?: "Revoked" | "Deleted";
+  readonly cleanedUp?: "Revoked" | "Deleted" | "RetainNotGranted";
 }
 
 /** By keyId: since when no ApiKey names the key, and what its description says about its origin. */

@@ -5,13 +5,17 @@ import { effectiveGrant } from "../../../../src/controllers/connection/rules/eff
 const grant = (namespaces: Grant["namespaces"], rights: Partial<Grant> = {}): Grant => ({
   name: "g",
   policyIds: [],
-  onWithdrawal: "Unbind",
+  retainPolicies: false,
   importServiceAccounts: false,
   maxExpiresInDays: 90,
   projectIds: [],
   quotaExports: [],
   ...rights,
   namespaces,
+});
+const granting = (grants: readonly Grant[], withdrawalGracePeriod = "10m") => ({
+  grants: [...grants],
+  withdrawalGracePeriod,
 });
 const teamA = { names: ["team-a"] };
 const byLabel = (matchLabels: Record<string, string>) => ({ selector: { matchLabels } });
@@ -69,7 +73,9 @@ test.each<{
     granted: true,
   },
 ])("$name", ({ namespaces, labels, granted }) => {
-  expect(effectiveGrant([grant(namespaces)], "team-a", labels) !== undefined).toBe(granted);
+  expect(effectiveGrant(granting([grant(namespaces)]), "team-a", labels) !== undefined).toBe(
+    granted,
+  );
 });
 
 test("matching grants add up and others do not", () => {
@@ -78,13 +84,15 @@ test("matching grants add up and others do not", () => {
     grant(byLabel({ a: "1" }), {
       policyIds: ["p2", "p3"],
       importServiceAccounts: true,
+      retainPolicies: true,
       quotaExports: [7, 8],
     }),
     grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999, quotaExports: [9] }),
   ];
-  expect(effectiveGrant(grants, "team-a", { a: "1" })).toEqual({
+  expect(effectiveGrant(granting(grants), "team-a", { a: "1" })).toEqual({
     policyIds: ["p1", "p2", "p3"],
-    onWithdrawal: "Unbind",
+    withdrawsPolicies: true,
+    retainPolicies: true,
     importServiceAccounts: true,
     maxExpiresInDays: 90,
     projectIds: [],
@@ -94,39 +102,38 @@ test("matching grants add up and others do not", () => {
   });
 });
 
-test.each<{ name: string; other: Grant; labels?: Record<string, string>; expected: string }>([
+test.each<{
+  name: string;
+  other: Grant;
+  labels?: Record<string, string>;
+  gracePeriod?: string;
+  expected: boolean;
+}>([
+  { name: "by default", other: grant(teamA), expected: true },
+  { name: "at once", other: grant(teamA), gracePeriod: "0s", expected: true },
   {
-    name: "every matching grant says so",
+    name: "not where the connection says Never",
     other: grant(teamA),
-    expected: "Unbind",
-  },
-  {
-    name: "not where one of them says Keep",
-    other: grant(teamA, { onWithdrawal: "Keep" }),
-    expected: "Keep",
-  },
-  {
-    name: "a grant that does not match has no say",
-    other: grant({ names: ["team-b"] }, { onWithdrawal: "Keep" }),
-    expected: "Unbind",
+    gracePeriod: "Never",
+    expected: false,
   },
   {
     name: "not where a selector may match a namespace whose labels are unknown (S11)",
     other: grant(byLabel({ a: "1" })),
-    expected: "Keep",
+    expected: false,
   },
   {
     name: "a selector that does not match has no say",
-    other: grant(byLabel({ a: "1" }), { onWithdrawal: "Keep" }),
+    other: grant(byLabel({ a: "1" })),
     labels: {},
-    expected: "Unbind",
+    expected: true,
   },
-])("withdrawn policies are unbound: $name", ({ other, labels, expected }) => {
-  const grants = [grant(teamA, { policyIds: ["p1"] }), other];
-  expect(effectiveGrant(grants, "team-a", labels)?.onWithdrawal).toBe(expected);
+])("withdrawn policies are unbound: $name", ({ other, labels, gracePeriod, expected }) => {
+  const grants = granting([grant(teamA, { policyIds: ["p1"] }), other], gracePeriod);
+  expect(effectiveGrant(grants, "team-a", labels)?.withdrawsPolicies).toBe(expected);
 });
 
 test("any policy is any policy", () => {
   const grants = [grant(teamA, { policyIds: ["p1"] }), grant(teamA, { policyIds: ["*"] })];
-  expect(effectiveGrant(grants, "team-a", {})?.policyIds).toEqual(["*"]);
+  expect(effectiveGrant(granting(grants), "team-a", {})?.policyIds).toEqual(["*"]);
 });

@@ -4,6 +4,7 @@ import type { Rights } from "../../../../src/api/connection.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import type { PolicyBindingStatus } from "../../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import { NO_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import type { Context } from "../../../../src/controllers/frame/context.ts";
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
@@ -19,6 +20,7 @@ import type { EventNote } from "../../../../src/kube/events/event-recorder.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
 import type { Result } from "../../../../src/runtime/result.ts";
 import { silentLog } from "../../../../src/util/log.ts";
+import { MINUTE } from "../../../../src/util/time.ts";
 import type { Shapes } from "../../../iam-server/shapes.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
@@ -30,7 +32,9 @@ export interface WorldOptions {
   readonly shapes?: Partial<Shapes>;
   readonly origin?: "Created" | "Imported";
   readonly grant?: readonly string[];
-  readonly onWithdrawal?: Rights["onWithdrawal"];
+  readonly withdrawsPolicies?: boolean;
+  readonly retainPolicies?: boolean;
+  readonly gracePeriodMs?: number | "Never";
   readonly account?: Partial<ServiceAccount["spec"]>;
   readonly ready?: boolean;
   readonly synced?: boolean;
@@ -49,7 +53,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const kube = new MemoryCluster(clock);
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
-  const state = { grant: options.grant ?? ["*"], connected: true };
+  const state = { grant: options.grant ?? ["*"], connected: true, granted: true };
   const caches = kube.openCaches((options.synced ?? true) ? [] : ["policyBindings"]);
   const context: Context = {
     kube: kube.client,
@@ -57,9 +61,20 @@ export async function accountWorld(options: WorldOptions = {}) {
     connections: {
       resolve: async () => {
         if (!state.connected) return { ok: false, waiting: stalled("NotGranted", "No grant.") };
+        if (!state.granted) {
+          const { gracePeriodMs = 10 * MINUTE } = options;
+          const ms = gracePeriodMs === "Never" ? undefined : gracePeriodMs;
+          return {
+            ok: false,
+            waiting: stalled("NotGranted", "No grant."),
+            grant: NO_RIGHTS,
+            ungranted: { client, spec: { baseURL: console.url } as never, gracePeriodMs: ms },
+          };
+        }
         const grant: Rights = {
           policyIds: [...state.grant],
-          onWithdrawal: options.onWithdrawal ?? "Unbind",
+          withdrawsPolicies: options.withdrawsPolicies ?? true,
+          retainPolicies: options.retainPolicies ?? true,
           importServiceAccounts: true,
           maxExpiresInDays: 90,
           projectIds: [],
@@ -128,7 +143,11 @@ export async function accountWorld(options: WorldOptions = {}) {
     grant: (ids: readonly string[]) => {
       state.grant = ids;
     },
-    /** No grant matches the namespace any more. */
+    /** Whether a grant matches the namespace. */
+    setGranted: (granted: boolean) => {
+      state.granted = granted;
+    },
+    /** The connection cannot be used. */
     disconnect: () => {
       state.connected = false;
     },

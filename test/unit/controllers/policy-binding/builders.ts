@@ -20,13 +20,14 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     created: true,
     foreignPolicies: "Keep",
     suspendAccess: false,
-    record: { ours: undefined, foreign: [] },
+    record: { ours: undefined, foreign: [], left: [] },
+    withdrawn: [],
     ...fields,
   };
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign } };
+  return { record: { ours, foreign, left: [] } };
 }
 
 export function binding(
@@ -39,11 +40,12 @@ export function binding(
     generation: 1,
     policyIds,
     applied: policyIds,
-    withdrawn: [],
     stage: "Live",
     hasFinalizer: true,
     deletedAt: undefined,
     suspended: false,
+    held: false,
+    retainRefused: false,
     problem: undefined,
     requestedAt: undefined,
     handledAt: undefined,
@@ -101,7 +103,6 @@ export function snapshot(
     availability: {
       kind: "Usable",
       account: who,
-      connectionRef: { kind: "Connection", name: "c" },
     },
     client: {} as IamClient,
     bindings,

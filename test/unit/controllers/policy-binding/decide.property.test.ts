@@ -17,22 +17,21 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
       stage: fc.constantFrom("Live" as const, "Revoking" as const, "Releasing" as const),
       suspended: fc.boolean(),
       isRefused: fc.boolean(),
-      isWithdrawn: fc.boolean(),
     }),
     { maxLength: 4 },
   )
   .map((list) =>
-    list.map(({ policyIds, isRefused, isWithdrawn, ...rest }, index) =>
+    list.map(({ policyIds, isRefused, ...rest }, index) =>
       binding(`b${index}`, policyIds, {
         ...rest,
         ...(isRefused ? { problem: { reason: "PolicyRefused", message: "no" } } : {}),
-        ...(isRefused && isWithdrawn ? { withdrawn: rest.applied.slice(0, 2) } : {}),
       }),
     ),
   );
 const record = fc.record({
   ours: fc.option(ids, { nil: undefined }),
   foreign: ids,
+  left: fc.constant([]),
 });
 const who = fc
   .record({
@@ -40,6 +39,7 @@ const who = fc
     foreignPolicies: fc.constantFrom("Keep" as const, "Remove" as const),
     suspendAccess: fc.boolean(),
     record,
+    withdrawn: fc.oneof(fc.constant([]), ids),
   })
   .map(account);
 const anything: fc.Arbitrary<DecisionInput> = fc
@@ -51,10 +51,11 @@ const check = (property: (given: DecisionInput) => void) =>
 
 function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
   const { ours, foreign, shares } = decide(given);
+  const withdrawn: readonly string[] = [];
   return {
     ...given,
     live: { readable: true, policyIds: bound },
-    account: { ...given.account, record: { ours, foreign } },
+    account: { ...given.account, withdrawn, record: { ours, foreign, left: [] } },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
       .map((one) => ({ ...one, applied: shares.get(one.uid) ?? one.applied })),
@@ -67,7 +68,7 @@ describe("for any bindings, record and answer", () => {
       const { sync } = decide(given);
       const { account: one, live, bindings: list } = given;
       if (sync === undefined || one.suspendAccess || one.foreignPolicies === "Remove") return;
-      const owned = new Set(list.flatMap(({ applied }) => applied));
+      const owned = new Set([...one.withdrawn, ...list.flatMap(({ applied }) => applied)]);
       const known = live.readable
         ? live.policyIds
         : [...(one.record.ours ?? []), ...one.record.foreign];
@@ -98,9 +99,9 @@ describe("for any bindings, record and answer", () => {
   test("an empty list needs a kill switch, a deletion that revokes, or a withdrawal (S11)", () => {
     check((given) => {
       if (decide(given).sync?.length !== 0) return;
-      const revokes = given.bindings.some(
-        ({ stage, withdrawn }) => stage === "Revoking" || withdrawn.length > 0,
-      );
+      const { withdrawn } = given.account;
+      const revokes =
+        withdrawn.length > 0 || given.bindings.some(({ stage }) => stage === "Revoking");
       expect(given.account.suspendAccess || revokes).toBe(true);
     });
   });

@@ -89,19 +89,37 @@ const cases: readonly [string, DecisionInput, readonly string[] | undefined][] =
   ],
   [
     "a withdrawn policy goes, and what the object has besides stays",
-    input(kept, [binding("a", ["p1", "p2"], { withdrawn: ["p2"], ...refused })], ["p1", "p2", "f"]),
+    input(
+      { ...kept, withdrawn: ["p2"] },
+      [binding("a", ["p1", "p2"], { ...refused })],
+      ["p1", "p2", "f"],
+    ),
     ["p1", "f"],
   ],
   [
     "a withdrawn policy goes although its binding is suspended",
-    input(kept, [binding("a", ["p1"], { withdrawn: ["p1"], suspended: true, ...refused })], ["p1"]),
+    input(
+      { ...kept, withdrawn: ["p1"] },
+      [binding("a", ["p1"], { suspended: true, ...refused })],
+      ["p1"],
+    ),
     [],
+  ],
+  [
+    "a withdrawn policy goes although its binding is deleted and retains it",
+    input({ ...kept, withdrawn: ["p1"] }, [binding("a", ["p1"], releasing)], ["p1", "f"]),
+    ["f"],
+  ],
+  [
+    "a withdrawn policy goes although no binding accounts for it any more",
+    input({ ...kept, withdrawn: ["p1"] }, [], ["p1", "f"]),
+    ["f"],
   ],
   [
     "a withdrawn policy that another binding may bind stays",
     input(
-      kept,
-      [binding("a", ["p1"], { withdrawn: ["p1"], ...refused }), binding("b", ["p1"])],
+      { ...kept, withdrawn: ["p1"] },
+      [binding("a", ["p1"], { ...refused }), binding("b", ["p1"])],
       ["p1"],
     ),
     undefined,

@@ -447,8 +447,8 @@ describe("refusing", () => {
     expect(world.stalled("reading")).toBe("NotGranted");
   });
 
-  test("with onWithdrawal: Keep, a withdrawal revokes nothing and binds nothing new", async () => {
-    const world = await accountWorld({ onWithdrawal: "Keep" });
+  test("with withdrawalGracePeriod: Never, a withdrawal revokes nothing and binds nothing new", async () => {
+    const world = await accountWorld({ withdrawsPolicies: false });
     world.bind("deploying", ["pol-deploy"]);
     await world.settle();
     world.grant([]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { NO_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import type { Released, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
+import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
   GIVE_UP_AFTER_MS,
   nextOfDeletion,
@@ -192,14 +193,69 @@ test("a console that cannot be used is a reason to wait, not to skip", () => {
     afterMs: 30_000,
   });
   const grant = { ...access.grant, importServiceAccounts: false };
-  const seen = {
-    account: imported,
-    connection: { ok: true, access: { ...access, grant } },
-  } as const;
-  expect(stepOf({ seen, spec: { deletionPolicy: "Revoke" } })).toMatchObject({
+  const seen = { connection: { ok: true, access: { ...access, grant } } } as const;
+  expect(stepOf({ seen, spec: { saId: "sa-9", deletionPolicy: "Revoke" } })).toMatchObject({
     kind: "Waiting",
     state: "Stalled",
     reason: "NotGranted",
+  });
+});
+
+describe("policies that the namespace has no right to leave bound", () => {
+  const bound = {
+    ...deleted,
+    status: { saId: "sa-1", bindings: { policyIds: ["p1"], leftPolicyIds: ["p2"] } },
+  };
+  const granted = (changes: object) => ({
+    connection: {
+      ok: true,
+      access: { ...access, grant: { ...access.grant, ...changes } },
+    } as const,
+  });
+  const waiting = stalled("NotGranted", "no grant");
+  const ungranted = {
+    connection: {
+      ok: false,
+      waiting,
+      grant: NO_RIGHTS,
+      ungranted: { client: access.client, spec: access.spec, gracePeriodMs: undefined },
+    } as const,
+  };
+  const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
+  const ours = { kind: "RevokePolicies", only: ["p1", "p2"] };
+  const everything = { kind: "RevokePolicies", tpn: account.tpn, orgId: "org-1" };
+  const left = { kind: "Released", events: [{ reason: "Retained" }] };
+  const retain = { deletionPolicy: "Retain" };
+
+  test.each<[string, Partial<AccountSnapshot>, object, object]>([
+    ["Retain with the right to it", granted({ retainPolicies: true }), retain, left],
+    ["Retain without it", granted({ retainPolicies: false }), retain, ours],
+    ["Retain without a grant", ungranted, retain, ours],
+    ["Revoke without a grant", ungranted, {}, everything],
+    [
+      "an import that is not granted any more",
+      { ...granted({ importServiceAccounts: false }), account: imported },
+      { deletionPolicy: "Revoke" },
+      ours,
+    ],
+    [
+      "an import without a grant",
+      { ...ungranted, account: imported },
+      { deletionPolicy: "Delete" },
+      ours,
+    ],
+  ])("are unbound, and policies of others only with Revoke: %s", (_, seen, spec, expected) => {
+    const given = { account, answer, object: bound, ...seen };
+    const step = stepOf({ seen: given, spec });
+    expect(step).toMatchObject(expected);
+    expect("only" in step).toBe("only" in expected);
+  });
+
+  test("are named when the account is left", () => {
+    const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
+    const step = stepOf({ seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
+    expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
+    expect(JSON.stringify(step)).toContain("p1, p2 were unbound");
   });
 });
 

@@ -1,0 +1,99 @@
+/**
+ * What may be done for an account: everything, nothing, or only to take away what was withdrawn. Neither suspension nor
+ * a deletion that waits nor a lost grant is a way around a withdrawal. Pure.
+ */
+import type { ServiceAccount } from "../../../api/service-account.ts";
+import { type Instant, parseInstant } from "../../../util/time.ts";
+import { type PolicySet, union } from "./policy-set.ts";
+import type { AccountBindingsState } from "./state.ts";
+import { stillWatched } from "./unanswered-sync.ts";
+import {
+  type AccountAvailability,
+  type AccountView,
+  type BindingView,
+  type BoundAccount,
+  notIn,
+  type PolicyGrant,
+  type Restriction,
+  type UnavailableAccount,
+  type Withdrawal,
+} from "./views.ts";
+
+export interface Access {
+  readonly grant: PolicyGrant | undefined;
+  readonly ungranted?: { readonly gracePeriodMs: number | undefined };
+  readonly obstacle?: UnavailableAccount;
+  readonly refusal?: UnavailableAccount;
+}
+
+export interface Situation {
+  readonly account: ServiceAccount | undefined;
+  readonly bindings: readonly BindingView[];
+  readonly state: AccountBindingsState | undefined;
+  readonly now: Instant;
+}
+
+export function toAvailability(
+  { availability, named }: AccountView,
+  { obstacle, refusal, grant, ungranted }: Access,
+  situation: Situation,
+): AccountAvailability {
+  const { bindings } = situation;
+  if (availability.kind === "Usable") {
+    if (obstacle !== undefined) return obstacle;
+    const { account } = availability;
+    const withdrawn = withdrawnOf(account, grant, bindings);
+    if (refusal === undefined) return { kind: "Usable", account: { ...account, withdrawn } };
+  }
+  const why = availability.kind === "Usable" ? refusal : availability;
+  if (why === undefined || named === undefined || grant === undefined) return why ?? availability;
+  const withdrawal = ungranted && withdrawalOf(named, ungranted, situation);
+  const isKept = ungranted !== undefined && withdrawal?.isOver !== true;
+  const withdrawn = isKept ? [] : withdrawnOf(named, grant, bindings);
+  const account: BoundAccount = { ...named, foreignPolicies: "Keep", withdrawn };
+  const base = why.endsAs === undefined ? (refusal ?? why) : why;
+  const restriction: Restriction = { ...base, ...(withdrawal && { withdrawal }) };
+  return isUrgent(account, restriction, situation) ? { kind: "Usable", account, restriction } : why;
+}
+
+/** Whatever the operator has bound and no grant has any more. */
+function withdrawnOf(
+  account: BoundAccount,
+  grant: PolicyGrant | undefined,
+  bindings: readonly BindingView[],
+): PolicySet {
+  return grant?.withdrawsPolicies === true ? notIn(grant, boundByUs(account, bindings)) : [];
+}
+
+function boundByUs({ record }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+  return union(record.ours ?? [], record.left, ...bindings.map(({ applied }) => applied));
+}
+
+/** The grace period starts when the operator first finds no grant, as the account's status says. */
+function withdrawalOf(
+  named: BoundAccount,
+  { gracePeriodMs }: NonNullable<Access["ungranted"]>,
+  { account, bindings, now }: Situation,
+): Withdrawal | undefined {
+  const policyIds = boundByUs(named, bindings);
+  if (gracePeriodMs === undefined || policyIds.length === 0) return undefined;
+  const since = parseInstant(account?.status?.bindings?.ungrantedTime) ?? now;
+  const until = since + gracePeriodMs;
+  return { policyIds, since, until, isOver: now >= until };
+}
+
+/** Whether something is to be taken away, or soon will be, although the account is not available. */
+function isUrgent(
+  account: BoundAccount,
+  { reason, withdrawal }: Restriction,
+  { bindings, state, now }: Situation,
+): boolean {
+  return (
+    account.suspendAccess ||
+    account.withdrawn.length > 0 ||
+    withdrawal !== undefined ||
+    stillWatched(state?.unanswered, now) !== undefined ||
+    (reason === "NotGranted" &&
+      bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0))
+  );
+}
