@@ -50,7 +50,8 @@ export async function takeStock(
   const inUse = new Set(uses.flatMap(({ current, superseded }) => [current, ...superseded]));
   const lost = uses.flatMap(({ orphaned }) => orphaned);
   const issued = [...iam.world.keys.values()];
-  const reported = new Set(lost);
+  const unmanaged = accounts.flatMap(({ status }) => idsIn(status, "unmanagedKeys"));
+  const reported = new Set([...lost, ...unmanaged]);
   const attempts = issued.map(({ description }) => /#([^)\s]+)/.exec(description)?.[1] ?? "?");
   return {
     objects: objects.length,
@@ -74,11 +75,21 @@ export async function takeStock(
   };
 }
 
+/** Ids of the entries of a list in a status. */
+function idsIn(status: object | undefined, list: string): readonly string[] {
+  const entries = (status as Readonly<Record<string, unknown>> | undefined)?.[list];
+  return (Array.isArray(entries) ? entries : []).flatMap(
+    ({ keyId, saId }: { keyId?: string; saId?: string }) => keyId ?? saId ?? [],
+  );
+}
+
 function unnamedAccounts(
   { world }: IamServer,
   objects: readonly ServiceAccount[],
 ): readonly string[] {
-  const named = new Set(objects.map(({ status }) => status?.saId));
+  const named = new Set(
+    objects.flatMap(({ status }) => [status?.saId, ...idsIn(status, "orphanedAccounts")]),
+  );
   return [...world.accounts.keys()].filter((saId) => !named.has(saId));
 }
 
