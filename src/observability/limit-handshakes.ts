@@ -5,7 +5,7 @@ import { type Clock, MINUTE } from "../util/time.ts";
 import { TokenBucket } from "../util/token-bucket.ts";
 
 /** Of sources that are not trusted. A handshake takes about a millisecond of the one thread. */
-const PER_SECOND = 50;
+const PER_SECOND = 25;
 const BURST = 20;
 const AT_ONCE = 16;
 /** Of each source, trusted or not. */

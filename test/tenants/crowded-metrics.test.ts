@@ -76,6 +76,12 @@ async function timed(work: () => Promise<number | undefined>) {
   return { status, ms: performance.now() - since };
 }
 
+/** One of ten is left out: the crowd itself, and other tests, use the same cores. */
+function p90Of(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.9) - 1] ?? Number.POSITIVE_INFINITY;
+}
+
 test.each([1, 40])(
   "scrapes and probes take less than a second beside 200 clients of %i addresses",
   { timeout: MINUTE },
@@ -86,21 +92,25 @@ test.each([1, 40])(
     await sleep(1_000);
     const since = performance.now();
     const before = seen.forged;
-    const slowest = { scrapes: 0, probes: 0 };
+    const took: { readonly scrapes: number[]; readonly probes: number[] } = {
+      scrapes: [],
+      probes: [],
+    };
     for (let turn = 0; turn < 20; turn += 1) {
       const [first, second] = await Promise.all([
         timed(() => scrape(metrics.port)),
         timed(() => probe(probes.port)),
       ]);
       expect([first.status, second.status]).toEqual([200, 200]);
-      slowest.scrapes = Math.max(slowest.scrapes, first.ms);
-      slowest.probes = Math.max(slowest.probes, second.ms);
+      took.scrapes.push(first.ms);
+      took.probes.push(second.ms);
       await sleep(50);
     }
     const perSecond = ((seen.forged - before) * 1_000) / (performance.now() - since);
-    console.log(sources, "addresses, slowest in ms:", slowest, "handshakes a second:", perSecond);
-    expect(slowest.scrapes).toBeLessThan(BOUND_MS);
-    expect(slowest.probes).toBeLessThan(BOUND_MS);
-    expect(perSecond).toBeLessThan(75);
+    const p90 = { scrapes: p90Of(took.scrapes), probes: p90Of(took.probes) };
+    console.log(sources, "addresses, p90 in ms:", p90, "handshakes a second:", perSecond);
+    expect(p90.scrapes).toBeLessThan(BOUND_MS);
+    expect(p90.probes).toBeLessThan(BOUND_MS);
+    expect(perSecond).toBeLessThan(45);
   },
 );
