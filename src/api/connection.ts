@@ -324,7 +324,7 @@ const grant = z
     }),
     maxServiceAccounts: z.int().min(0).max(100_000).optional().meta({
       description:
-        "How many ServiceAccounts of one namespace may have an account of this connection; without it any number.",
+        "How many accounts of this connection one namespace may have; without it any number. Accounts that were created for deleted objects count as long as the console has them, if its list shows descriptions.",
     }),
     maxIssuesPerDay: z.int().min(0).max(100_000).optional().meta({
       description:

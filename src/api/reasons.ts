@@ -120,7 +120,9 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
         ProjectNotGranted: "Leave out spec.projectId, or ask for a grant of that project.",
         TooManyServiceAccounts:
-          "Delete another ServiceAccount of the namespace, or ask for a grant of more.",
+          "Delete another ServiceAccount of the namespace and its account in the console, or ask for a grant of more.",
+        AccountListTooLarge:
+          "Ask the console's administrator to delete accounts that nothing uses.",
         ProjectMissing: "Set spec.projectId, or projectId of the connection.",
         DeleteNotPossible:
           "Set extraCalls.deleteServiceAccount of the connection, or another spec.deletionPolicy.",

@@ -136,7 +136,7 @@ function accountControllers(
 ): readonly Controller[] {
   const { caches } = context;
   const isUrgent = (object: KubeObject) =>
-    isSuspensionDue(caches.serviceAccounts.get(keyOf(object)));
+    isSuspensionDue(caches, caches.serviceAccounts.get(keyOf(object)));
   return [
     start({
       name: "ServiceAccount",

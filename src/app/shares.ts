@@ -1,8 +1,8 @@
 /** What the queue needs to know of objects to be fair to tenants: which connection a run will wait for, and what is urgent. */
 import type { ApiKey } from "../api/api-key.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
-import type { Caches } from "../controllers/frame/context.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../kube/resource.ts";
+import { type Caches, indexes } from "../controllers/frame/context.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 
 type WithConnection = KubeObject & {
   readonly spec?: {
@@ -46,8 +46,23 @@ export function accountOf(
   return serviceAccounts.get({ namespace, name: spec?.serviceAccountRef?.name ?? "" });
 }
 
-/** Whether an account's access is to be suspended and may still have policies bound. */
-export function isSuspensionDue(account: ServiceAccount | undefined): boolean {
+/**
+ * Whether an account's access is to be revoked and may still have policies bound. Of an account that the operator created
+ * and bound nothing for, nothing is urgent: a tenant may have any number of them.
+ */
+export function isSuspensionDue(
+  { policyBindings }: Pick<Caches, "policyBindings">,
+  account: ServiceAccount | undefined,
+): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
-  return spec?.suspendAccess === true && account?.status?.bindings?.policyCount !== 0;
+  if (account === undefined || spec?.suspendAccess !== true) return false;
+  const { bindings, origin } = account.status ?? {};
+  if (bindings?.unansweredSync !== undefined) return true;
+  if (bindings?.policyCount !== undefined) return bindings.policyCount !== 0;
+  return (
+    origin === "Imported" ||
+    policyBindings
+      .byIndex(indexes.serviceAccount, keyText(keyOf(account)))
+      .some(({ status }) => (status?.appliedPolicyIds ?? []).length > 0)
+  );
 }

@@ -2,13 +2,13 @@ import type { IamClient } from "../iam/client/client.ts";
 import { IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../iam/model.ts";
 
-/** A console that answers these does not let its accounts be listed. */
+/** With these responses, it is not known which accounts the console has. */
 const UNLISTED: ReadonlySet<IamErrorCode> = new Set(["MalformedResponse", "PermissionDenied"]);
 
 /**
  * Call 4; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
  * accounts at all, and much is given up for an account that is gone: it counts only where the console's listing
- * (call 3) does not have the account either. Rejects with Unavailable where the two do not agree, and with
+ * (call 3) can be read and does not have the account either. Rejects with Unavailable if it does not, and with
  * MalformedResponse where the answer is about another account.
  */
 export async function lookUpAccount(
@@ -24,7 +24,6 @@ export async function lookUpAccount(
   throw contradiction("though it lists that account");
 }
 
-/** A console whose accounts cannot be listed is taken at its word. */
 async function listAccounts(
   client: Pick<IamClient, "listServiceAccounts">,
   signal: AbortSignal,
@@ -34,7 +33,8 @@ async function listAccounts(
   } catch (error) {
     if (isIamError(error, "NotFound"))
       throw contradiction("and does not know the list of accounts");
-    if (isIamError(error) && UNLISTED.has(error.code)) return [];
+    if (isIamError(error) && UNLISTED.has(error.code))
+      throw contradiction("and its accounts cannot be listed");
     throw error;
   }
 }

@@ -27,6 +27,8 @@ export interface IamErrorDetails {
   readonly sent?: boolean;
   /** The console answered 401 to this call and still accepts the login. */
   readonly loginStands?: boolean;
+  /** Whether the response was larger than the operator reads. */
+  readonly isTooLarge?: boolean;
   readonly cause?: unknown;
 }
 
@@ -40,6 +42,7 @@ export class IamError extends Error {
   /** Not before this moment (`Retry-After`, or the end of a pause). */
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
+  readonly isTooLarge: boolean;
   readonly loginStands: boolean;
 
   constructor(code: IamErrorCode, message: string, details: IamErrorDetails) {
@@ -50,6 +53,7 @@ export class IamError extends Error {
     this.requestId = details.requestId;
     this.retryAt = details.retryAt;
     this.sent = details.sent ?? true;
+    this.isTooLarge = details.isTooLarge ?? false;
     this.loginStands = details.loginStands ?? false;
   }
 }

@@ -41,7 +41,7 @@ export async function observe(
     // An account may have thousands of them, and hears of each.
     users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
     // A namespace may have thousands of them.
-    accountsBefore: isLimited ? accountsBefore(object, caches) : 0,
+    ...(isLimited ? accountsBefore(object, caches) : { accountsBefore: 0, unmarkedBefore: 0 }),
     accountCount: caches.serviceAccounts.countByIndex(
       indexes.connection,
       connectionKey(refOf(object), key.namespace),
@@ -71,16 +71,25 @@ function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly 
   ];
 }
 
-function accountsBefore(object: ServiceAccount, { serviceAccounts }: Caches): number {
+function accountsBefore(
+  object: ServiceAccount,
+  { serviceAccounts }: Caches,
+): Pick<AccountSnapshot, "accountsBefore" | "unmarkedBefore"> {
   const { namespace = "", uid } = object.metadata;
   const age = ({ metadata }: ServiceAccount) =>
     `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
   const hasAccount = ({ status }: ServiceAccount) =>
     status?.saId !== undefined || status?.attempt !== undefined;
-  return serviceAccounts
+  const before = serviceAccounts
     .byIndex(indexes.connection, connectionKey(refOf(object), namespace))
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.uid !== uid)
-    .filter((other) => hasAccount(other) || age(other) < age(object)).length;
+    .filter((other) => hasAccount(other) || age(other) < age(object));
+  const isMarked = ({ status }: ServiceAccount) =>
+    status?.saId !== undefined && status.origin !== "Imported";
+  return {
+    accountsBefore: before.length,
+    unmarkedBefore: before.filter((other) => !isMarked(other)).length,
+  };
 }
 
 /** What the account's ApiKeys say about when to read the account. */

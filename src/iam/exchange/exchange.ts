@@ -230,9 +230,16 @@ export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T 
       throw new ShapeError("the answer is not JSON, or too deep, or too large");
     return read(json);
   } catch (error) {
-    if (error instanceof ShapeError) throw shapeFailure(exchanged, error);
-    throw error;
+    if (!(error instanceof ShapeError)) throw error;
+    throw shapeFailure(exchanged, error, isLarge(exchanged.response.body));
   }
+}
+
+const LARGE_BYTES = 1_048_576;
+
+/** Whether a response that cannot be understood may be so because of its size: valid JSON with too many values. */
+function isLarge(body: Buffer): boolean {
+  return body.length > LARGE_BYTES;
 }
 
 /** Whether an answer shows that the console took the credentials. */

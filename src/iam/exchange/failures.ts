@@ -69,12 +69,17 @@ export function statusFailure(exchanged: Exchanged): IamError {
 }
 
 /** A success that cannot be understood. */
-export function shapeFailure(exchanged: Exchanged, error: ShapeError): IamError {
+export function shapeFailure(
+  exchanged: Exchanged,
+  error: ShapeError,
+  isTooLarge = false,
+): IamError {
   const { operation, response } = exchanged;
   const { requestId } = saidBy(exchanged);
   return new IamError("MalformedResponse", `${operation} cannot be understood: ${error.message}`, {
     operation,
     status: response.status,
+    isTooLarge,
     ...(requestId === undefined ? {} : { requestId }),
   });
 }
@@ -88,7 +93,12 @@ export function transportFailure(operation: Operation, error: unknown): IamError
   return new IamError(
     codeOfFailure(error),
     `${operation} has no answer from the console: ${error.message}`,
-    { operation, sent: error.failure !== "refused", cause: error },
+    {
+      operation,
+      sent: error.failure !== "refused",
+      isTooLarge: error.failure === "tooLarge",
+      cause: error,
+    },
   );
 }
 

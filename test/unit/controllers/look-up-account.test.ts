@@ -31,8 +31,6 @@ test("an answer about another account is none", async () => {
 test.each<[string, Listing]>([
   ["the listing does not have it either", [{ saId: "sa-2" }]],
   ["there are no accounts", []],
-  ["accounts may not be listed", "PermissionDenied"],
-  ["the listing cannot be read", "MalformedResponse"],
 ])("a 404 is believed where %s", async (_, listing) => {
   expect(await lookUp(undefined, listing)).toBeUndefined();
 });
@@ -41,6 +39,8 @@ test.each<[string, Listing, IamErrorCode]>([
   ["the listing has the account", [{ saId: "sa-1" }], "Unavailable"],
   ["the listing is a 404 as well", "NotFound", "Unavailable"],
   ["the listing fails", "Timeout", "Timeout"],
+  ["accounts may not be listed", "PermissionDenied", "Unavailable"],
+  ["the listing cannot be read, or is too large", "MalformedResponse", "Unavailable"],
 ])("a 404 is not believed where %s", async (_, listing, code) => {
   await expect(lookUp(undefined, listing)).rejects.toMatchObject({ name: "IamError", code });
 });

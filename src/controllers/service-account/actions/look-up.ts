@@ -63,6 +63,6 @@ async function readListing(
     return { ok: true, accounts: await client.listServiceAccounts(signal) };
   } catch (error) {
     if (!isIamError(error) || !UNUSABLE.has(error.code)) throw error;
-    return { ok: false, code: error.code };
+    return { ok: false, code: error.code, isTooLarge: error.isTooLarge };
   }
 }

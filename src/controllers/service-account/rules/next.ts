@@ -11,7 +11,7 @@ import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
 import { isLookDue, nextListTime } from "./look.ts";
-import { preconditions } from "./preconditions.ts";
+import { preconditions, tooManyCreated } from "./preconditions.ts";
 import { findExisting } from "./recovery.ts";
 import type {
   AccountAction,
@@ -95,6 +95,7 @@ function importAccount(saId: string, snapshot: AccountSnapshot): AccountStep {
 function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   const { listing, attempt } = snapshot;
   if (listing === undefined) return { kind: "ListAccounts" };
+  if (!listing.ok && listing.isTooLarge === true) return listTooLarge();
   const desired = desiredAccount(snapshot);
   // Without a listing an earlier account cannot be seen; the creation itself does not depend on it.
   const existing = findExisting(listing.ok ? listing.accounts : [], desired);
@@ -106,8 +107,18 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
         ? accountExists(snapshot, desired.name, existing.saIds)
         : { kind: "CloseAttempt" };
     case "None":
-      return { kind: "RecordAttempt" };
+      return (
+        tooManyCreated(snapshot, listing.ok ? listing.accounts : []) ?? { kind: "RecordAttempt" }
+      );
   }
+}
+
+function listTooLarge(): Waiting {
+  return stalled(
+    "AccountListTooLarge",
+    "The console's list of accounts is larger than the operator reads, so it cannot tell which accounts exist. No account is created. Ask the console's administrator to delete accounts that nothing uses.",
+    RECHECK_MS,
+  );
 }
 
 function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): AccountAction {

@@ -1,8 +1,12 @@
 /** What stands in the way before any call to the console is made. Pure. */
+
+import type { IamServiceAccount } from "../../../iam/model.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
+import { nameSome } from "../../../util/name-some.ts";
 import { MINUTE } from "../../../util/time.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
+import { makerOf } from "../../marker.ts";
 import { otherOwnerOf } from "./owner.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -75,13 +79,38 @@ function tooManyAccounts(snapshot: AccountSnapshot): Waiting | undefined {
   const { connection, account, attempt, accountsBefore } = snapshot;
   if (!connection.ok || account?.saId !== undefined || attempt !== undefined) return undefined;
   const { maxServiceAccounts = Number.POSITIVE_INFINITY } = connection.access.grant;
-  return accountsBefore < maxServiceAccounts
-    ? undefined
-    : stalled(
-        "TooManyServiceAccounts",
-        `This namespace may have ${maxServiceAccounts} accounts of this connection, and has them or is about to. Delete another ServiceAccount, or ask the connection's administrator for a higher maxServiceAccounts.`,
-        RECHECK_MS,
-      );
+  return accountsBefore < maxServiceAccounts ? undefined : tooMany(maxServiceAccounts, "");
+}
+
+/** Accounts that were created for the namespace count as long as the console has them, whatever became of their objects. */
+export function tooManyCreated(
+  snapshot: AccountSnapshot,
+  accounts: readonly IamServiceAccount[],
+): Waiting | undefined {
+  const { connection, object, unmarkedBefore } = snapshot;
+  const { maxServiceAccounts } = connection.ok ? connection.access.grant : {};
+  if (maxServiceAccounts === undefined) return undefined;
+  const prefix = `${object.metadata.namespace}/`;
+  const created = accounts.filter(({ description = "" }) =>
+    makerOf(description)?.startsWith(prefix),
+  );
+  if (created.length + unmarkedBefore < maxServiceAccounts) return undefined;
+  const names = nameSome(
+    created.map(({ saId }) => saId),
+    5,
+  );
+  return tooMany(
+    maxServiceAccounts,
+    ` The console has ${created.length} that were created for it: ${names}.`,
+  );
+}
+
+function tooMany(most: number, created: string): Waiting {
+  return stalled(
+    "TooManyServiceAccounts",
+    `This namespace may have ${most} accounts of this connection, and has them or is about to.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
+    RECHECK_MS,
+  );
 }
 
 function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | undefined {

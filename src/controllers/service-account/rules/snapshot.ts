@@ -38,6 +38,8 @@ export interface AccountSnapshot {
   readonly users: readonly string[];
   /** Other objects of the namespace and the connection that have an account, or are older and want one; 0 without a limit. */
   readonly accountsBefore: number;
+  /** Of these, those whose account has no description of the operator's, or is not known yet. */
+  readonly unmarkedBefore: number;
   /** Objects that have or want an account of the same connection, this one included. */
   readonly accountCount: number;
   /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
@@ -102,7 +104,12 @@ export interface Claim {
 /** The console's accounts, or why there is no list of them that could be used. */
 export type AccountListing =
   | { readonly ok: true; readonly accounts: readonly IamServiceAccount[] }
-  | { readonly ok: false; readonly code: IamErrorCode };
+  | {
+      readonly ok: false;
+      readonly code: IamErrorCode;
+      /** Whether there are more accounts, or longer texts, than the operator reads. */
+      readonly isTooLarge?: boolean;
+    };
 
 export type AccountOrigin = "Created" | "Imported" | "Recovered";
 

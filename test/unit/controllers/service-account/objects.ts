@@ -98,6 +98,7 @@ export function snapshotOf(
     request: undefined,
     claim: claimOf(serviceAccount()),
     accountsBefore: 0,
+    unmarkedBefore: 0,
     otherClaims: new Map(),
     listing: undefined,
     answer: undefined,

@@ -1,0 +1,55 @@
+/** maxServiceAccounts counts accounts, not objects. */
+import { expect, test } from "vitest";
+import { describeAccount } from "../../../../src/controllers/marker.ts";
+import { next } from "../../../../src/controllers/service-account/rules/next.ts";
+import type { AccountListing } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { access, at, snapshotOf } from "./objects.ts";
+
+const created = (namespace: string, index: number) => ({
+  saId: `sa-${index}`,
+  name: `${namespace}-${index}`,
+  orgId: "org-1",
+  projectId: "prj-1",
+  description: describeAccount("words", { namespace, name: `gone-${index}` }, `a1b2c3d4-${index}`),
+});
+const three = [1, 2, 3].map((index) => created("team-a", index));
+const limit = (maxServiceAccounts?: number) => ({
+  connection: {
+    ok: true,
+    access: { ...access, grant: { ...access.grant, maxServiceAccounts } },
+  } as const,
+});
+
+function stepOf(listing: AccountListing, maxServiceAccounts?: number, unmarkedBefore = 0) {
+  const snapshot = snapshotOf({ listing, ...limit(maxServiceAccounts), unmarkedBefore });
+  return next({ snapshot, done: {} }, at);
+}
+const listed = (accounts = three) => ({ ok: true, accounts }) as const;
+
+test("accounts whose objects are gone count as long as the console has them", () => {
+  expect(stepOf(listed(), 3)).toMatchObject({ state: "Stalled", reason: "TooManyServiceAccounts" });
+  expect(stepOf(listed(), 3)).toMatchObject({
+    message: expect.stringContaining("sa-1, sa-2, sa-3"),
+  });
+  expect(stepOf(listed(), 4)).toEqual({ kind: "RecordAttempt" });
+  expect(stepOf(listed())).toEqual({ kind: "RecordAttempt" });
+});
+
+test("imported accounts and creations under way count with them", () => {
+  expect(stepOf(listed(), 4, 1)).toMatchObject({ reason: "TooManyServiceAccounts" });
+});
+
+test("accounts of other namespaces do not count, nor those that were created by hand", () => {
+  const others = [1, 2, 3].map((index) => created("team-a-b", index));
+  const byHand = [{ ...created("team-a", 4), description: "k8s team-a" }];
+  expect(stepOf(listed([...others, ...byHand]), 1)).toEqual({ kind: "RecordAttempt" });
+});
+
+test("nothing is created while the list is too large to be read, with or without a limit", () => {
+  const tooLarge = { ok: false, code: "MalformedResponse", isTooLarge: true } as const;
+  for (const most of [undefined, 100])
+    expect(stepOf(tooLarge, most)).toMatchObject({
+      state: "Stalled",
+      reason: "AccountListTooLarge",
+    });
+});
