@@ -2,8 +2,8 @@
 import { toError } from "../../src/util/to-error.ts";
 import { Copy } from "./copy.ts";
 import type { Suite } from "./matrix.ts";
-import type { Mutant } from "./mutants.ts";
-import { simulate } from "./simulate.ts";
+import { areaOf, type Mutant } from "./mutants.ts";
+import { ONLY_KNOWN, simulate } from "./simulate.ts";
 import { Sources } from "./sources.ts";
 import { Trials } from "./trials.ts";
 import type { Verdict } from "./verdict.ts";
@@ -11,6 +11,8 @@ import type { Verdict } from "./verdict.ts";
 export class Judge implements AsyncDisposable {
   readonly #sources: Sources;
   readonly #copy: Copy;
+  /** Whether a test passes without any mutant. */
+  readonly #sound = new Map<string, Promise<boolean>>();
   #trials: Trials | undefined;
 
   constructor(root: string) {
@@ -26,13 +28,36 @@ export class Judge implements AsyncDisposable {
   /** `known` is what noticed the mutant the last time. */
   async judge(mutant: Mutant, suite: Suite, known?: string): Promise<Verdict> {
     try {
-      const mutated = this.#sources.apply(mutant);
-      if (suite === "simulation")
-        return await this.#copy.with(mutated, () => simulate(this.#copy.root, known));
-      this.#trials ??= await Trials.in(this.#copy);
-      return await this.#trials.judge(mutant, mutated, suite, known);
+      const verdict = await this.#try(mutant, suite, known);
+      if (verdict.kind !== "Noticed") return verdict;
+      const { test } = verdict;
+      const isSound = this.#sound.get(test) ?? this.#passes(suite, test);
+      this.#sound.set(test, isSound);
+      return (await isSound)
+        ? verdict
+        : { kind: "Broken", why: `fails without a mutant as well: ${test}` };
     } catch (error) {
       return { kind: "Broken", why: toError(error).message };
     }
+  }
+
+  async #try(mutant: Mutant, suite: Suite, known?: string): Promise<Verdict> {
+    const mutated = this.#sources.apply(mutant);
+    if (suite === "simulation")
+      return this.#copy.with(mutated, () => simulate(this.#copy.root, areaOf(mutant), known));
+    const trials = await this.#startTrials();
+    return trials.judge(mutant, mutated, suite, known);
+  }
+
+  async #passes(suite: Suite, test: string): Promise<boolean> {
+    if (suite === "simulation")
+      return (await simulate(this.#copy.root, ONLY_KNOWN, test)).kind === "Missed";
+    const trials = await this.#startTrials();
+    return (await trials.again(suite, test)).kind === "Missed";
+  }
+
+  async #startTrials(): Promise<Trials> {
+    this.#trials ??= await Trials.in(this.#copy);
+    return this.#trials;
   }
 }

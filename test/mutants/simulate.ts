@@ -7,9 +7,12 @@ import type { Verdict } from "./verdict.ts";
 /** A run that does not end is as good as a violation. The process itself stops between two runs, long before this. */
 const PATIENCE_MS = 240_000;
 
+/** In place of an area: nothing but the run that is known. */
+export const ONLY_KNOWN = "-";
+
 /** First the run that noticed the mutant the last time. */
-export async function simulate(root: string, known = ""): Promise<Verdict> {
-  const command = [join(root, "test/simulation/first-violation.ts"), known];
+export async function simulate(root: string, area: string, known = ""): Promise<Verdict> {
+  const command = [join(root, "test/simulation/first-violation.ts"), known, area];
   const child = spawn(process.execPath, command, {
     cwd: root,
     timeout: PATIENCE_MS,

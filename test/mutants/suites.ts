@@ -11,7 +11,9 @@ export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   integration: "cluster",
 };
 
+const own = (kind: string) => [`test/unit/controllers/${kind}/`];
 const CONTROLLERS = ["test/unit/controllers/", "test/unit/iam/", "test/unit/util/"];
+const PLUGIN = ["test/unit/kubectl-iam/"];
 const CLUSTER = [
   "test/unit/kube/",
   "test/server/kube/",
@@ -23,11 +25,16 @@ const CONSOLE = ["test/unit/iam/", "test/tenants"];
 
 const TESTS: Readonly<Record<string, readonly string[]>> = {
   app: ["test/unit/app/"],
+  connection: own("connection"),
   consumers: ["test/unit/consumers/", "test/unit/controllers/"],
   http: [...CONSOLE, ...CLUSTER],
   iam: [...CONSOLE, ...CONTROLLERS],
   kube: CLUSTER,
   "leader-election": CLUSTER,
+  plugin: PLUGIN,
+  "policy-binding": own("policy-binding"),
+  "quota-export": own("quota-export"),
+  "service-account": own("service-account"),
   runtime: CLUSTER,
 };
 

@@ -38,10 +38,16 @@ export class Trials implements AsyncDisposable {
     return this.#copy.with(mutated, act, (path) => this.#vitest.invalidateFile(path));
   }
 
+  /** A test that noticed a mutant, on the copy as it is now. */
+  again(suite: VitestSuite, noticed: string): Promise<Verdict> {
+    const { file, name } = partsOf(noticed);
+    return this.#run([file], PROJECTS[suite], name);
+  }
+
   async *#attempts(mutant: Mutant, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
     const project = PROJECTS[suite];
-    const [, file, name] = known?.match(/^(.+?): (.+)$/s) ?? [];
-    if (file !== undefined) {
+    if (known !== undefined) {
+      const { file, name } = partsOf(known);
       yield this.#run([file], project, name);
       yield this.#run([file], project);
     }
@@ -79,6 +85,12 @@ export class Trials implements AsyncDisposable {
     if (errors.length === 0) return MISSED;
     return { kind: "Broken", why: errors.map(({ message }) => message).join(" ") };
   }
+}
+
+/** `file: name of the test` */
+function partsOf(noticed: string): { readonly file: string; readonly name: string } {
+  const at = noticed.indexOf(": ");
+  return { file: noticed.slice(0, at), name: noticed.slice(at + 2) };
 }
 
 function modulesOf(specifications: readonly TestSpecification[]): readonly TestModule[] {

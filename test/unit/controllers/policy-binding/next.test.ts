@@ -68,6 +68,15 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
   ],
   ["everything as recorded", snapshot(kept, [ready]), {}, { kind: "Settled" }],
   [
+    "a deleted binding of an imported account whose bindings cannot be read",
+    snapshot(account({ created: false }), [binding("a", ["p1"], revoking)], {
+      source: "Server",
+      live: { readable: false },
+    }),
+    { recorded: true },
+    { kind: "Settled" },
+  ],
+  [
     "a new binding",
     snapshot(kept, [ready, binding("b", ["p2"], fresh)]),
     {},

@@ -13,7 +13,17 @@ import type {
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
-import { access, account, accountName, at, deleted, NOW, snapshotOf } from "./objects.ts";
+import {
+  access,
+  account,
+  accountName,
+  at,
+  claimOf,
+  deleted,
+  NOW,
+  serviceAccount,
+  snapshotOf,
+} from "./objects.ts";
 import { playDeletion } from "./play.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000 };
@@ -184,6 +194,20 @@ test.each([
   },
 ])("$name", ({ spec, seen, policy }) => {
   expect(policyOf(snapshotOf({ account: seen }, spec))).toBe(policy);
+});
+
+test("an account that another object manages is left as it is", () => {
+  const other = serviceAccount({
+    metadata: {
+      ...deleted.metadata,
+      name: "other",
+      uid: "other",
+      creationTimestamp: "2020-01-01T00:00:00Z",
+    },
+    status: { saId: account.saId },
+  });
+  const seen = { account, otherClaims: new Map([[account.saId, [claimOf(other)]]]) };
+  expect(toText(stepOf({ seen }))).toBe("Released Released");
 });
 
 test("a console that cannot be used is a reason to wait, not to skip", () => {

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import type { ApiKey } from "../../../../src/api/api-key.ts";
+import { API_VERSION } from "../../../../src/api/meta.ts";
+import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import { ALL_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
+import { chooseCredential } from "../../../../src/controllers/quota-export/rules/credential.ts";
+import { next } from "../../../../src/controllers/quota-export/rules/next.ts";
+
+const CONNECTION = { kind: "ClusterConnection", name: "default" } as const;
+
+/** An export of cluster 7 with the connection's login, in a namespace that may export these clusters. */
+function stepWith(quotaExports: readonly number[]) {
+  const snapshot = {
+    object: { metadata: { uid: "uid", generation: 1 } },
+    spec: { clusterId: 7 },
+    intervalMs: 60_000,
+    connection: { ok: true, access: { grant: { ...ALL_RIGHTS, quotaExports } } },
+    credential: { kind: "Bearer" },
+  };
+  return next({ snapshot: snapshot as never, done: {} }, { now: 0, monotonic: 0 } as never);
+}
+
+test("quotas are listed with the connection's login only if a grant names the cluster", () => {
+  expect(stepWith([7]).kind).toBe("ListQuotas");
+  expect(stepWith([8])).toMatchObject({ kind: "Waiting", reason: "QuotaExportNotGranted" });
+});
+
+test("an ApiKey without a key yet is waited for", () => {
+  const object = (kind: string, name: string, rest: object) => ({
+    apiVersion: API_VERSION,
+    kind,
+    metadata: { name, namespace: "team-a", uid: name, resourceVersion: "1" },
+    ...rest,
+  });
+  const spec = { serviceAccountRef: { name: "ci-bot" } };
+  const account = object("ServiceAccount", "ci-bot", { spec: {} }) as unknown as ServiceAccount;
+  const choose = (status: object) =>
+    chooseCredential(
+      "ci",
+      CONNECTION,
+      object("ApiKey", "ci", { spec, status }) as unknown as ApiKey,
+      () => account,
+    );
+  expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci has no key yet." });
+  expect(choose({ current: { keyId: "key-1" } }).kind).toBe("Key");
+});
