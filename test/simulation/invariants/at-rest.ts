@@ -127,6 +127,7 @@ const everyLiveKeyIsNamed: EndCheck = ({ world }) => {
   const open = new Set(apiKeysOf(world).map(({ status }) => status?.attempt?.id));
   const named = new Set([
     ...apiKeysOf(world).flatMap(({ status }) => listedKeyIds(status)),
+    ...apiKeysOf(world).flatMap(({ status }) => status?.pending?.keyId ?? []),
     ...accounts.flatMap(({ status }) => status?.unmanagedKeys ?? []).map(({ keyId }) => keyId),
   ]);
   const unnamed = [...keys.values()].filter(
