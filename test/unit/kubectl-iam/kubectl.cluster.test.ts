@@ -363,6 +363,7 @@ describe("acting", () => {
         (await world.get("ServiceAccount", "ci-bot")).status?.unmanagedKeys?.some(
           ({ keyId }) => keyId === stray,
         ) ?? false,
+      60_000,
     );
     const found = await iam("orphans");
     expect(found.code).toBe(1);
