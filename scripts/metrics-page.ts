@@ -14,14 +14,18 @@ const sections: readonly (readonly [title: string, about: string, pattern: RegEx
   [
     "Keys",
     "One series for each ApiKey, as its status says.",
-    /^iam_operator_(apikey|orphaned|superseded)/,
+    /^iam_operator_(apikey|orphaned_keys|superseded)/,
   ],
   [
     "Consumers",
     "Pods that read the Secrets of keys.",
     /^iam_operator_(consumers|stale_consumers|workload)/,
   ],
-  ["Objects", "", /^iam_operator_(object_ready|partial_objects|drift|reappeared|unmanaged)/],
+  [
+    "Objects",
+    "",
+    /^iam_operator_(object_ready|partial_objects|drift|reappeared|unmanaged|orphaned_accounts)/,
+  ],
   [
     "Quotas",
     "What ResourceQuotaExports have listed. A scrape reads the last listing and never asks the console.",

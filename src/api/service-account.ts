@@ -114,6 +114,18 @@ const status = z.object({
   unmanagedKeyCount: z.int().min(0).optional().meta({
     description: "How many keys in the console no ApiKey names; absent if it does not list keys.",
   }),
+  orphanedAccounts: atomic(
+    z.object({
+      saId: z.string().max(256).meta({ description: "The account's identifier in the console." }),
+      observedTime: timestamp.meta({ description: "When a list first showed it." }),
+    }),
+    20,
+  )
+    .optional()
+    .meta({
+      description:
+        "Further accounts in the console that were created for this object by a call that took effect late or twice. The operator never uses them.",
+    }),
   expiredKeyIds: atomic(z.string().max(256), 10_000).optional().meta({
     description: "Internal. Expired keys of ApiKeys that the console still lists.",
   }),

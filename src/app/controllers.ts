@@ -137,14 +137,15 @@ function accountControllers(
   const { caches } = context;
   const isUrgent = (object: KubeObject) =>
     isSuspensionDue(caches, caches.serviceAccounts.get(keyOf(object)));
+  const accounts: Controller = start({
+    name: "ServiceAccount",
+    store: caches.serviceAccounts,
+    ...createServiceAccountController(context, (key) => accounts.enqueue(key)),
+    watches: watches.serviceAccounts,
+    resourceOf: connectionShare,
+  });
   return [
-    start({
-      name: "ServiceAccount",
-      store: caches.serviceAccounts,
-      ...createServiceAccountController(context),
-      watches: watches.serviceAccounts,
-      resourceOf: connectionShare,
-    }),
+    accounts,
     start({
       name: "PolicyBinding",
       store: createAccountStore(caches),

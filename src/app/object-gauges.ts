@@ -49,6 +49,12 @@ export function exposeObjects(
     const counts = Map.groupBy(partial, ({ kind = "" }) => kind);
     for (const [kind, { length }] of counts) yield { labels: { kind }, value: length };
   });
+  metrics.orphanedAccounts.collectFrom(function* () {
+    for (const object of caches.serviceAccounts.list().filter(isOurs)) {
+      const value = valueIn(object.status, (status) => status.orphanedAccounts?.length);
+      if (value !== undefined) yield { labels: keyOf(object), value };
+    }
+  });
   for (const gauge of Object.keys(ofApiKey) as ApiKeyGauge[])
     metrics[gauge].collectFrom(function* () {
       for (const object of caches.apiKeys.list().filter(isOurs)) {

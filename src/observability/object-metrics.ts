@@ -38,6 +38,10 @@ export function serviceAccountMetrics(registry: Registry) {
       ["namespace", "name", "expected"],
       registry,
     ),
+    orphanedAccounts: gaugePerKey(registry)(
+      "iam_operator_orphaned_accounts",
+      "Further accounts in the console that were created for a ServiceAccount.",
+    ),
   };
 }
 

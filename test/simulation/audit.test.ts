@@ -5,11 +5,15 @@ import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import type { CallFault } from "./faults.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { apiKeysOf } from "./invariants/view.ts";
-import { createAll, createKey, startWithAll } from "./scenarios.ts";
+import { createAll, createKey, inNamespace, startWithAll } from "./scenarios.ts";
 import { type ConsoleSettings, SimWorld } from "./sim-world.ts";
 
-async function run(fault: CallFault & { readonly ms: number }, settings: ConsoleSettings = {}) {
-  const select = { server: "iam", operation: "issueKey", nth: 1 } as const;
+async function run(
+  fault: CallFault & { readonly ms: number },
+  settings: ConsoleSettings = {},
+  operation = "issueKey",
+) {
+  const select = { server: "iam", operation, nth: 1 } as const;
   const plan = { name: "audit", faults: [{ on: "call", select, fault } as const] };
   const world = new SimWorld({ seed: 1, plan, ...settings });
   world.startOperator();
@@ -70,6 +74,38 @@ test("without descriptions, the account reports a key that is issued late", asyn
   expect(keysOf(world)).toEqual({ issued: 2, current: 0, orphaned: [] });
   expect(accountOf(world).unmanagedKeys).toMatchObject([{ keyId: late }]);
   expect(isManaged(world)).toBe("False");
+});
+
+const orphanedAccounts = (world: SimWorld) =>
+  world.list(serviceAccountType).map(({ status }) => {
+    const { saId, orphanedAccounts: orphaned = [] } = status as unknown as {
+      saId: string;
+      orphanedAccounts?: readonly { saId: string }[];
+    };
+    const created = [...world.console.world.accounts.keys()];
+    return [created.indexOf(saId), ...orphaned.map((each) => created.indexOf(each.saId))];
+  });
+
+test.each([
+  ["a minute later", MINUTE],
+  ["half an hour later", HOUR / 2],
+])("an account that is created %s is orphaned of its ServiceAccount", async (_, ms) => {
+  const world = await run({ kind: "LateCommit", ms }, {}, "createServiceAccount");
+  await world.kernel.advance(HOUR / 2);
+  expect(orphanedAccounts(world)).toEqual([[0, 1]]);
+});
+
+test("an account that is created twice is found by the next list, and leaves the status once it is deleted", async () => {
+  const fault = { kind: "DoubleCommit", answer: "Second", ms: SECOND } as const;
+  const world = await run(fault, {}, "createServiceAccount");
+  expect(orphanedAccounts(world)).toEqual([[1]]);
+  world.create(serviceAccountType, { metadata: inNamespace("another"), spec: {} });
+  await world.kernel.advance(MINUTE);
+  expect(orphanedAccounts(world)).toEqual(expect.arrayContaining([[1, 0]]));
+  const [first = ""] = world.console.world.accounts.keys();
+  world.console.world.deleteAccount(first);
+  await world.kernel.advance(HOUR + MINUTE);
+  expect(orphanedAccounts(world).flat()).toHaveLength(2);
 });
 
 test("a key that was issued outside the operator is reported, and forged descriptions move nothing", async () => {

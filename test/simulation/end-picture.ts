@@ -55,6 +55,7 @@ const PASSING_STATUS = new Set([
   "liveKeyIds",
   "keyCount",
   "unmanagedKeys",
+  "orphanedAccounts",
   "unmanagedKeyCount",
   "expiredKeyIds",
   "lastKeyListTime",

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
 import { type Caches, indexes } from "../../src/controllers/frame/context.ts";
 import { readOtherClaims, saIdIndex } from "../../src/controllers/service-account/claims.ts";
+import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
 import { observe } from "../../src/controllers/service-account/observe.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
 import { rawSpec } from "../unit/controllers/connection/specs.ts";
@@ -56,12 +57,14 @@ function crowd(importServiceAccounts: boolean, age: (n: number) => number) {
 test("an object that may not import asks for nobody else's claim", async () => {
   const { objects, run, asked } = crowd(false, (n) => n);
   for (const object of objects) {
-    const snapshot = await observe(object, object.spec, run as never);
+    const snapshot = await observe(object, object.spec, run as never, marked);
     expect(snapshot.otherClaims.size).toBe(0);
     expect(snapshot.accountsBefore).toBe(0);
   }
   expect(asked()).toBe(2 * CLAIMS);
 });
+
+const marked = new MarkedAccounts(() => undefined);
 
 test.each([
   { order: "the oldest first", age: (n: number) => n },

@@ -5,31 +5,38 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../api/service-account.ts";
+import type { ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../frame/context.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { serviceAccountType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
+import { MarkedAccounts } from "./marked-accounts.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { next } from "./rules/next.ts";
 import { FOREIGN_FIELDS, report } from "./rules/report.ts";
 import type { AccountKind } from "./rules/snapshot.ts";
 
-export function createServiceAccountController(context: Context): KindReconciler<AccountKind> {
+/** `enqueue` is called with an object that a list of another object's run has found accounts for. */
+export function createServiceAccountController(
+  context: Context,
+  enqueue: (key: ObjectKey) => void = () => undefined,
+): KindReconciler<AccountKind> {
   const cache = context.caches.serviceAccounts;
+  const marked = new MarkedAccounts(enqueue);
   return createReconciler<AccountKind>(
     {
       type: serviceAccountType,
       cache,
       parse,
       start: {},
-      observe,
+      observe: (object, spec, run) => observe(object, spec, run, marked),
       next,
       nextOfDeletion,
       needsFinalizer: new Set(["RecordAttempt", "RecordAccount"]),
       // An account is looked at while it is suspended, and one that a status has lost is written down for others.
       always: new Set(["ListAccounts", "GetAccount", "RecordAccount"]),
-      perform,
+      perform: (action, progress, run) => perform(action, progress, run, marked),
       report: (progress, outcome, at, state) => report(cache, progress, outcome, at, state),
       foreignFields: FOREIGN_FIELDS,
     },

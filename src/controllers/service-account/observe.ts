@@ -8,6 +8,7 @@ import { type Caches, indexes } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
+import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
 import type { AccountSnapshot, AccountState } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
@@ -17,6 +18,7 @@ export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
   { caches, connections, state = {} }: ReconcileContext<AccountState>,
+  marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;
   const key = keyOf(object);
@@ -50,6 +52,7 @@ export async function observe(
     recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
     apiKeys,
     apiKeysAreCurrent: apiKeys.every((each) => caches.apiKeys.isCurrent(keyOf(each))),
+    ...readMarked(object, marked, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim,
     otherClaims: await readOtherClaims(saId === undefined || isRefused ? [] : [saId], object, {
@@ -60,6 +63,23 @@ export async function observe(
     answer: undefined,
     state,
   };
+}
+
+/** Accounts that were created for the object in addition to its own. */
+export function readMarked(
+  object: ServiceAccount,
+  marked: MarkedAccounts,
+  { serviceAccounts }: Caches,
+): Pick<AccountSnapshot, "markedAccounts" | "namedAccounts"> {
+  const key = keyOf(object);
+  const markedAccounts = marked.of(connectionKey(refOf(object), key.namespace), key);
+  const candidates = [...(markedAccounts ?? []), ...(object.status?.orphanedAccounts ?? [])];
+  const isNamed = (saId: string) =>
+    serviceAccounts
+      .byIndex(indexes.saId, saId)
+      .some(({ metadata }) => metadata.uid !== object.metadata.uid);
+  const namedAccounts = new Set(candidates.map(({ saId }) => saId).filter(isNamed));
+  return { markedAccounts, namedAccounts };
 }
 
 function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly string[] {

@@ -59,6 +59,11 @@ const ofObjects: readonly (readonly [alert: string, of: (world: World) => readon
             spec?.unmanagedKeys !== "Expect" && (status?.unmanagedKeyCount ?? 0) > 0,
         ),
     ],
+    [
+      "IAMOrphanedAccounts",
+      (world) =>
+        world.serviceAccounts.filter(({ status }) => (status?.orphanedAccounts ?? []).length > 0),
+    ],
     ["IAMQuotaExportFailing", (world) => world.quotaExports.filter(isNotReady)],
   ];
 const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];

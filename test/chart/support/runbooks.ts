@@ -43,6 +43,10 @@ export const runbooks: Readonly<Record<string, Runbook>> = {
     look: "kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.unmanagedKeys}'",
     fix: "Find out who issued the keys: an administrator, a deleted ApiKey, or a call that took effect late. Delete the keys that nobody needs in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount. An entry with `apiKey` goes to `status.orphaned` of that ApiKey unless the ApiKey is suspended.",
   },
+  IAMOrphanedAccounts: {
+    look: "kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.orphanedAccounts}'",
+    fix: "Check in the console that the listed accounts have no policies and no keys that anything uses, then delete them there. The next list, within an hour or after `kubectl iam reconcile`, clears the status.",
+  },
   IAMStaleConsumers: {
     look: "kubectl get iamkey NAME -n NAMESPACE -o jsonpath='{.status.conditions[?(@.type==\"ConsumersCurrent\")].message}'",
     fix: "Restart the workloads of the named Pods, or let the operator do it: `spec.rollout` together with `consumers.mode: restart`.",

@@ -155,7 +155,7 @@ test("alerts that would fire are those of the page", () => {
   const world = {
     clusterConnections: [notReady],
     connections: [],
-    serviceAccounts: [{ ...notReady, status: { unmanagedKeyCount: 1 } }],
+    serviceAccounts: [{ ...notReady, status: { unmanagedKeyCount: 1, orphanedAccounts: [{}] } }],
     policyBindings: [],
     quotaExports: [notReady],
     apiKeys: [
@@ -169,7 +169,7 @@ test("alerts that would fire are those of the page", () => {
     ],
   } as unknown as World;
   const found = checkAlerts(world, now);
-  expect(found).toHaveLength(11);
+  expect(found).toHaveLength(12);
   for (const finding of found)
     expect(page).toContain(`### ${/^IAM\w+/.exec(finding.found)?.[0]}\n`);
   const empty = {

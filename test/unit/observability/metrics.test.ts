@@ -50,6 +50,7 @@ test("the metrics are those that are documented", async () => {
       "gauge iam_operator_apikey_renewal_timestamp_seconds",
       "gauge iam_operator_consumers",
       "gauge iam_operator_object_ready",
+      "gauge iam_operator_orphaned_accounts",
       "gauge iam_operator_orphaned_keys",
       "gauge iam_operator_partial_objects",
       "gauge iam_operator_resourcequota",

@@ -26,7 +26,9 @@ export async function recordAttempt(
   const now = clock.now();
   // As it will be read back: times in a status have whole seconds.
   const startTime = parseInstant(toIso8601(now)) ?? now;
-  const announced = { ...snapshot, attempt: { id, startTime } };
+  // A call of the attempt before, if there is one, may still take effect.
+  const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
+  const announced = { ...snapshot, attempt: { id, startTime }, recoveryTime };
   const readiness = reconciling(CREATING, "The account is being created at the console.");
   const object = await writeObjectStatus(
     {

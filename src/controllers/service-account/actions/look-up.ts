@@ -1,10 +1,14 @@
 /** Asks the console about accounts. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
-import { accessToRevoke } from "../../frame/context.ts";
+import { keyOf } from "../../../kube/resource.ts";
+import { connectionKey } from "../../connection-key.ts";
+import { accessToRevoke, indexes } from "../../frame/context.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
-import { readOtherClaims } from "../claims.ts";
+import { readOtherClaims, refOf } from "../claims.ts";
+import type { MarkedAccounts } from "../marked-accounts.ts";
+import { readMarked } from "../observe.ts";
 import { judgeAnswer } from "../rules/account.ts";
 import { desiredAccount } from "../rules/desired-account.ts";
 import { namesakesOf } from "../rules/recovery.ts";
@@ -19,13 +23,25 @@ import type {
 export async function listAccounts(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
+  marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   const listTime = run.clock.now();
   const listing = await readListing(clientOf(snapshot), run.signal);
   const candidates = namesakesOf(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
   const saIds = candidates.map(({ saId }) => saId);
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
-  return { snapshot: { ...snapshot, listing, otherClaims }, done: { ...done, listTime } };
+  const { object } = snapshot;
+  const { serviceAccounts } = run.caches;
+  if (listing.ok) {
+    const connection = connectionKey(refOf(object), keyOf(object).namespace);
+    const isNamed = (saId: string) => serviceAccounts.byIndex(indexes.saId, saId).length > 0;
+    marked.note(connection, listing.accounts, isNamed);
+  }
+  const { markedAccounts, namedAccounts } = readMarked(object, marked, run.caches);
+  return {
+    snapshot: { ...snapshot, listing, otherClaims, markedAccounts, namedAccounts },
+    done: { ...done, listTime },
+  };
 }
 
 /** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */

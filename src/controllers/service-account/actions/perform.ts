@@ -3,6 +3,7 @@ import { assertNever } from "../../../util/assert-never.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { failureReadiness } from "../../frame/rules/failure.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
+import type { MarkedAccounts } from "../marked-accounts.ts";
 import type { AccountAction, AccountProgress, AccountState } from "../rules/snapshot.ts";
 import { deleteAccount, revokePolicies } from "./clean-up.ts";
 import { createAccount, recordAttempt } from "./create-account.ts";
@@ -16,9 +17,10 @@ export async function perform(
   action: AccountAction,
   progress: AccountProgress,
   run: ReconcileContext<AccountState>,
+  marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   try {
-    return await carryOut(action, progress, run);
+    return await carryOut(action, progress, run, marked);
   } catch (error) {
     const { snapshot, done } = progress;
     const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
@@ -34,11 +36,12 @@ async function carryOut(
   action: AccountAction,
   progress: AccountProgress,
   run: ReconcileContext<AccountState>,
+  marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   const { snapshot, done } = progress;
   switch (action.kind) {
     case "ListAccounts":
-      return listAccounts(progress, run);
+      return listAccounts(progress, run, marked);
     case "GetAccount":
       return getAccount(action.saId, progress, run);
     case "RecordAttempt":

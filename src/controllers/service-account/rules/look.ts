@@ -1,6 +1,6 @@
 /** When the console is asked about an account, and for the list of all accounts. Pure. */
 
-import { DAY, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
+import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import { consoleURLOf } from "./desired-account.ts";
@@ -60,9 +60,12 @@ export function nextLookTime(snapshot: AccountSnapshot, now: Instant): Instant {
 
 /** When all accounts are to be listed after a creation with an unknown outcome; `undefined` if they need not be. */
 export function nextListTime(
-  { state, recoveryTime }: AccountSnapshot,
+  { state, recoveryTime, object, request }: AccountSnapshot,
   now: Instant,
 ): Instant | undefined {
+  // Until a list shows that the orphaned accounts were deleted.
+  if ((object.status?.orphanedAccounts ?? []).length > 0)
+    return request === undefined ? (state.listTime ?? 0) + HOUR : now;
   // A process that has just started knows of no earlier list.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
   return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));

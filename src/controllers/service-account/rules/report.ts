@@ -14,6 +14,7 @@ import { inUse, isFailing } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
 import { lookTimeAfter, nextListTime, nextLookTime } from "./look.ts";
 import { findingOf, standingOf } from "./next.ts";
+import { orphanedAccountEvents, orphanedAccounts } from "./orphaned-accounts.ts";
 import type {
   AccountLook,
   AccountOrigin,
@@ -43,7 +44,7 @@ export function report(
     unnamed: audit?.unnamed,
   };
   const object = {
-    ...objectReport(cache, snapshot, readiness, state.look?.startTime, audit),
+    ...objectReport(cache, snapshot, readiness, state.look?.startTime, audit, at.now),
     conditions: auditConditions(snapshot, audit),
     // What is wrong with an account is said of a suspended object as well.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
@@ -51,7 +52,11 @@ export function report(
   };
   return {
     objects: [object],
-    events: [...eventsOf(done.became, snapshot), ...auditEvents(snapshot, audit)],
+    events: [
+      ...eventsOf(done.became, snapshot),
+      ...auditEvents(snapshot, audit),
+      ...orphanedAccountEvents(snapshot, orphanedAccounts(snapshot, at.now)),
+    ],
     requeueAfterMs:
       outcome.kind === "Failed"
         ? undefined
@@ -67,6 +72,7 @@ export function objectReport(
   readiness: Readiness,
   listTime: Instant | undefined,
   audit?: KeyAudit,
+  now: Instant = 0,
 ): ObjectReport<ServiceAccount> {
   const { object, account, attempt, recoveryTime } = snapshot;
   const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds } = audit ?? storedAudit(snapshot);
@@ -75,6 +81,7 @@ export function objectReport(
     unmanagedKeys,
     unmanagedKeyCount,
     expiredKeyIds,
+    orphanedAccounts: orphanedAccounts(snapshot, now),
     state: account?.state?.slice(0, 64).toWellFormed(),
     keyCount: account?.liveKeyIds?.length,
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),

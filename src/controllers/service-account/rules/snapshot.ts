@@ -12,6 +12,7 @@ import type { ConnectionLookup } from "../../frame/context.ts";
 import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { Marker } from "../../marker.ts";
+import type { MarkedAccount } from "../marked-accounts.ts";
 import type { CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
@@ -51,6 +52,10 @@ export interface AccountSnapshot {
   /** When a creation whose outcome was unknown was last closed. */
   readonly recoveryTime: Instant | undefined;
   readonly apiKeys: readonly ApiKey[];
+  /** Accounts whose descriptions name the object, and that no object names; `undefined` without a list. */
+  readonly markedAccounts: readonly MarkedAccount[] | undefined;
+  /** Accounts of the status's `orphanedAccounts` and `markedAccounts` that other objects name. */
+  readonly namedAccounts: ReadonlySet<string>;
   /** Whether the cache has every write of this process to these ApiKeys. */
   readonly apiKeysAreCurrent: boolean;
   /** A person's request for a new look that has not been answered. */

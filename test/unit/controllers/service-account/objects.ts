@@ -91,6 +91,8 @@ export function snapshotOf(
     accountCount: 1,
     apiKeys: [],
     apiKeysAreCurrent: true,
+    markedAccounts: undefined,
+    namedAccounts: new Set(),
     unlistedKeyTime: undefined,
     keyRecoveryTime: undefined,
     keyRequests: [],

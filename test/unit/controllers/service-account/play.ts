@@ -10,6 +10,7 @@ import {
   readOtherClaims,
   saIdIndex,
 } from "../../../../src/controllers/service-account/claims.ts";
+import { MarkedAccounts } from "../../../../src/controllers/service-account/marked-accounts.ts";
 import { nextOfDeletion } from "../../../../src/controllers/service-account/rules/deletion.ts";
 import type {
   AccountAction,
@@ -60,10 +61,11 @@ export async function playDeletion(
     done: {},
   };
   const actions: AccountAction[] = [];
+  const marked = new MarkedAccounts(() => undefined);
   for (;;) {
     const step: AccountAction | Waiting | Released = nextOfDeletion(progress, at);
     if (isOutcome(step) || isReleased(step)) return { end: step as Waiting | Released, actions };
     actions.push(step as AccountAction);
-    progress = (await perform(step as AccountAction, progress, run)) as typeof progress;
+    progress = (await perform(step as AccountAction, progress, run, marked)) as typeof progress;
   }
 }

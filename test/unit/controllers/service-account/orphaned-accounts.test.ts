@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { attemptId, describeAccount } from "../../../../src/controllers/marker.ts";
+import { MarkedAccounts } from "../../../../src/controllers/service-account/marked-accounts.ts";
+import {
+  orphanedAccountEvents,
+  orphanedAccounts,
+} from "../../../../src/controllers/service-account/rules/orphaned-accounts.ts";
+import type { AccountSnapshot } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { toIso8601 } from "../../../../src/util/time.ts";
+import { account, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+
+const description = describeAccount("ci", key, attemptId("u1", "abc"));
+const earlier = describeAccount("ci", key, attemptId("an-earlier-uid", "abc"));
+const marked = (saId: string, text = description) => ({ saId, description: text });
+const stored = (saId: string) => ({ saId, observedTime: toIso8601(NOW - 5_000) });
+
+describe("an account is orphaned", () => {
+  test.each<[string, Partial<AccountSnapshot>, readonly string[]]>([
+    [
+      "if it was created for the object, which has another one",
+      { markedAccounts: [marked("sa-2")] },
+      ["sa-2"],
+    ],
+    ["but not the object's own", { markedAccounts: [marked("sa-1")] }, []],
+    [
+      "nor one that another object names",
+      { markedAccounts: [marked("sa-2")], namedAccounts: new Set(["sa-2"]) },
+      [],
+    ],
+    [
+      "nor one of an earlier object of that name",
+      { markedAccounts: [marked("sa-2", earlier)] },
+      [],
+    ],
+    [
+      "nor before the object has an account",
+      { markedAccounts: [marked("sa-2")], account: undefined },
+      [],
+    ],
+    [
+      "nor while a creation is open",
+      { markedAccounts: [marked("sa-2")], attempt: { id: "a", startTime: NOW } },
+      [],
+    ],
+    [
+      "as before, without a list",
+      { object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }) },
+      ["sa-3"],
+    ],
+    [
+      "until another object names it",
+      {
+        object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }),
+        namedAccounts: new Set(["sa-3"]),
+      },
+      [],
+    ],
+    [
+      "until a list lacks it",
+      {
+        object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }),
+        markedAccounts: [],
+      },
+      [],
+    ],
+  ])("%s", (_, changes, expected) => {
+    const found = orphanedAccounts(snapshotOf({ account, ...changes }), NOW) ?? [];
+    expect(found.map(({ saId }) => saId)).toEqual(expected);
+  });
+
+  test("with the time of the first list, and with one event", () => {
+    const object = serviceAccount({ status: { orphanedAccounts: [stored("sa-2")] } });
+    const snapshot = snapshotOf({
+      account,
+      object,
+      markedAccounts: [marked("sa-2"), marked("sa-3")],
+    });
+    const found = orphanedAccounts(snapshot, NOW);
+    expect(found?.map(({ observedTime }) => observedTime)).toEqual([NOW - 5_000, NOW]);
+    const notes = orphanedAccountEvents(snapshot, found).map(({ event }) => event.note);
+    expect(notes).toEqual([expect.stringContaining("sa-3")]);
+  });
+});
+
+test("a list enqueues the objects that its accounts name, once for each change", () => {
+  const enqueued: string[] = [];
+  const accounts = new MarkedAccounts(({ name }) => void enqueued.push(name));
+  expect(accounts.of("c", key)).toBeUndefined();
+  const list = [marked("sa-1"), marked("sa-2"), marked("sa-3", "by hand")];
+  const isNamed = (saId: string) => saId === "sa-1";
+  accounts.note("c", list, isNamed);
+  expect(accounts.of("c", key)).toEqual([marked("sa-2")]);
+  accounts.note("c", [...list], isNamed);
+  expect(enqueued).toEqual([key.name]);
+  accounts.note("c", [], isNamed);
+  expect(accounts.of("c", key)).toEqual([]);
+  expect(accounts.of("another", key)).toBeUndefined();
+});
