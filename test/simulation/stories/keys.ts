@@ -170,7 +170,7 @@ export const keyStories: readonly Story[] = [
       await world.pass(DAY + 2 * HOUR);
       world.expect("nothing is orphaned that expired", orphans(world), 0);
     },
-    { excuses: ["S5 accounting"] },
+    { excuses: ["S5 accounting"], knownBug: "an expired orphan stays listed (L7)" },
   ),
   story("two ApiKeys with the same spec are not renewed at the same time", async (world) => {
     await world.begin();
