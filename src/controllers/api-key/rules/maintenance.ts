@@ -2,6 +2,7 @@
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
+import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
@@ -23,7 +24,7 @@ export function readTarget(
     firstFinding(needs, snapshot, at, timing) === undefined &&
     snapshot.keysBeforeRestore.length === 0 &&
     !isCheckDue(snapshot, at, timing) &&
-    retire(progress, at) === undefined &&
+    dueRetirement(progress, at) === undefined &&
     isStillDeclared(snapshot, at.now);
   return isAtRest ? undefined : { kind: "ReadTarget" };
 }
@@ -39,11 +40,24 @@ export function renderSecret(
   return { kind: "RenderSecret", pair, previous };
 }
 
-/** Ends superseded keys after the overlap, where the connection names the calls for it. */
-export function retire(
+/**
+ * Ends superseded keys after the overlap, if the connection names the calls for it. The console has to accept the key in
+ * use right before: a superseded key may be the only one that works.
+ */
+export function retire(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep | undefined {
+  const step = dueRetirement(progress, at);
+  const { status, target } = progress.snapshot;
+  const pair = pairIn(target);
+  if (step === undefined || status.current === undefined || pair === undefined) return undefined;
+  const isAccepted = progress.done.verdicts?.get(status.current.keyId);
+  if (isAccepted === undefined) return { kind: "VerifyPair", pair };
+  return isAccepted ? step : undefined;
+}
+
+function dueRetirement(
   { snapshot, done }: ApiKeyProgress,
   { now }: ClockReading,
-): ApiKeyStep | undefined {
+): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
   const { spec, status, account } = snapshot;
   if (account.kind !== "Ready" || status.current?.verificationTime === undefined) return undefined;
   if (!isDelivered(snapshot)) return undefined;

@@ -2,7 +2,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { next } from "../../../../src/controllers/api-key/rules/next.ts";
-import type { ApiKeySnapshot } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import type {
+  ApiKeyDone,
+  ApiKeySnapshot,
+} from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import type { IamErrorCode } from "../../../../src/iam/errors.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import { effort } from "../../../setup/effort.ts";
@@ -11,10 +14,10 @@ import {
   at,
   current,
   delivered,
+  having,
   holding,
   NOW,
   pair,
-  progressOf,
   superseded,
   timing,
 } from "./builders.ts";
@@ -35,18 +38,30 @@ const rotated = (changes: Parameters<typeof delivered>[0] = {}): ApiKeySnapshot 
   });
 /** So that nothing is issued in place of what is missing. */
 const spent = { windowStartTime: NOW, count: 99 };
-const nextOf = (world: ApiKeySnapshot) => next(progressOf(world), at(), timing);
+const nextOf = (world: ApiKeySnapshot, done: ApiKeyDone = {}) =>
+  next(having(done, world), at(), timing);
+/** As after a check in the same run. */
+const accepted: ApiKeyDone = { verdicts: new Map([["sak_2", true]]) };
 
 describe("an old key", () => {
   test("ends after the overlap: disabled, then deleted", () => {
-    expect(nextOf(rotated())).toEqual({ kind: "DisableKey", keyId: "sak_1" });
+    expect(nextOf(rotated(), accepted)).toEqual({ kind: "DisableKey", keyId: "sak_1" });
     const disabled = superseded(1, { supersededTime: NOW - 2 * DAY, state: "Disabled" });
     const deleting = { kind: "DeleteKey", keyId: "sak_1" };
-    expect(nextOf(rotated({ status: { current: current(2), superseded: [disabled] } }))).toEqual(
-      deleting,
-    );
+    const status = { current: current(2), superseded: [disabled] };
+    expect(nextOf(rotated({ status }), accepted)).toEqual(deleting);
     const only = { ...ending, canDisableKeys: false };
-    expect(nextOf(rotated({ account: only }))).toEqual(deleting);
+    expect(nextOf(rotated({ account: only }), accepted)).toEqual(deleting);
+  });
+
+  test("is not ended before the console has accepted the key in use once more", () => {
+    expect(nextOf(rotated())).toEqual({ kind: "VerifyPair", pair: pair(2) });
+    const rejection = { keyId: "sak_2", since: at().monotonic };
+    const rejected = { verdicts: new Map([["sak_2", false]]) };
+    expect(nextOf(rotated({ rejection, lastCheckTime: NOW }), rejected)).toMatchObject({
+      kind: "Waiting",
+      reason: "KeyRefused",
+    });
   });
 
   test.each<[string, ApiKeySnapshot]>([
