@@ -96,32 +96,34 @@ export const bindingStories: readonly Story[] = [
     unready,
   ),
   story(
-    "a withdrawn grant unbinds nothing unless it says so",
+    "a removed grant unbinds nothing if the connection says Never",
     async (world) => {
-      await world.begin({ policyIds: [READ], connection: grant({ onWithdrawal: "Keep" }) });
-      world.change(
-        clusterConnectionType,
-        "default",
-        grant({ policyIds: [MEMBER], onWithdrawal: "Keep" }),
-      );
+      const never = { withdrawalGracePeriod: "Never" };
+      await world.begin({ policyIds: [READ], connection: { ...grant({}), ...never } });
+      world.change(clusterConnectionType, "default", { ...never, grants: [] });
       await world.pass(HOUR);
       world.expect("bound as before", world.bound, [READ]);
     },
-    { ...unready, knownBug: "a policy that a grant with onWithdrawal: Keep loses is unbound" },
+    unready,
   ),
   story(
-    "a withdrawn grant unbinds where it says so",
+    "a removed grant unbinds after the grace period",
     async (world) => {
-      await world.begin({
-        policyIds: [READ, DEPLOY],
-        connection: grant({ onWithdrawal: "Unbind" }),
-      });
-      world.change(
-        clusterConnectionType,
-        "default",
-        grant({ policyIds: [READ], onWithdrawal: "Unbind" }),
-      );
-      await world.pass(HOUR);
+      await world.begin({ policyIds: [READ], connection: grant({}) });
+      world.change(clusterConnectionType, "default", { grants: [] });
+      await world.pass(5 * MINUTE);
+      world.expect("bound during the grace period", world.bound, [READ]);
+      await world.pass(6 * MINUTE);
+      world.expect("nothing is bound after it", world.bound, []);
+    },
+    { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
+  ),
+  story(
+    "a policy that is taken out of a grant is unbound at once",
+    async (world) => {
+      await world.begin({ policyIds: [READ, DEPLOY], connection: grant({}) });
+      world.change(clusterConnectionType, "default", grant({ policyIds: [READ] }));
+      await world.pass(MINUTE);
       world.expect("what was withdrawn is unbound", world.bound, [READ]);
     },
     { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
