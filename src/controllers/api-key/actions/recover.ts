@@ -2,6 +2,7 @@
 import { lookUpAccount } from "../../look-up-account.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { peerKeysOf } from "../peers.ts";
+import { nextVainAttempt } from "../rules/blocks.ts";
 import type { ActionOf, ApiKeyProgress } from "../rules/snapshot.ts";
 import type { OrphanedKey } from "../rules/status.ts";
 import {
@@ -81,7 +82,12 @@ export async function closeAttempt(
     recordKeyEvent(progress, run, "AttemptClosed", "Recover", note);
     run.log.info({ namespace, name, attempt }, "attempt closed");
   }
-  return withDone(remember(closed, { recovery: undefined }, run), { secondRead: undefined });
+  const vainAttempts = refund
+    ? nextVainAttempt(progress.snapshot.vainAttempts, run.clock.monotonic())
+    : undefined;
+  return withDone(remember(closed, { recovery: undefined, vainAttempts }, run), {
+    secondRead: undefined,
+  });
 }
 
 /** Lists keys as orphaned that nothing stored knows of any more. */

@@ -20,6 +20,7 @@ export const nothingRemembered: ApiKeyMemory = {
   rejection: undefined,
   pendingRejection: undefined,
   lastCheckTime: undefined,
+  vainAttempts: undefined,
   keysBeforeRestore: [],
 };
 

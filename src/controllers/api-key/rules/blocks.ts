@@ -1,14 +1,14 @@
 /** Why no key may be issued now, and whether time or a person will change that. Pure. */
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
 import { labels } from "../../../api/meta.ts";
-import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { isUsable } from "./readiness.ts";
 import { liveKeyCap, safetyLimit } from "./schedule.ts";
-import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+import type { ApiKeySnapshot, KeyNeed, VainAttempts } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 
 /** The condition that is False while a key may not be issued. */
@@ -42,6 +42,7 @@ export const blocks: readonly BlockRule[] = [
   statusIsFull,
   budgetIsUsedUp,
   tooManyLiveKeys,
+  attemptsFailInARow,
   peerIsUnsettled,
 ];
 
@@ -184,6 +185,32 @@ function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
     reason: "TooManyListedKeys",
     message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys, and has no room for more. Delete these keys in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
   });
+}
+
+/** After the second attempt in a row; doubled with each one, up to {@link MAX_ATTEMPT_PAUSE_MS}. */
+const ATTEMPT_PAUSE_MS = 20 * SECOND;
+const MAX_ATTEMPT_PAUSE_MS = 5 * MINUTE;
+
+/** Attempts that are an hour apart are not in a row. */
+export function nextVainAttempt(before: VainAttempts | undefined, monotonic: number): VainAttempts {
+  const isInARow = before !== undefined && monotonic - before.closedAt < HOUR;
+  return { count: isInARow ? before.count + 1 : 1, closedAt: monotonic };
+}
+
+/** Each attempt may lead to a key later on, so a console that does not answer issueKey is asked ever less often. */
+function attemptsFailInARow(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+): Waiting | undefined {
+  const { vainAttempts } = snapshot;
+  if (vainAttempts === undefined || vainAttempts.count < 2) return undefined;
+  if (rotationIsRequested(snapshot) !== undefined) return undefined;
+  const pauseMs = Math.min(ATTEMPT_PAUSE_MS * 2 ** (vainAttempts.count - 2), MAX_ATTEMPT_PAUSE_MS);
+  const leftMs = vainAttempts.closedAt + pauseMs - at.monotonic;
+  if (leftMs <= 0) return undefined;
+  const message = `${because.message} But the console gave no usable response to the last ${vainAttempts.count} attempts, which led to no key; the next attempt follows ${pauseMs / SECOND} seconds after the last one, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  return blocked("Reconciling", { reason: "IssuanceFailing", message }, leftMs);
 }
 
 function peerIsUnsettled({ unsettledPeer }: ApiKeySnapshot): Waiting | undefined {

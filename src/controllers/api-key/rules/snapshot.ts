@@ -47,6 +47,12 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
 }
 
 /** What this process remembers about one ApiKey. Losing it costs calls, never a key. */
+export interface VainAttempts {
+  readonly count: number;
+  /** When the last one was closed (monotonic). */
+  readonly closedAt: number;
+}
+
 export interface ApiKeyMemory {
   readonly recovery: KeyRecovery | undefined;
   readonly rejection: KeyRejection | undefined;
@@ -54,6 +60,8 @@ export interface ApiKeyMemory {
   readonly pendingRejection: KeyRejection | undefined;
   /** When the console last answered a check of the key in use by this process: the time before the call. */
   readonly lastCheckTime: Instant | undefined;
+  /** Attempts in a row that led to no key, although the console did not say so. */
+  readonly vainAttempts: VainAttempts | undefined;
   /** Keys that this process has seen listed before the API server was restored from an older backup. */
   readonly keysBeforeRestore: readonly OrphanedKey[];
 }

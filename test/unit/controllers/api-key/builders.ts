@@ -166,6 +166,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     rejection: undefined,
     pendingRejection: undefined,
     lastCheckTime: undefined,
+    vainAttempts: undefined,
     keysBeforeRestore: [],
     lateKeys: [],
     unsettledPeer: undefined,

@@ -22,7 +22,6 @@ import {
   NOW,
   object,
   pair,
-  progressOf,
   reportedStatus,
   snapshot,
   superseded,
@@ -289,6 +288,7 @@ describe("the overlap", () => {
       "Settled",
     ],
   ])("%s", (_, subject, expected) => {
-    expect(next(progressOf(subject), at(), timing).kind).toBe(expected);
+    const accepted = { verdicts: new Map([[subject.status.current?.keyId ?? "", true]]) };
+    expect(next(having(accepted, subject), at(), timing).kind).toBe(expected);
   });
 });

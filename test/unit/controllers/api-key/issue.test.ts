@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { blocks } from "../../../../src/controllers/api-key/rules/blocks.ts";
+import { blocks, nextVainAttempt } from "../../../../src/controllers/api-key/rules/blocks.ts";
 import { needs } from "../../../../src/controllers/api-key/rules/needs.ts";
 import { firstFinding } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { DAY, MINUTE } from "../../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import {
   account,
   at,
@@ -33,6 +33,10 @@ const orphan = (number: number, observedTime: number) => ({
 /** As many as may be alive. */
 const lost = () => [1, 2, 3].map((number) => orphan(number, NOW));
 const TOO_MANY = "TooManyLiveKeys";
+/** As `count` attempts leave it, `seconds` after the last one. */
+const inVain = (count: number, seconds: number) => ({
+  vainAttempts: { count, closedAt: at().monotonic - seconds * SECOND },
+});
 
 describe("a key is needed", () => {
   test.each([
@@ -133,6 +137,12 @@ describe("a key may not be issued", () => {
     ["but on the next day", snapshot({ status: used(4, DAY) }), undefined],
     ["but with budget left", snapshot({ status: used(3) }), undefined],
     ["but on request", snapshot({ status: used(4), self: asked }), undefined],
+    ["soon after two attempts in vain", snapshot(inVain(2, 19)), "IssuanceFailing"],
+    ["but twenty seconds after them", snapshot(inVain(2, 20)), undefined],
+    ["but after one", snapshot(inVain(1, 0)), undefined],
+    ["within five minutes of many", snapshot(inVain(9, 299)), "IssuanceFailing"],
+    ["but five minutes after many", snapshot(inVain(9, 300)), undefined],
+    ["but on request, after many", snapshot({ ...inVain(9, 0), self: asked }), undefined],
     ["while too many are alive", delivered({ status: { superseded: alive } }), "TooManyLiveKeys"],
     ["but while one less is", delivered({ status: { superseded: alive.slice(1) } }), undefined],
     [
@@ -237,4 +247,10 @@ describe("a key may not be issued", () => {
       "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: kubectl label secret -n team-a ci iam-operator.io/api-key=ci, and set spec.secret.onExisting: Adopt.",
     );
   });
+});
+
+test("attempts in vain are counted in a row while they are less than an hour apart", () => {
+  const first = nextVainAttempt(undefined, 0);
+  const second = nextVainAttempt(first, HOUR - 1);
+  expect([first.count, second.count, nextVainAttempt(second, 3 * HOUR).count]).toEqual([1, 2, 1]);
 });
