@@ -7,8 +7,9 @@ import { isAwaited } from "./awaited.ts";
 import { planShifts, seedShifts } from "./campaign.ts";
 import { writeCoverage } from "./coverage.ts";
 import { workOff } from "./crew.ts";
+import { isKnown } from "./known-findings.ts";
 import { faultsOf } from "./plans.ts";
-import { labelOf, merge, newTally, type Tally } from "./tally.ts";
+import { type Failure, labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const isAll = process.env.TEST_SUITE === "all";
 const isCi = process.env.CI !== undefined;
@@ -37,10 +38,14 @@ async function campaign(what: string, shifts: Parameters<typeof workOff>[0]): Pr
   return tally;
 }
 
+/** What is found beyond the known findings; these are printed. */
 function told({ failures }: Tally): readonly string[] {
-  return failures.map(({ violations: [first], replay }) => {
-    return `${first?.invariant}: ${first?.what}; again with: ${replay}`;
-  });
+  for (const failure of failures.filter(isKnown)) console.log(`known: ${tell(failure)}`);
+  return failures.filter((failure) => !isKnown(failure)).map(tell);
+}
+
+function tell({ violations: [first], replay }: Failure): string {
+  return `${first?.invariant}: ${first?.what}; again with: ${replay}`;
 }
 
 test("single faults break no promise", { timeout: DAY_MS }, async () => {

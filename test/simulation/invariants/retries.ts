@@ -23,6 +23,8 @@ const SHARED: ReadonlySet<string> = new Set([
 
 /** A change takes up to so long until the operator hears of it. */
 const [, WATCH_MS] = WATCH_LATENCY_MS;
+/** A run that began before it heard of the change may make a call so much later. */
+const RUN_MS = 100;
 
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
@@ -45,7 +47,7 @@ export const retryAfter: CreateWatcher = (world) => {
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
       const changed = changedAt.get(call.target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY;
-      const isAsked = refused && changed + WATCH_MS > refused.sentAt;
+      const isAsked = refused && changed + WATCH_MS + RUN_MS > refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };

@@ -1,6 +1,6 @@
 /** What `status.bindings` of the ServiceAccount says after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { HOUR, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
 import { common, union } from "./policy-set.ts";
@@ -44,13 +44,13 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   return changed ? next : undefined;
 }
 
-/** When a read last showed that revoked access is revoked. Moves once an hour, once a minute while a call is watched for. */
+/** When a read showed that revoked access is revoked: the first one, and one a minute while a call is watched for. */
 function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
   const { account, availability, live, now, state } = snapshot;
   if (!availability.account.suspendAccess || decision.sync !== undefined) return undefined;
   const before = account.status?.bindings?.confirmationTime;
   if (live === undefined || !input.live.readable) return before;
   const watched = watchedSync(snapshot, state);
-  const isDue = isStale(before, now, watched === undefined ? HOUR : MINUTE);
+  const isDue = before === undefined || (watched !== undefined && isStale(before, now, MINUTE));
   return isDue ? toIso8601(now) : before;
 }
