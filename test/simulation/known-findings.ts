@@ -14,12 +14,12 @@ export const knownFindings: readonly KnownFinding[] = [
   {
     invariant: "S2 no gap",
     scenario: "key deleted in the console",
-    what: "a fault while the deletion is noticed delays the new key beyond the interval and a minute",
+    what: "a second factor is demanded about when the key is deleted: the pause after refused logins delays the new key",
   },
   {
     invariant: "S4 issues",
     scenario: "account disabled in the console",
-    what: "a key that is rejected because its account was disabled is replaced if a fault delays what tells the two apart",
+    what: "the console's list of keys is always empty: a key that is rejected because its account was disabled is replaced if a fault delays what tells the two apart",
   },
   {
     invariant: "same end",

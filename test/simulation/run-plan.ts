@@ -189,6 +189,10 @@ function excusedByWorld(
     ...(shapes?.keyRecords === "empty" && (lacksFirstKeysOnly(world) || hasLateKey(world))
       ? ["S5 accounting", "S5 books", "S4 caps"]
       : []),
+    // Where the console shows no keys, nothing tells that one was ended.
+    ...(shapes?.keyRecords === "omitted" && world.endedKeys.size > 0
+      ? ["S2 no gap", "scenario"]
+      : []),
     // Without a list of keys, or a login, a key that its ApiKey took along can be named by nothing.
     ...(shapes?.keyRecords === "empty" || shapes?.keyRecords === "omitted" || isLockedOut(world)
       ? ["S5 books", "S5 audit"]
