@@ -35,7 +35,7 @@
 {{- define "iam-operator.rules.cluster" -}}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections]
-  verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
+  verbs: {{ ternary "[list, watch]" "[list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
   resources: [clusterconnections/status]
   verbs: [patch]

@@ -37,7 +37,7 @@ export const operatorRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
     resources: ["clusterconnections"],
-    verbs: ["get", "list", "watch", "patch"],
+    verbs: ["list", "watch", "patch"],
   },
   { apiGroups: [GROUP], resources: ["clusterconnections/status"], verbs: ["patch"] },
   { apiGroups: [""], resources: ["namespaces"], verbs: ["list", "watch"] },

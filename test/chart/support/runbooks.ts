@@ -57,7 +57,7 @@ export const runbooks: Readonly<Record<string, Runbook>> = {
   },
   IAMLoginRefused: {
     look: "kubectl get iamcconn; kubectl get iamconn -A",
-    fix: "Correct the password in the credentials Secret; the operator logs in again at once. `mfaRequired`: give it an account without a second factor. After three refused logins it pauses, so that it cannot lock the account.",
+    fix: "Correct the password in the credentials Secret; the operator logs in again within 15 seconds. `mfaRequired`: give it an account without a second factor. After three refused logins it pauses, so that it cannot lock the account.",
   },
   IAMObjectNotReady: {
     look: "kubectl describe iamsa NAME -n NAMESPACE; kubectl describe iampb NAME -n NAMESPACE",

@@ -11,7 +11,7 @@ export interface Tenant {
 }
 
 /** So large that the operator does not keep the object in memory, but reads it when it reconciles it. */
-const LARGE = { "example.com/notes": "x".repeat(5_000) };
+const LARGE = { "example.com/notes": "x".repeat(20_000) };
 
 export function manifest(
   kind: string,
