@@ -51,7 +51,7 @@ export function exposeObjects(
   });
   metrics.orphanedAccounts.collectFrom(function* () {
     for (const object of caches.serviceAccounts.list().filter(isOurs)) {
-      const value = valueIn(object.status, (status) => status.orphanedAccounts?.length);
+      const value = valueIn(object.status, (status) => status.orphanedAccounts?.length ?? 0);
       if (value !== undefined) yield { labels: keyOf(object), value };
     }
   });
