@@ -29,6 +29,7 @@ export interface Window {
 const excuses: readonly (readonly [RegExp, string])[] = [
   [/^list /, "for API servers that do not stream lists"],
   [/^get configmaps/, "for a connection with authorities from one"],
+  [/^get endpointslices/, "for Connections of namespaces, which are kept from the API server"],
   [
     /^get (apikeys|(cluster)?connections|policybindings|resourcequotaexports)/,
     "for an object that is too large to be kept in memory, or has changed while it was reconciled",
