@@ -1,27 +1,12 @@
 /** `version`: of the plugin, and of the operator that runs in the cluster. */
 import { version } from "../../app/version.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
+import { operatorDeployments } from "../cluster/operator-deployments.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
 
-interface Deployment extends KubeObject {
-  readonly spec?: {
-    readonly template?: {
-      readonly spec?: { readonly containers?: readonly { readonly image?: string }[] };
-    };
-  };
-}
-
-const deploymentType: ResourceType<Deployment> = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
 const VERSION_LABEL = "app.kubernetes.io/version";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -37,10 +22,7 @@ async function operatorVersions({ io, options }: Invocation): Promise<readonly s
   const namespace = operatorNamespace(options);
   try {
     await using cluster = await openCluster(io, options);
-    const found = await cluster.kube.list(deploymentType, {
-      namespace,
-      labelSelector: "app.kubernetes.io/name=iam-operator",
-    });
+    const found = await operatorDeployments(cluster, namespace);
     if (found.length === 0)
       io.note(
         `There is no Deployment of the operator in ${namespace}; --operator-namespace names another namespace.`,

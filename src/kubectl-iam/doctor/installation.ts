@@ -2,10 +2,10 @@
 
 import { version } from "../../app/version.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { kindOf } from "../cluster/kinds.ts";
+import { operatorDeployments } from "../cluster/operator-deployments.ts";
 import { readWorld, unlessForbidden } from "../cluster/read.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
 import type { Answer } from "../console/session.ts";
@@ -87,23 +87,8 @@ async function checkOperatorRights(
   ];
 }
 
-interface Deployment extends KubeObject {
-  readonly spec?: {
-    readonly template?: { readonly spec?: { readonly serviceAccountName?: string } };
-  };
-}
-
-const deploymentType: ResourceType<Deployment> = {
-  group: "apps",
-  version: "v1",
-  plural: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-};
-
-async function findOperatorUser({ kube }: Cluster, namespace: string): Promise<string | undefined> {
-  const labelSelector = "app.kubernetes.io/name=iam-operator";
-  const found = await unlessForbidden(kube.list(deploymentType, { namespace, labelSelector }));
+async function findOperatorUser(cluster: Cluster, namespace: string): Promise<string | undefined> {
+  const found = await unlessForbidden(operatorDeployments(cluster, namespace));
   const name = found?.[0]?.spec?.template?.spec?.serviceAccountName;
   return name === undefined ? undefined : `system:serviceaccount:${namespace}:${name}`;
 }
