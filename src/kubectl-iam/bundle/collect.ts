@@ -11,16 +11,9 @@ import { operatorNamespace } from "../console/from-cluster.ts";
 import { renderFindings } from "../doctor/finding.ts";
 import { examineInstallation } from "../doctor/installation.ts";
 import { toYaml } from "../view/output.ts";
+import type { File } from "./file.ts";
 import { filesOfPods } from "./pods.ts";
 import { scrubObject, scrubSecret, scrubText } from "./scrub.ts";
-
-/** One part of a bundle. */
-export interface File {
-  readonly name: string;
-  readonly text: string;
-  /** Why there is nothing of it. */
-  readonly missing?: string;
-}
 
 const plain = { width: undefined, paint: (_style: unknown, text: string) => text };
 

@@ -3,7 +3,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { MINUTE } from "../../util/time.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { File } from "./collect.ts";
+import type { File } from "./file.ts";
 
 const LOG_LINES = 5_000;
 const MAX_BYTES = 16 * 2 ** 20;
