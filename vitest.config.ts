@@ -14,17 +14,85 @@ const withProcesses = ["test/process/**/*.test.ts"];
 const simulations = ["test/simulation/{campaign,years}*.test.ts"];
 /** Part of `npm run test:all` only. */
 const long = ["test/**/*.long.test.ts"];
-/** Has a configuration of its own; see `npm run chart:test`. */
-const elsewhere = ["test/chart/**"];
-const all = process.env.TEST_SUITE === "all";
-const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations];
+/** The helm chart: it needs helm, and API servers of its own. */
+const chart = ["test/chart/**/*.test.ts"];
+/** Of the chart, what depends on the version of the API server. */
+const chartOnServers = ["test/chart/rights*.test.ts", "test/chart/release.test.ts"];
+/** What TEST_SUITE names runs; `scripts/run.mjs` sets it. */
+const suite = process.env.TEST_SUITE ?? "";
+const all = suite === "all";
+const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations, ...chart];
 const minute = 60_000;
 /** Tests that wait for real servers in real time may lose a race against a busy machine, once. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
 function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
-  const left = [...exclude, ...elsewhere, ...(all ? [] : long)];
+  const left = [...exclude, ...(all ? [] : long)];
   return { name, include: [...include], exclude: left };
+}
+
+const unit = {
+  extends: true as const,
+  test: {
+    ...project("unit", ["test/**/*.test.ts"], notUnit),
+    setupFiles: ["test/setup/fuzz-seed.ts"],
+    testTimeout: all ? 10 * minute : minute / 2,
+    hookTimeout: minute,
+  },
+};
+
+const server = {
+  extends: true as const,
+  test: {
+    ...project("server", withOwnServer),
+    retry,
+    testTimeout: minute,
+    // A first run builds the API server in here, unless scripts/run.mjs has done so before.
+    hookTimeout: 30 * minute,
+  },
+};
+
+const processes = {
+  extends: true as const,
+  test: {
+    ...project("process", withProcesses),
+    retry,
+    testTimeout: 10 * minute,
+    hookTimeout: 30 * minute,
+  },
+};
+
+const simulation = {
+  extends: true as const,
+  test: {
+    ...project("simulation", simulations),
+    sequence: { groupOrder: 1 },
+    maxWorkers: 1,
+  },
+};
+
+const cluster = {
+  extends: true as const,
+  test: {
+    ...project("cluster", withSharedServer),
+    retry,
+    globalSetup: "test/setup/control-plane.ts",
+    testTimeout: all ? 10 * minute : minute,
+    hookTimeout: 2 * minute,
+  },
+};
+
+function chartProject(include: readonly string[]) {
+  return {
+    extends: true as const,
+    test: { ...project("chart", include), testTimeout: 2 * minute, hookTimeout: 30 * minute },
+  };
+}
+
+function projectsOfSuite() {
+  if (suite === "chart") return [chartProject(chart)];
+  if (suite === "oldest") return [cluster, chartProject(chartOnServers)];
+  return [unit, server, processes, simulation, cluster];
 }
 
 export default defineConfig({
@@ -34,7 +102,7 @@ export default defineConfig({
     pool: "forks",
     reporters: [
       "default",
-      ["json", { outputFile: "reports/tests.json" }],
+      ["json", { outputFile: suite === "chart" ? "reports/chart.json" : "reports/tests.json" }],
       new ClosingWords(import.meta.dirname),
     ],
     coverage: {
@@ -42,53 +110,6 @@ export default defineConfig({
       include: ["src/**"],
       reporter: ["text-summary", "json-summary"],
     },
-    projects: [
-      {
-        extends: true,
-        test: {
-          ...project("unit", ["test/**/*.test.ts"], notUnit),
-          setupFiles: ["test/setup/fuzz-seed.ts"],
-          testTimeout: all ? 10 * minute : minute / 2,
-          hookTimeout: minute,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...project("server", withOwnServer),
-          retry,
-          testTimeout: minute,
-          // A first run builds the API server in here, unless scripts/run.mjs has done so before.
-          hookTimeout: 30 * minute,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...project("process", withProcesses),
-          retry,
-          testTimeout: 10 * minute,
-          hookTimeout: 30 * minute,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...project("simulation", simulations),
-          sequence: { groupOrder: 1 },
-          maxWorkers: 1,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          ...project("cluster", withSharedServer),
-          retry,
-          globalSetup: "test/setup/control-plane.ts",
-          testTimeout: all ? 10 * minute : minute,
-          hookTimeout: 2 * minute,
-        },
-      },
-    ],
+    projects: projectsOfSuite(),
   },
 });

@@ -32,9 +32,9 @@ const tasks = {
     env: { TEST_SUITE: "all" },
   },
   "test:oldest": {
-    command: ["scripts/test-oldest.ts"],
+    command: [...vitest, "run"],
     cluster: true,
-    env: { TEST_KUBERNETES: "oldest" },
+    env: { TEST_SUITE: "oldest", TEST_KUBERNETES: "oldest" },
   },
   "test:process": {
     command: [...vitest, "run", "--project", "process"],
@@ -57,7 +57,7 @@ const tasks = {
   chaos: { command: ["test/chaos/main.ts"], cluster: true, build: true },
   bench: { command: ["test/bench/main.ts"], cluster: true, build: true },
   soak: { command: ["test/bench/soak.ts"], cluster: true, build: true },
-  "chart:test": { command: ["scripts/chart-test.ts"], cluster: true },
+  "chart:test": { command: [...vitest, "run"], cluster: true, env: { TEST_SUITE: "chart" } },
   image: { command: ["scripts/image/run.ts"] },
   e2e: { command: ["test/e2e/main.ts"], cluster: true },
 };

@@ -1,5 +1,6 @@
 /** Renderings of the chart and of deploy/, as files to read and before a real API server. */
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { CHART, renderChart } from "../../scripts/chart/helm.ts";
 import { type Cluster, startCluster } from "./support/cluster.ts";
+import { permissionsOf } from "./support/permissions.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(import.meta.dirname, "values");
@@ -26,11 +28,6 @@ afterAll(async () => cluster?.stop());
 describe.each(valueSets)("with the values %s", (name) => {
   const render = (...args: readonly string[]) =>
     renderChart(cluster.helm, { args: [`--values=${join(folder, `${name}.yaml`)}`, ...args] });
-
-  test("the chart renders as it did", async () => {
-    const text = await render("--set=crds.install=false");
-    await expect(text).toMatchFileSnapshot(`goldens/${name}.golden`);
-  });
 
   test("a real API server accepts everything", async () => {
     const text = await render();
@@ -80,6 +77,53 @@ describe.each(valueSets)("with the values %s", (name) => {
       await cluster.asAdmin(["create", "--dry-run=server", "-f", "-"], JSON.stringify(manifest));
     }
   });
+});
+
+test("with every value set, the chart renders as it did", async () => {
+  const args = [`--values=${join(folder, "everything.yaml")}`, "--set=crds.install=false"];
+  const text = await renderChart(cluster.helm, { args });
+  await expect(withoutGeneratedFiles(text)).toMatchFileSnapshot("goldens/everything.golden");
+});
+
+test("a PodMonitor, which excludes the ServiceMonitor, renders as it did", async () => {
+  const args = [
+    `--values=${join(folder, "strict.yaml")}`,
+    "--show-only=templates/pod-monitor.yaml",
+  ];
+  await expect(await renderChart(cluster.helm, { args })).toMatchFileSnapshot(
+    "goldens/pod-monitor.golden",
+  );
+});
+
+/** The dashboard and the alerts have tests of their own: of them only a hash is compared. */
+function withoutGeneratedFiles(text: string): string {
+  const isGenerated = (part: string) =>
+    /^# Source: \S+\/(dashboard|prometheus-rule)\.yaml$/m.test(part);
+  return text
+    .split(/^---$/m)
+    .map((part) => {
+      if (!isGenerated(part)) return part;
+      const [head = "", body = ""] = part.split(/^(?=data:|spec:)/m);
+      return `${head}# sha256 ${createHash("sha256").update(body).digest("hex")}\n`;
+    })
+    .join("---");
+}
+
+// The golden of "everything" has its permissions.
+test("value sets change exactly these permissions and admission rules", async () => {
+  const permissions = async (name: string) => {
+    const args = [`--values=${join(folder, `${name}.yaml`)}`, "--set=crds.install=false"];
+    return permissionsOf(await renderChart(cluster.helm, { args }));
+  };
+  const byDefault = await permissions("default");
+  const sections = [["default", ...byDefault].join("\n")];
+  for (const name of valueSets.filter((each) => !["default", "everything"].includes(each))) {
+    const lines = await permissions(name);
+    const gone = byDefault.filter((line) => !lines.includes(line)).map((line) => `- ${line}`);
+    const added = lines.filter((line) => !byDefault.includes(line)).map((line) => `+ ${line}`);
+    sections.push([name, ...gone, ...added].join("\n"));
+  }
+  await expect(`${sections.join("\n\n")}\n`).toMatchFileSnapshot("goldens/permissions.txt");
 });
 
 interface PodLike {
