@@ -1,0 +1,228 @@
+/**
+ * What a file below src/ may import. Checked by scripts/check-imports.ts; a line that nothing uses is an error too, so
+ * the table always says what is true.
+ *
+ * A file belongs to the first layer that it fits. `*` stands for a name, `**` for a path, `{a,b}` for one of several,
+ * and `<kind>` for a folder's name: the same one in `files` and in what they import. What `files` fits may always be
+ * imported, so a folder may import the folders in it.
+ */
+export interface Layer {
+  readonly files: string;
+  /** The reason, which a refusal states. */
+  readonly because: string;
+  /** Files below src/, and packages. */
+  readonly imports: readonly string[];
+  /** What they import with `import type` only. */
+  readonly types?: readonly string[];
+}
+
+export const LAYERS: readonly Layer[] = [
+  {
+    files: "main.ts",
+    because: "it refuses an older Node, so it stays readable for old versions",
+    imports: ["app/main.ts", "util/require-node.ts"],
+  },
+  {
+    files: "util/**",
+    because: "it is below everything",
+    imports: ["croner", "node:{crypto,timers/promises,util}"],
+  },
+  {
+    files: "api/**",
+    because: "our kinds are data, without I/O",
+    imports: ["util/**", "zod", "node:util"],
+  },
+  {
+    files: "http/**",
+    because: "it is HTTP alone",
+    imports: ["util/**", "undici", "node:{dns,net,tls}"],
+  },
+  {
+    files: "iam/**",
+    because: "it is the console's API, which knows nothing of Kubernetes",
+    imports: ["http/**", "util/**", "undici", "zod"],
+  },
+  {
+    files: "kube/config/config.ts",
+    because: "only this file loads @kubernetes/client-node",
+    imports: ["kube/config/*", "util/**", "@kubernetes/client-node", "node:tls"],
+  },
+  {
+    files: "kube/**",
+    because: "it is the Kubernetes client, which knows neither our kinds nor the console",
+    imports: ["http/**", "util/**", "undici", "node:{fs/promises,tls,util}"],
+  },
+  {
+    files: "observability/**",
+    because: "it is handed in as a parameter and knows only what it measures by name",
+    imports: ["util/**", "pino", "prom-client", "@opentelemetry/*", "node:*", "node:*/promises"],
+  },
+  {
+    files: "runtime/**",
+    because: "the queue knows neither a kind nor the console",
+    imports: ["kube/resource.ts", "util/**", "node:util"],
+    types: ["kube/store/store.ts", "observability/metrics.ts"],
+  },
+  {
+    files: "controllers/frame/rules/**",
+    because: "a decision is pure: what it needs comes in as data",
+    imports: [
+      "api/**",
+      "controllers/frame/{spec-error,status-write-failed}.ts",
+      "{iam,kube}/errors.ts",
+      "util/**",
+    ],
+    types: [
+      "controllers/frame/{clock-reading,kind-controller}.ts",
+      "kube/{resource,events/event-recorder,store/store}.ts",
+      "runtime/result.ts",
+    ],
+  },
+  {
+    files: "controllers/frame/**",
+    because: "the loop of all kinds knows no kind, and reaches both servers through the Context",
+    imports: [
+      "api/**",
+      "controllers/resource-types.ts",
+      "iam/{errors,model,client/reader}.ts",
+      "kube/{errors,resource,client/finalizer,client/reader}.ts",
+      "util/**",
+      "node:util",
+    ],
+    types: [
+      "iam/client/client.ts",
+      "kube/{client/client,events/event-recorder,store/store}.ts",
+      "observability/metrics.ts",
+      "runtime/result.ts",
+    ],
+  },
+  {
+    files: "controllers/<kind>/secret/**",
+    because: "what a Secret holds is computed from data",
+    imports: ["api/**", "util/**", "zod", "node:crypto"],
+    types: ["controllers/resource-types.ts", "iam/model.ts"],
+  },
+  {
+    files: "controllers/<kind>/rules/**",
+    because: "a decision is pure: what it needs comes in as data, observed before",
+    imports: [
+      "api/**",
+      "controllers/*.ts",
+      "controllers/<kind>/secret/**",
+      "controllers/frame/{context,request-token}.ts",
+      "controllers/frame/rules/**",
+      "http/tls-settings.ts",
+      "iam/errors.ts",
+      "kube/{errors,match-labels,resource}.ts",
+      "util/**",
+      "node:{crypto,util}",
+    ],
+    types: [
+      "controllers/<kind>/*.ts",
+      "controllers/frame/{clock-reading,kind-controller}.ts",
+      "iam/{model,client/client}.ts",
+      "kube/events/event-recorder.ts",
+    ],
+  },
+  {
+    files: "controllers/<kind>/**",
+    because:
+      "a kind knows no other kind and reaches both servers through its Context; what two kinds need goes to src/controllers",
+    imports: [
+      "api/**",
+      "controllers/*.ts",
+      "controllers/frame/*.ts",
+      "controllers/frame/rules/**",
+      "iam/{errors,model}.ts",
+      "kube/{errors,resource}.ts",
+      "runtime/predicates.ts",
+      "util/**",
+      "node:{crypto,util}",
+    ],
+    types: [
+      "iam/client/client.ts",
+      "kube/store/store.ts",
+      "observability/metrics.ts",
+      "runtime/result.ts",
+      "zod",
+    ],
+  },
+  {
+    files: "controllers/*.ts",
+    because: "what all kinds share knows none of them",
+    imports: [
+      "api/**",
+      "iam/errors.ts",
+      "kube/{resource,resource-types}.ts",
+      "util/**",
+      "node:crypto",
+    ],
+    types: ["iam/{model,client/client}.ts"],
+  },
+  {
+    files: "consumers/rules/**",
+    because: "a decision is pure: what it needs comes in as data",
+    imports: ["api/**", "kube/{match-labels,resource-types}.ts", "util/**"],
+    types: ["kube/resource.ts"],
+  },
+  {
+    files: "consumers/**",
+    because:
+      "it works from the status of ApiKeys and knows neither a kind's folder nor the console",
+    imports: [
+      "api/**",
+      "controllers/resource-types.ts",
+      "controllers/frame/spec-error.ts",
+      "controllers/frame/rules/**",
+      "kube/{errors,match-labels,resource,resource-types}.ts",
+      "runtime/predicates.ts",
+      "util/**",
+      "node:util",
+    ],
+    types: [
+      "controllers/consumers-board.ts",
+      "controllers/frame/context.ts",
+      "kube/{client/client,store/store}.ts",
+      "runtime/result.ts",
+    ],
+  },
+  {
+    files: "app/**",
+    because: "the composition root knows every part, except the plugin",
+    imports: [
+      "{api,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
+      "prom-client",
+      "zod",
+      "node:{crypto,dns/promises,net,os,util}",
+    ],
+  },
+  {
+    files: "kubectl-iam/view/**",
+    because: "a view is pure: what it shows comes in as data",
+    imports: ["api/**", "kubectl-iam/{cli,cluster}/**", "util/**", "js-yaml", "node:util"],
+  },
+  {
+    files: "kubectl-iam/cli/**",
+    because: "only this folder knows the command line; commands get their options and an Io",
+    imports: [
+      "{iam,kube}/errors.ts",
+      "kubectl-iam/**",
+      "util/**",
+      "commander",
+      "node:{path,readline/promises,stream,stream/consumers}",
+    ],
+  },
+  {
+    files: "kubectl-iam/**",
+    because:
+      "the plugin knows the API, both clients and the utilities, and of the operator only how it plans",
+    imports: [
+      "{api,http,iam,kube,util}/**",
+      "app/version.ts",
+      "app/plan/plan-objects.ts",
+      "js-yaml",
+      "zod",
+      "node:{child_process,fs,fs/promises,module,net,path,tls,util}",
+    ],
+  },
+];
