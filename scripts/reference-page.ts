@@ -131,9 +131,7 @@ function columnTable(kind: Kind): string {
 function typeOf(node: StructuralSchema): string {
   if (node.enum !== undefined) return node.enum.map((value) => code(String(value))).join(", ");
   if (node.type === "array") return `list of ${typeOf(node.items ?? {})}`;
-  if (typeof node.additionalProperties === "object") {
-    return `map to ${typeOf(node.additionalProperties)}`;
-  }
+  if (node.additionalProperties !== undefined) return `map to ${typeOf(node.additionalProperties)}`;
   return node.format === "date-time" ? "time" : (node.type ?? "any");
 }
 
@@ -146,7 +144,7 @@ function boundsOf(node: StructuralSchema): string {
     range(node.minimum, node.maximum, ""),
     range(node.minLength, node.maxLength, " characters"),
     range(node.minItems, node.maxItems, " items"),
-    range(node.minProperties, node.maxProperties, " entries"),
+    range(undefined, node.maxProperties, " entries"),
   ]
     .filter((text) => text !== "")
     .join(", ");
@@ -162,7 +160,7 @@ function rulesOf(path: string, node: StructuralSchema): readonly (readonly strin
   const nested = [
     [path, node],
     [`${path}[]`, node.items],
-    [`${path}.*`, typeof node.additionalProperties === "object" ? node.additionalProperties : {}],
+    [`${path}.*`, node.additionalProperties],
   ] as const;
   return nested.flatMap(([at, { [VALIDATIONS]: rules = [] } = {}]) =>
     rules.map(({ message, fieldPath = "" }) => [code(`${at}${fieldPath}`), message]),

@@ -36,9 +36,9 @@ function toJsonSchema(schema: StructuralSchema): Record<string, unknown> {
             Object.entries(properties).map(([name, child]) => [name, toJsonSchema(child)]),
           ),
         }),
-    ...(typeof additionalProperties === "object"
-      ? { additionalProperties: toJsonSchema(additionalProperties) }
-      : {}),
+    ...(additionalProperties === undefined
+      ? {}
+      : { additionalProperties: toJsonSchema(additionalProperties) }),
     ...(items === undefined ? {} : { items: toJsonSchema(items) }),
   };
 }

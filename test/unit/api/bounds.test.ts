@@ -9,9 +9,7 @@ function placesOf(path: string, node: StructuralSchema): readonly Place[] {
   const { properties = {}, additionalProperties, items } = node;
   const below = [
     ...Object.entries(properties).map(([name, child]) => [`${path}.${name}`, child] as const),
-    ...(typeof additionalProperties === "object"
-      ? [[`${path}.*`, additionalProperties] as const]
-      : []),
+    ...(additionalProperties === undefined ? [] : [[`${path}.*`, additionalProperties] as const]),
     ...(items === undefined ? [] : [[`${path}[]`, items] as const]),
   ];
   return [[path, node], ...below.flatMap(([at, child]) => placesOf(at, child))];
@@ -20,11 +18,10 @@ function placesOf(path: string, node: StructuralSchema): readonly Place[] {
 /** What is missing. */
 function openEnd(node: StructuralSchema): string | undefined {
   const { type, format, additionalProperties: map } = node;
-  if (node["x-kubernetes-preserve-unknown-fields"]) return "known fields";
   if (type === "array" && node.maxItems === undefined) return "maxItems";
   const isText = type === "string" && node.enum === undefined && format !== "date-time";
   if (isText && node.maxLength === undefined) return "maxLength";
-  if (map === undefined || map === false) return undefined;
+  if (map === undefined) return undefined;
   if (node.maxProperties === undefined) return "maxProperties";
   const rules = (node["x-kubernetes-validations"] ?? []).map(({ rule }) => rule);
   return rules.some((rule) => /^self\.all\(key, size\(key\) <= \d+\)$/.test(rule))
