@@ -7,7 +7,6 @@ import { isAwaited } from "./awaited.ts";
 import { planShifts, seedShifts } from "./campaign.ts";
 import { writeCoverage } from "./coverage.ts";
 import { workOff } from "./crew.ts";
-import { isKnown } from "./known-findings.ts";
 import { faultsOf } from "./plans.ts";
 import { type Failure, labelOf, merge, newTally, type Tally } from "./tally.ts";
 
@@ -38,10 +37,8 @@ async function campaign(what: string, shifts: Parameters<typeof workOff>[0]): Pr
   return tally;
 }
 
-/** What is found beyond the known findings; these are printed. */
 function told({ failures }: Tally): readonly string[] {
-  for (const failure of failures.filter(isKnown)) console.log(`known: ${tell(failure)}`);
-  return failures.filter((failure) => !isKnown(failure)).map(tell);
+  return failures.map(tell);
 }
 
 function tell({ violations: [first], replay }: Failure): string {

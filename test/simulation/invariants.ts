@@ -127,7 +127,7 @@ export class Invariants {
         ({ type, status }) => type === "Ready" && status === "True",
       );
       if (isReady) this.#wereReady.add(uid);
-      if (this.#wereReady.has(uid) && !isEndedOutside(world, apiKey, this.#circumstances.calmMs))
+      if (this.#wereReady.has(uid) && !isEndedOutside(world, apiKey, this.#circumstances.usableMs))
         this.#report("S2 no gap", gapOf(world, apiKey));
     }
   }

@@ -4,7 +4,7 @@ import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { WATCH_MS } from "../../src/controllers/sync-watch.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
-import { isTree, listAt, treeAt } from "../support/api-server/tree.ts";
+import { treeAt } from "../support/api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
 import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
 import {
@@ -15,6 +15,7 @@ import {
   noiseSince,
   pictureOf,
 } from "./invariants/at-rest.ts";
+import { isLockedOut } from "./invariants/view.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -206,17 +207,6 @@ function excusedByWorld(
     // What is made anew in the middle of a deletion holds up the rest of it.
     ...(isRecreated && name.includes("deleted") ? ["L1 wish fulfilled", "L6 deletion"] : []),
   ];
-}
-
-function isLockedOut(world: SimWorld): boolean {
-  return world.kube.storage.all.some(({ kind, object }) => {
-    const conditions = kind.type.kind.endsWith("Connection")
-      ? listAt(treeAt(object, "status"), "conditions")
-      : [];
-    return conditions.some(
-      (each) => isTree(each) && each.type === "Ready" && each.reason === "MfaRequired",
-    );
-  });
 }
 
 /**

@@ -19,11 +19,11 @@ export const REPLACED_MS = 6 * MINUTE + 5 * SECOND;
 const LOGIN_PAUSE_MS = 5 * MINUTE;
 
 /** Whether an administrator ended the key that consumers find, and the operator may still be about to replace it. */
-export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, calmMs: number): boolean {
+export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, usableMs: number): boolean {
   const secret = targetOf(world, apiKey);
   const endedAt = world.endedKeys.get((secret && pairOf(secret)?.keyId) ?? "");
   if (endedAt === undefined) return false;
-  return world.kernel.elapsed - endedAt <= REPLACED_MS || calmMs <= REPLACED_MS + LOGIN_PAUSE_MS;
+  return world.kernel.elapsed - endedAt <= REPLACED_MS || usableMs <= REPLACED_MS + LOGIN_PAUSE_MS;
 }
 
 /** [S14] */

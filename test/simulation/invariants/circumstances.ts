@@ -1,6 +1,7 @@
 /** What excuses delays: how far clocks have been off, and when something last went wrong. */
 import type { CallRecord } from "../journal.ts";
 import type { SimWorld } from "../sim-world.ts";
+import { isLockedOut } from "./view.ts";
 
 export class Circumstances {
   readonly #world: SimWorld;
@@ -11,6 +12,7 @@ export class Circumstances {
   #crashes = 0;
   #ended = 0;
   #troubleAt = Number.NEGATIVE_INFINITY;
+  #lockedOutAt = Number.NEGATIVE_INFINITY;
 
   constructor(world: SimWorld) {
     this.#world = world;
@@ -26,12 +28,18 @@ export class Circumstances {
     return this.#world.kernel.elapsed - this.#troubleAt;
   }
 
+  /** For how long nothing has gone wrong, and the operator could log in. */
+  get usableMs(): number {
+    return Math.min(this.calmMs, this.#world.kernel.elapsed - this.#lockedOutAt);
+  }
+
   onCall(call: CallRecord): void {
     if (call.fault !== undefined) this.#struckCalls.push(call);
   }
 
   afterEvent(): void {
     const { faults, crashes, replicas, kernel } = this.#world;
+    if (isLockedOut(this.#world)) this.#lockedOutAt = kernel.elapsed;
     if (this.#struckCalls.length > 0) {
       this.#troubleAt = kernel.elapsed;
       this.#struckCalls = this.#struckCalls.filter(({ outcome }) => outcome === undefined);

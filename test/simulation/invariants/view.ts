@@ -5,12 +5,14 @@ import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import {
   apiKeyType,
+  clusterConnectionType,
+  connectionType,
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
+import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 /** Stored objects may lack any part of a status. */
@@ -77,6 +79,20 @@ export function placeOf({ metadata }: { metadata: { namespace?: string; name: st
 function text(base64: string): string {
   return Buffer.from(base64, "base64").toString("utf8");
 }
+
+/** Whether the operator has only a login that the console demands a second factor of. */
+export function isLockedOut(world: SimWorld): boolean {
+  if (![...world.console.world.users.values()].some(({ mfaRequired }) => mfaRequired)) return false;
+  return connectionTypes
+    .flatMap((type) => world.list(type))
+    .some((connection) =>
+      listAt(treeAt(connection, "status"), "conditions").some(
+        (each) => isTree(each) && each.type === "Ready" && each.reason === "MfaRequired",
+      ),
+    );
+}
+
+const connectionTypes = [connectionType, clusterConnectionType];
 
 /** A list of keys does not say whose a lost key is: any ApiKey of the account may list it. */
 export function isPeer(one: StoredApiKey, other: StoredApiKey): boolean {

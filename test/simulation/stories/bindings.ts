@@ -6,7 +6,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
-import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
@@ -67,6 +67,19 @@ export const bindingStories: readonly Story[] = [
       world.expect("only ours", world.bound, [READ]);
     },
   ),
+  story("what was just unbound is not bound again because a list is behind", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    await world.pass(MINUTE);
+    world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
+    await world.pass(20 * SECOND);
+    world.fault("listBindings", { kind: "Behind", ms: MINUTE });
+    world.change(policyBindingType, "reader", { policyIds: [MEMBER] });
+    await world.pass(20 * SECOND);
+    world.expect("only what is declared", world.bound, [MEMBER]);
+    bindAtConsole(world, [READ, MEMBER]);
+    await world.pass(15 * MINUTE);
+    world.expect("what an administrator bound afterwards stays", world.bound, [MEMBER, READ]);
+  }),
   story(
     "nothing is bound where the bindings cannot be read",
     async (world) => {

@@ -1,10 +1,12 @@
 /** The irreversible part: from the last checks to the console's answer. */
-import { commitOutcome, isIamError } from "../../../iam/errors.ts";
+import { commitOutcome, isIamError, quoteServerText } from "../../../iam/errors.ts";
 import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { Redacted } from "../../../util/redacted.ts";
+import { MINUTE } from "../../../util/time.ts";
 import { UNKNOWN_RESYNC_MS } from "../../frame/rules/error-policy.ts";
-import { PartialFailure } from "../../frame/rules/outcome.ts";
+import { PartialFailure, type Waiting } from "../../frame/rules/outcome.ts";
+import { reconciling } from "../../frame/rules/waiting.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { SpecError } from "../../frame/spec-error.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
@@ -63,7 +65,19 @@ export async function precheck(
       `The console no longer knows service account ${saId}.`,
       UNKNOWN_RESYNC_MS,
     );
+  const { status } = detail;
+  if (status !== undefined && status !== "active")
+    return withSnapshot(progress, { account: notActive(saId, status) });
   return withDone(progress, { precheck: { knownKeyIds: detail.keyIds } });
+}
+
+/** Its keys do not work: whatever seemed to need a new one, that is why. The ServiceAccount may not have noticed yet. */
+function notActive(saId: string, status: string): Waiting {
+  return reconciling(
+    "ServiceAccountNotReady",
+    `The console says that service account ${saId} is ${quoteServerText(status)}, not active; its keys do not work and none is issued. Activate it in the console.`,
+    MINUTE,
+  );
 }
 
 /**

@@ -5,7 +5,13 @@ import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { blocks, WAITING_FOR_PEER } from "./blocks.ts";
 import { needs } from "./needs.ts";
-import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+import type {
+  ApiKeyDone,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ApiKeyStep,
+  KeyNeed,
+} from "./snapshot.ts";
 
 /** Only the run that recorded an intent carries it out. */
 export function carryOutIntent({
@@ -31,8 +37,23 @@ export function prepareIssue(
   if (block !== undefined) return block;
   if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
   if (done.precheck === undefined) return { kind: "Precheck" };
+  const check = lastCheck(need, snapshot, done);
+  if (check !== undefined) return check;
   const { knownKeyIds } = done.precheck;
   return { kind: "RecordIntent", because: need, knownKeyIds, revision: nextRevision(snapshot) };
+}
+
+/** The console may accept a rejected key again, for example once its account is enabled: a rejection of earlier is not enough. */
+function lastCheck(
+  { reason }: KeyNeed,
+  { status: { current }, target }: ApiKeySnapshot,
+  { verdicts }: ApiKeyDone,
+): ApiKeyStep | undefined {
+  const pair = pairIn(target);
+  const isChecked = current === undefined || verdicts?.has(current.keyId) === true;
+  return reason === "KeyRefused" && pair !== undefined && !isChecked
+    ? { kind: "VerifyPair", pair }
+    : undefined;
 }
 
 function nextRevision({ status, target, staging }: ApiKeySnapshot): number {

@@ -17,6 +17,7 @@ import type {
 } from "../rules/snapshot.ts";
 import { type AccountBindingsState, stateIn } from "../rules/state.ts";
 import { addUnanswered, mayTakeEffect, toStored } from "../rules/unanswered-sync.ts";
+import { addUnbound } from "../rules/unbound.ts";
 import { vanishedBy } from "../rules/vanished.ts";
 import { writeBindings } from "./objects.ts";
 
@@ -58,12 +59,14 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
     );
     return { snapshot, done: { ...done, refusal: error } };
   }
-  if (isDrift) {
+  const state = memoryOf(snapshot, run);
+  run.setState({
+    ...state,
+    unbound: addUnbound(state.unbound, before, policyIds, run.clock.now()),
     // At once, whatever becomes of the run: a fight over the policies must not go unnoticed.
-    const state = memoryOf(snapshot, run);
-    run.setState({ ...state, corrections: [...recent(state.corrections, now), now] });
-    run.metrics.driftCorrections.inc();
-  }
+    ...(isDrift ? { corrections: [...recent(state.corrections, now), now] } : {}),
+  });
+  if (isDrift) run.metrics.driftCorrections.inc();
   if (reappeared.length > 0) run.metrics.reappearedPolicies.inc(reappeared.length);
   const bound = without(policyIds, before);
   const unbound = without(before, policyIds);

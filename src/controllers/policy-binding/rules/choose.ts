@@ -15,6 +15,7 @@ import { contendedUntil } from "./schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
+import { stillBelieved, withoutUnbound } from "./unbound.ts";
 import type { BindingView, UsableAccount } from "./views.ts";
 
 /** A snapshot of an account that can be worked on. */
@@ -49,7 +50,10 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
   const { isolating } = state;
   const recorded = { account, bindings, live: fromRecord(account), isolating, unanswered };
-  const input: DecisionInput = live === undefined ? recorded : { ...recorded, live };
+  const input: DecisionInput =
+    live === undefined
+      ? recorded
+      : { ...recorded, live: withoutUnbound(live, recorded, stillBelieved(state.unbound, now)) };
   const decided = decide(input);
   const isDrift =
     decided.sync !== undefined && decided.reappeared.length === 0 && !mustAsk(recorded);

@@ -3,6 +3,7 @@ import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { PolicySet } from "./policy-set.ts";
 import { fromStored, type UnansweredSync } from "./unanswered-sync.ts";
+import type { UnboundPolicies } from "./unbound.ts";
 import type { BindingView, Problem } from "./views.ts";
 
 export interface PolicyRefusal {
@@ -33,6 +34,8 @@ export interface AccountBindingsState {
   readonly hasFailed: boolean;
   /** Calls that may still take effect; stored in the account's status as well. */
   readonly unanswered: UnansweredSync | undefined;
+  /** What the operator has just unbound: a list that is behind may still show it. */
+  readonly unbound: UnboundPolicies | undefined;
 }
 
 export interface VanishedPolicies {
@@ -58,6 +61,7 @@ export function stateOf(
     handledToken: status?.lastHandledReconcileAt,
     hasFailed: false,
     unanswered: fromStored(status?.bindings?.unansweredSync, now),
+    unbound: undefined,
   };
 }
 

@@ -34,6 +34,8 @@ export class KeyConsole {
   isDown = false;
   /** Whether the list of keys is always empty. */
   listsNoKeys = false;
+  /** What the account is shown as. */
+  accountStatus: string | undefined;
   extra: { disableKey?: boolean; deleteKey?: boolean } = {};
   /** What a refused call of these answers. */
   extraRefusal: IamErrorCode = "PermissionDenied";
@@ -57,7 +59,8 @@ export class KeyConsole {
         this.#checkReachable();
         this.listing();
         const live = this.keys.filter(({ state }) => state === "Live" && !this.listsNoKeys);
-        return { saId, keyIds: live.map(({ keyId }) => keyId) };
+        const status = this.accountStatus;
+        return { saId, status, keyIds: live.map(({ keyId }) => keyId) };
       },
       issueKey: (_: string, { description }: { description: string }) => this.#issue(description),
       searchActions: async (_: unknown, { keyId }: { keyId: string }) => this.#authenticate(keyId),

@@ -49,6 +49,25 @@ describe("a key that was deleted in the console", () => {
     expect(world.posts()).toBe(2);
   });
 
+  test("of an account that turns out to be disabled is not replaced before the account is enabled", async () => {
+    const world = await opened();
+    world.console.accepts = () => false;
+    world.console.listsNoKeys = true;
+    world.console.accountStatus = "inactive";
+    world.account({ liveKeyIds: [], lastKeyListTime: toIso8601(world.clock.now()) });
+    await runFor(world, 10 * MINUTE);
+    expect(world.posts()).toBe(1);
+    expect(world.condition("IssuanceAllowed")).toMatchObject({
+      status: "False",
+      reason: "ServiceAccountNotReady",
+    });
+    world.console.accepts = ({ state }) => state === "Live";
+    world.console.accountStatus = "active";
+    await runFor(world, 2 * MINUTE);
+    expect(world.posts()).toBe(1);
+    expect(world.condition("Ready")).toMatchObject({ status: "True" });
+  });
+
   test("is found by a run that a person asks for, before any list", async () => {
     const world = await opened();
     endKey(world, "sak_1");

@@ -1,0 +1,46 @@
+/**
+ * A list may come from a replica that is behind. What the operator has just unbound would look like a policy of others in
+ * it, and the next PUT would bind it again. Pure.
+ */
+import type { LiveBindings } from "../../../iam/model.ts";
+import { type Instant, MINUTE } from "../../../util/time.ts";
+import type { DecisionInput } from "./decide.ts";
+import { type PolicySet, union, without } from "./policy-set.ts";
+
+/** For how long the operator's own call is believed rather than a list. */
+const BELIEVED_MS = 3 * MINUTE;
+
+export interface UnboundPolicies {
+  readonly policyIds: PolicySet;
+  /** When the operator last unbound some of them. */
+  readonly time: Instant;
+}
+
+/** What is remembered after a call that replaced `before` by `submitted`. */
+export function addUnbound(
+  known: UnboundPolicies | undefined,
+  before: PolicySet,
+  submitted: PolicySet,
+  now: Instant,
+): UnboundPolicies | undefined {
+  const policyIds = without(union(stillBelieved(known, now), before), submitted);
+  return policyIds.length === 0 ? undefined : { policyIds, time: now };
+}
+
+export function stillBelieved(known: UnboundPolicies | undefined, now: Instant): PolicySet {
+  return known !== undefined && now < known.time + BELIEVED_MS ? known.policyIds : [];
+}
+
+/** The list without what the operator has just unbound. What has to go, or is known to be bound, is seen in any list. */
+export function withoutUnbound(
+  live: LiveBindings,
+  { account, bindings, unanswered }: DecisionInput,
+  unbound: PolicySet,
+): LiveBindings {
+  if (!live.readable || unbound.length === 0) return live;
+  if (account.suspendAccess || account.foreignPolicies === "Remove") return live;
+  const { ours = [], foreign } = account.record;
+  const declared = bindings.flatMap(({ policyIds, applied }) => [...policyIds, ...applied]);
+  const hidden = without(unbound, ours, foreign, account.withdrawn, unanswered, declared);
+  return { ...live, policyIds: without(live.policyIds, hidden) };
+}
