@@ -1,69 +1,33 @@
 /** Random changes to the fixtures, judged by the operator's own parse and by a real API server. */
-import { readFileSync } from "node:fs";
-import { Agent, request } from "node:https";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parse } from "yaml";
-import type { Kind } from "../../../src/api/kind.ts";
 import { kinds } from "../../../src/api/kinds.ts";
-import { API_VERSION, GROUP } from "../../../src/api/meta.ts";
+import { GROUP } from "../../../src/api/meta.ts";
 import { parseSpec } from "../../../src/api/parse-spec.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { good, manifest, stalled } from "../../unit/api/fixtures.ts";
 import { runKubectl } from "../../unit/api/run-kubectl.ts";
+import { type DryRun, startDryRun } from "./dry-run.ts";
 
 let cluster: ControlPlane;
-let agent: Agent;
-let token: string;
+let server: DryRun;
 
 beforeAll(async () => {
   cluster = await startControlPlane({ controllerManager: false });
-  const { kubeconfig, kubectl, caFile } = cluster;
+  const { kubeconfig, kubectl } = cluster;
   const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
   const folder = join(import.meta.dirname, "../../../crds");
   const run = (...args: readonly string[]) => runKubectl(kubectl, kubeconfig, args);
   await run("apply", "--server-side", "--filename", folder);
   await run("wait", "--for=condition=Established", "--timeout=30s", ...crds);
-  token = (parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig).users[0]?.user.token ?? "";
-  agent = new Agent({ ca: readFileSync(caFile), keepAlive: true });
+  server = startDryRun(cluster);
 }, 120_000);
 
 afterAll(async () => {
-  agent?.destroy();
+  server?.close();
   await cluster?.stop();
 });
-
-interface Kubeconfig {
-  readonly users: readonly { readonly user: { readonly token: string } }[];
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: { readonly spec?: unknown; readonly message?: string };
-}
-
-/** Creates the object, but for the last step. */
-function dryRun(kind: Kind, object: unknown): Promise<Answer> {
-  const where = kind.scope === "Cluster" ? "" : "namespaces/default/";
-  const url = `${cluster.url}/apis/${API_VERSION}/${where}${kind.plural}?dryRun=All`;
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  return new Promise((resolve, reject) => {
-    request(url, { method: "POST", agent, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as Answer["body"],
-        }),
-      );
-    })
-      .on("error", reject)
-      .end(JSON.stringify(object));
-  });
-}
 
 type Path = readonly (string | number)[];
 
@@ -115,7 +79,7 @@ test("what the API server caches, the operator understands in the same way", asy
   await fc.assert(
     fc.asyncProperty(changed, async (fixture) => {
       const object = manifest(fixture, "default");
-      const { status, body } = await dryRun(fixture.kind, object);
+      const { status, body } = await server.create(fixture.kind, object);
       const parsed = parseSpec(fixture.kind, object);
       if (!parsed.ok && onlyParsed.some((text) => parsed.message.includes(text))) return;
       if (status === 201) expect(parsed).toEqual({ ok: true, spec: body.spec });

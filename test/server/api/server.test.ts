@@ -12,11 +12,13 @@ import { parseSpec } from "../../../src/api/parse-spec.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { createNamespace } from "../../cluster/namespace.ts";
 import { bad, good, manifest, stalled } from "../../unit/api/fixtures.ts";
+import { type DryRun, startDryRun } from "./dry-run.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const examples = join(root, "deploy/examples");
 
 let cluster: ControlPlane;
+let server: DryRun;
 let namespace: string;
 let folder: string;
 let files = 0;
@@ -29,9 +31,11 @@ beforeAll(async () => {
   await kubectl("apply", "--server-side", "--filename", join(root, "crds"));
   const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
   await kubectl("wait", "--for=condition=Established", "--timeout=30s", ...crds);
+  server = startDryRun(cluster);
 }, 120_000);
 
 afterAll(async () => {
+  server?.close();
   await cluster?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -79,28 +83,24 @@ const patch = (target: readonly string[], spec: unknown) =>
   tryKubectl("patch", ...target, "--type=merge", "--patch", JSON.stringify({ spec }));
 
 describe("the API server", () => {
-  test.each(good)("accepts $title", async (fixture) => {
-    const { ok, text } = await apply(manifest(fixture, namespace), "--dry-run=server");
-    expect(text).toContain("created (server dry run)");
-    expect(ok).toBe(true);
+  test.each(good)("accepts $title, and fills in the defaults of the parse", async (fixture) => {
+    const object = manifest(fixture, namespace);
+    const { status, body } = await server.create(fixture.kind, object, namespace);
+    expect(status, body.message).toBe(201);
+    expect(parseSpec(fixture.kind, object)).toEqual({ ok: true, spec: body.spec });
   });
 
   test.each(bad)("refuses $title", async (fixture) => {
-    const { ok, text } = await apply(manifest(fixture, namespace), "--dry-run=server");
-    expect(ok).toBe(false);
-    for (const says of fixture.says) expect(text).toContain(says);
+    const object = manifest(fixture, namespace);
+    const { status, body } = await server.create(fixture.kind, object, namespace);
+    expect(status).toBe(422);
+    for (const says of fixture.says) expect(body.message).toContain(says);
   });
 
   test.each(stalled)("cannot judge $title", async (fixture) => {
-    const { text } = await apply(manifest(fixture, namespace), "--dry-run=server");
-    expect(text).toContain("created (server dry run)");
-  });
-
-  test.each(good)("fills in the same defaults as the parse: $title", async (fixture) => {
-    const { text } = await apply(manifest(fixture, namespace), "--dry-run=server", "--output=json");
-    const stored = JSON.parse(text) as { spec: unknown };
-    const parsed = parseSpec(fixture.kind, manifest(fixture, namespace));
-    expect(parsed).toEqual({ ok: true, spec: stored.spec });
+    const object = manifest(fixture, namespace);
+    const { status, body } = await server.create(fixture.kind, object, namespace);
+    expect(status, body.message).toBe(201);
   });
 });
 
