@@ -74,7 +74,7 @@ export const LAYERS: readonly Layer[] = [
     ],
     types: [
       "controllers/frame/{clock-reading,kind-controller}.ts",
-      "kube/{resource,events/event-recorder,store/store}.ts",
+      "kube/{resource,events/event-recorder}.ts",
       "runtime/result.ts",
     ],
   },

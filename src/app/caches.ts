@@ -15,11 +15,13 @@ import {
   namespaceType,
   policyBindingType,
   resourceQuotaExportType,
+  secretType,
   serviceAccountType,
 } from "../controllers/resource-types.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
+import type { WriteTracker } from "../kube/store/store.ts";
 import type { IndexFunction } from "../kube/store/store-index.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
 import { shrink, shrinkConnection } from "./shrink.ts";
@@ -30,6 +32,8 @@ export interface ClusterCache {
   readonly synced: boolean;
   /** The writing sides of the caches of kinds. */
   readonly kinds: readonly CachedKind[];
+  /** What learns of our own writes of a type; nothing for a type that is not cached. */
+  trackerOf(type: ResourceType): WriteTracker | undefined;
   /** Starts to fill the caches; resolves once the signal is aborted and no watch is left. */
   follow(signal: AbortSignal): Promise<void>;
 }
@@ -95,9 +99,14 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
     // Grants are given by any of their labels.
     namespaces: cached(namespaceType, {}, whole),
   };
+  const trackers = new Map<string, WriteTracker>([
+    [nameOf(secretType), secrets],
+    ...kinds.map(({ type, store }) => [nameOf(type), store] as const),
+  ]);
   return {
     caches,
     kinds,
+    trackerOf: (type) => trackers.get(nameOf(type)),
     get synced() {
       return secrets.synced && kinds.every(({ store }) => store.synced);
     },
@@ -106,6 +115,10 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       await Promise.all([...followed, secrets.follow(signal)]);
     },
   };
+}
+
+function nameOf({ group, plural }: ResourceType): string {
+  return `${group}/${plural}`;
 }
 
 /** For what only administrators write. */

@@ -7,6 +7,7 @@ import type { OpenStream, SendHttp } from "../http/http.ts";
 import { bareHost } from "../http/networks.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
+import { trackWrites } from "../kube/client/tracked-client.ts";
 import { createEventWriter, type EventWriter } from "../kube/events/event-writer.ts";
 import {
   createLeaderElection,
@@ -74,7 +75,6 @@ export function createOperator(options: OperatorOptions): Operator {
   const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
   const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
-  const client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation });
   const { readOnly } = config;
   const cache = createClusterCache({
     api,
@@ -86,6 +86,10 @@ export function createOperator(options: OperatorOptions): Operator {
     log,
     metrics,
   });
+  const client = trackWrites(
+    createKubeClient({ ...api, fieldManager: FIELD_MANAGER, beforeMutation }),
+    (type) => cache.trackerOf(type),
+  );
   const events = createEventWriter({
     client,
     instance: config.instance,

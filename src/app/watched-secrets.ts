@@ -6,7 +6,7 @@ import { mayI } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
-import type { StoreChange } from "../kube/store/store.ts";
+import type { StoreChange, WriteTracker } from "../kube/store/store.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
 import type { WatchApi } from "../kube/watch/watch-stream.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -37,7 +37,7 @@ export function logListenerError(log: Log, kind: string): (error: unknown) => vo
 }
 
 /** Which Secrets the operator has written, and what has become of them. */
-export class WatchedSecrets implements SecretCache {
+export class WatchedSecrets implements SecretCache, WriteTracker {
   readonly #options: WatchedSecretsOptions;
   readonly #store: WritableStore<KubeObject>;
   readonly #scopes: readonly string[];
@@ -91,20 +91,16 @@ export class WatchedSecrets implements SecretCache {
     return this.#store.isCurrent(key);
   }
 
-  async write<T extends KubeObject | undefined>(
-    key: ObjectKey,
-    call: () => Promise<T>,
-  ): Promise<T> {
-    if (this.#isAllowed !== true) return call();
+  /** What the watch tells of the write meanwhile is known as our own. */
+  async track<T extends KubeObject>(key: ObjectKey, send: () => Promise<T>): Promise<T> {
+    if (this.#isAllowed !== true) return send();
     const text = keyText(key);
     const held: StoreChange<KubeObject>[] = [];
     this.#held.set(text, held);
     try {
-      const written = await call();
-      if (written !== undefined) {
-        this.#ownWrites.set(text, written.metadata.resourceVersion ?? "");
-        this.#store.noteWrite(written);
-      }
+      const written = await send();
+      this.#ownWrites.set(text, written.metadata.resourceVersion ?? "");
+      this.#store.noteWrite(written);
       return written;
     } finally {
       this.#held.delete(text);

@@ -4,7 +4,7 @@
  */
 import { Registry } from "prom-client";
 import { FIELD_MANAGER } from "../../src/api/meta.ts";
-import { createClusterCache } from "../../src/app/caches.ts";
+import { type ClusterCache, createClusterCache } from "../../src/app/caches.ts";
 import type { Caches } from "../../src/controllers/frame/context.ts";
 import {
   apiKeyType,
@@ -19,6 +19,7 @@ import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts
 import { apiVersionOf, collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
+import { trackWrites } from "../../src/kube/client/tracked-client.ts";
 import {
   type KubeObject,
   keyOf,
@@ -79,6 +80,7 @@ export class MemoryCluster {
    */
   onWrite: (write: Write, carryOut: () => Written) => Written = (_, carryOut) => carryOut();
   #made = 0;
+  #cache: ClusterCache | undefined;
   /** Ends the watches of the latest caches. */
   readonly #endWatches: (() => void)[] = [];
 
@@ -86,7 +88,9 @@ export class MemoryCluster {
     this.server = new ApiServer({ now: () => clock.now(), newUid: () => this.#newUid() });
     const send: SendHttp = async (request) => this.#answer(request);
     const api = { baseURL: BASE_URL, send, clock, userAgent: "test" };
-    this.client = createKubeClient({ ...api, fieldManager: FIELD_MANAGER });
+    this.client = trackWrites(createKubeClient({ ...api, fieldManager: FIELD_MANAGER }), (type) =>
+      this.#cache?.trackerOf(type),
+    );
   }
 
   /**
@@ -95,7 +99,8 @@ export class MemoryCluster {
    */
   openCaches(unsynced: readonly Cached[] = []): Caches {
     for (const end of this.#endWatches.splice(0)) end();
-    const caches = emptyCaches();
+    this.#cache = emptyCache();
+    const { caches } = this.#cache;
     for (const name of Object.keys(CACHED) as Cached[])
       if (!unsynced.includes(name))
         this.#follow(CACHED[name], caches[name] as unknown as WritableStore<KubeObject>);
@@ -213,7 +218,7 @@ export class MemoryCluster {
 }
 
 /** Indexed as the operator's own, but filled by nobody yet. */
-function emptyCaches(): Caches {
+function emptyCache(): ClusterCache {
   const unused = () => Promise.reject(new Error("filled without a watch"));
   const api = { baseURL: BASE_URL, openStream: unused, send: unused, clock: systemClock };
   return createClusterCache({
@@ -225,7 +230,7 @@ function emptyCaches(): Caches {
     random: systemRandom,
     log: silentLog,
     metrics: createMetrics(new Registry()),
-  }).caches;
+  });
 }
 
 function typed(type: ResourceType, body: Raw): Raw {

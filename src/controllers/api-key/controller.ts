@@ -98,12 +98,10 @@ function createKind(
   options: ApiKeyOptions,
   coordination: IssueCoordination,
 ): KindController<ApiKeyKind> {
-  const cache = context.caches.apiKeys;
   const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
   return {
     type: apiKeyType,
-    cache,
     parse: (object) => parseSpec(apiKeyKind, object),
     start: {},
     needsFinalizer,
@@ -112,7 +110,7 @@ function createKind(
     next: (progress, at) => next(progress, at, timing),
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
     perform: (action, progress, run) => perform(progress, action, run, coordination),
-    report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
+    report: (progress, outcome, at) => report(progress, outcome, at, timing),
     rehearsal: () =>
       createKind(
         context,

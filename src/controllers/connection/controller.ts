@@ -1,7 +1,6 @@
 /** Logs in at a console and keeps the login in use; two kinds that differ in scope and in where their Secrets are. */
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store/store.ts";
 import type { Reconcile } from "../../runtime/result.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
@@ -24,28 +23,25 @@ export function createClusterConnectionController(
   context: Context,
   sources: ConnectionSources,
 ): ConnectionReconciler<ClusterConnection> {
-  const { clusterConnections } = context.caches;
-  return create("ClusterConnection", clusterConnectionType, clusterConnections, context, sources);
+  return create("ClusterConnection", clusterConnectionType, context, sources);
 }
 
 export function createConnectionController(
   context: Context,
   sources: ConnectionSources,
 ): ConnectionReconciler<Connection> {
-  return create("Connection", connectionType, context.caches.connections, context, sources);
+  return create("Connection", connectionType, context, sources);
 }
 
 function create<T extends AnyConnection>(
   kind: ConnectionKindName,
   type: ResourceType<T>,
-  cache: Store<T>,
   context: Context,
   sources: ConnectionSources,
 ): ConnectionReconciler<T> {
   const { registry } = sources;
   const controller: KindController<ConnectionKind> = {
     type,
-    cache,
     parse: (object) => ({ ok: true, spec: readSpec(kind, object) }),
     start: {},
     needsFinalizer: new Set(["OpenSession", "Authenticate"]),
@@ -55,7 +51,7 @@ function create<T extends AnyConnection>(
     next,
     nextOfDeletion,
     perform: (action, progress, run) => perform(registry.sessions, action, progress, run),
-    report: (progress, outcome, at) => report({ type, cache }, progress, outcome, at),
+    report: (progress, outcome, at) => report(type, progress, outcome, at),
     forget: ({ namespace, name }) => registry.forget(connectionKey({ kind, name }, namespace)),
   };
   const { reconcile, onGone } = createReconciler(controller, context);

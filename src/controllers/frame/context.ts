@@ -59,11 +59,6 @@ export interface SecretCache {
   get(key: ObjectKey): KubeObject | undefined;
   /** Whether it has seen our own last write of that Secret. */
   isCurrent(key: ObjectKey): boolean;
-  /**
-   * Carries out a write of ours and resolves with its answer, the Secret as written. Rejects as `call` does. What the
-   * watch tells of the write meanwhile is known as our own.
-   */
-  write<T extends KubeObject | undefined>(key: ObjectKey, call: () => Promise<T>): Promise<T>;
   /** Calls back with changes that are not our own writes. */
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
 }

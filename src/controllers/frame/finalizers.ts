@@ -3,7 +3,6 @@ import { FINALIZER } from "../../api/meta.ts";
 import * as finalizer from "../../kube/client/finalizer.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
-import type { StatusCache } from "./rules/report.ts";
 
 export function hasFinalizer(object: KubeObject): boolean {
   return finalizer.hasFinalizer(object, FINALIZER);
@@ -13,12 +12,9 @@ export function hasFinalizer(object: KubeObject): boolean {
 export async function addFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,
-  cache: StatusCache<T>,
   object: T,
 ): Promise<T> {
-  const written = await finalizer.addFinalizer(kube, type, object, FINALIZER);
-  if (written !== object) cache.noteWrite(written);
-  return written;
+  return finalizer.addFinalizer(kube, type, object, FINALIZER);
 }
 
 /** Resolves also where it is already gone. */

@@ -8,7 +8,7 @@ import type { ResourceType } from "../../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import type { Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
-import type { Report, ReportedObject, StatusCache } from "./rules/report.ts";
+import type { Report, ReportedObject } from "./rules/report.ts";
 import type { StatusWriteContext } from "./status-writer.ts";
 
 /** The types of one kind, under one name. */
@@ -44,7 +44,6 @@ export interface ReconcileContext<State> extends Context, StatusWriteContext {
 
 export interface KindController<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
-  readonly cache: StatusCache<K["Object"]>;
 
   /** The spec with its defaults. One of an object that is being deleted is read leniently: the object has to go. */
   parse(object: K["Object"]): ParsedSpec<K["Spec"]>;

@@ -171,7 +171,7 @@ async function perform<K extends KindTypes>(
   const { object } = progress.snapshot;
   if (!kind.needsFinalizer.has(action.kind) || hasFinalizer(object))
     return kind.perform(action, progress, run);
-  const held = await addFinalizer(run, kind.type, kind.cache, object);
+  const held = await addFinalizer(run, kind.type, object);
   return { ...progress, snapshot: { ...progress.snapshot, object: held } };
 }
 

@@ -81,8 +81,10 @@ export async function rejectSpec<K extends KindTypes>(
 ): Promise<Result> {
   const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
-  const { type, cache } = kind;
-  await writeReport({ objects: [owned(kind, { type, cache, object, status, readiness })] }, run);
+  await writeReport(
+    { objects: [owned(kind, { type: kind.type, object, status, readiness })] },
+    run,
+  );
   return {};
 }
 

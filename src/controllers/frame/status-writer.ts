@@ -3,7 +3,7 @@ import { API_VERSION, type IamObject } from "../../api/meta.ts";
 import { isKubeError, type KubeErrorCode } from "../../kube/errors.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
-import type { StatusCache, StatusWriteOptions } from "./rules/report.ts";
+import type { StatusWriteOptions } from "./rules/report.ts";
 import { StatusUnanswered } from "./status-write-failed.ts";
 
 const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
@@ -29,7 +29,6 @@ export interface StatusWriteContext extends Pick<Context, "kube"> {
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   { kube, unanswered }: StatusWriteContext,
   type: ResourceType<T>,
-  cache: StatusCache<T>,
   object: T,
   status: NonNullable<T["status"]>,
   options: StatusWriteOptions = {},
@@ -68,7 +67,6 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
       throw new StatusUnanswered(error);
     });
   unanswered?.delete(uid);
-  cache.noteWrite(written);
   return written;
 }
 

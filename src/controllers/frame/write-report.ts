@@ -30,10 +30,10 @@ export async function writeObjectStatus<T extends ReportedObject>(
   report: ObjectReport<T>,
   context: ReportContext,
 ): Promise<T> {
-  const { type, cache, object, write } = report;
+  const { type, object, write } = report;
   const status = statusOf(report as unknown as ObjectReport, context.clock.now());
   const { signal } = context;
-  return writeStatus<T>(context, type, cache, object, status as NonNullable<T["status"]>, {
+  return writeStatus<T>(context, type, object, status as NonNullable<T["status"]>, {
     ...write,
     signal,
   });

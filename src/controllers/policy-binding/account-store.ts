@@ -46,7 +46,6 @@ export function createAccountStore(
     },
     byIndex: () => [],
     countByIndex: () => 0,
-    noteWrite: () => undefined,
     isCurrent: () => true,
     subscribe: (listener) => {
       const enqueue = (key: ObjectKey | undefined, change: StoreChange<KubeObject>) => {

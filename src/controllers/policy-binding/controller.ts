@@ -18,11 +18,8 @@ import type { AccountBindingsKind, BindingsRun } from "./rules/snapshot.ts";
 export function createAccountBindingsController(
   context: Context,
 ): KindReconciler<AccountBindingsKind> {
-  const { policyBindings } = context.caches;
   const kind: KindController<AccountBindingsKind> = {
     type: serviceAccountType,
-    // Nothing is ever written to a reference.
-    cache: { noteWrite: () => undefined },
     parse: () => ({ ok: true, spec: { suspend: false } }),
     start: {},
     needsFinalizer: new Set(),
@@ -31,7 +28,7 @@ export function createAccountBindingsController(
     observe,
     next,
     perform,
-    report: (progress, outcome, _, state) => report(policyBindings, progress, outcome, state),
+    report: (progress, outcome, _, state) => report(progress, outcome, state),
   };
   return createReconciler(kind, context);
 }

@@ -22,10 +22,8 @@ export function createQuotaExportController(
   limits: SeriesLimits,
 ): KindReconciler<QuotaExportKind> {
   const published = new PublishedQuotas(context.metrics, context.clock, limits);
-  const cache = context.caches.resourceQuotaExports;
   const kind: KindController<QuotaExportKind> = {
     type: resourceQuotaExportType,
-    cache,
     parse: (object) => parseSpec(resourceQuotaExportKind, object),
     start: {},
     needsFinalizer: new Set(),
@@ -43,7 +41,7 @@ export function createQuotaExportController(
       const omitted = await published.publish(keyOf(object), listing);
       return { ...after, done: { ...after.done, omitted } };
     },
-    report: (progress, outcome, at) => report(cache, progress, outcome, at),
+    report,
     forget: (key) => published.drop(key),
   };
   return createReconciler(kind, context);

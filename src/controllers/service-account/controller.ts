@@ -22,12 +22,10 @@ export function createServiceAccountController(
   context: Context,
   enqueue: (key: ObjectKey) => void = () => undefined,
 ): KindReconciler<AccountKind> {
-  const cache = context.caches.serviceAccounts;
   const marked = new MarkedAccounts(enqueue);
   return createReconciler<AccountKind>(
     {
       type: serviceAccountType,
-      cache,
       parse,
       start: {},
       observe: (object, spec, run) => observe(object, spec, run, marked),
@@ -37,7 +35,7 @@ export function createServiceAccountController(
       // An account is looked at while it is suspended, and one that a status has lost is written down for others.
       always: new Set(["ListAccounts", "GetAccount", "RecordAccount"]),
       perform: (action, progress, run) => perform(action, progress, run, marked),
-      report: (progress, outcome, at, state) => report(cache, progress, outcome, at, state),
+      report,
       foreignFields: FOREIGN_FIELDS,
     },
     context,

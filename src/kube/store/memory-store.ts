@@ -7,7 +7,7 @@ import {
   type ObjectKey,
   parseKey,
 } from "../resource.ts";
-import type { Store, StoreChange } from "./store.ts";
+import type { Store, StoreChange, WriteTracker } from "./store.ts";
 import { type IndexFunction, StoreIndex } from "./store-index.ts";
 import { StoreScope } from "./store-scope.ts";
 
@@ -18,8 +18,10 @@ export interface StoreOptions<T> {
 }
 
 /** A store with its writing side. One reflector writes each scope. */
-export interface WritableStore<T extends KubeObject> extends Store<T> {
+export interface WritableStore<T extends KubeObject> extends Store<T>, WriteTracker {
   readonly size: number;
+  /** Tells the store that `object` is the answer to a write of ours. */
+  noteWrite(object: KubeObject): void;
   /**
    * Declares that a reflector will fill `namespace` ("" for all of them, or for cluster-scoped kinds). The
    * store is synced when all its scopes are, so all are to be opened before the first one fills.
@@ -101,6 +103,12 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     if (resourceVersion === undefined) return;
     const key = keyOf(object);
     this.#scopeOf(key)?.note(keyText(key), resourceVersion);
+  }
+
+  async track<W extends KubeObject>(_: ObjectKey, send: () => Promise<W>): Promise<W> {
+    const written = await send();
+    this.noteWrite(written);
+    return written;
   }
 
   isCurrent(key: ObjectKey): boolean {

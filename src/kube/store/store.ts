@@ -7,6 +7,12 @@ export interface StoreChange<T> {
   readonly new: T | undefined;
 }
 
+/** What learns of the operator's own writes before the watch tells of them. */
+export interface WriteTracker {
+  /** Sends a write of the object with that key, and resolves with its answer, the object as written. Rejects as `send` does. */
+  track<T extends KubeObject>(key: ObjectKey, send: () => Promise<T>): Promise<T>;
+}
+
 /** The operator's view of one kind of object: written by its reflector alone, read by everyone. */
 export interface Store<T extends KubeObject = KubeObject> {
   /** Whether the first complete listing has arrived. Stays true during a relist. */
@@ -17,8 +23,6 @@ export interface Store<T extends KubeObject = KubeObject> {
   byIndex(index: string, value: string): readonly T[];
   /** How many objects {@link byIndex} yields. */
   countByIndex(index: string, value: string): number;
-  /** Tells the store that `object` is the answer to a write of ours. */
-  noteWrite(object: KubeObject): void;
   /** Whether the store has seen our own last write of that object (read your own writes). */
   isCurrent(key: ObjectKey): boolean;
   /** Whether the store has seen every write of ours. */

@@ -69,10 +69,10 @@ async function hear(type: string, version: string): Promise<void> {
 const written = (version: string) => objectOf({ name: KEY.name, version });
 
 test("our own write is not told, whether its answer or its event comes first", async () => {
-  await secrets.write(KEY, () => Promise.resolve(written("5")));
+  await secrets.track(KEY, () => Promise.resolve(written("5")));
   expect(secrets.isCurrent(KEY)).toBe(false);
   await hear("ADDED", "5");
-  await secrets.write(KEY, async () => {
+  await secrets.track(KEY, async () => {
     await hear("MODIFIED", "6");
     return written("6");
   });
@@ -81,7 +81,7 @@ test("our own write is not told, whether its answer or its event comes first", a
 });
 
 test("what others do while we write is told when the write has its answer", async () => {
-  await secrets.write(KEY, async () => {
+  await secrets.track(KEY, async () => {
     await hear("ADDED", "5");
     await hear("MODIFIED", "7");
     expect(told).toEqual([]);
@@ -93,7 +93,7 @@ test("what others do while we write is told when the write has its answer", asyn
 });
 
 test("a write that fails hides nothing", async () => {
-  const failing = secrets.write(KEY, async () => {
+  const failing = secrets.track(KEY, async () => {
     await hear("ADDED", "5");
     throw new Error("no answer");
   });

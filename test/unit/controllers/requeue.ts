@@ -13,7 +13,6 @@ import { effort } from "../../setup/effort.ts";
 
 /** The controller's resync: for objects that wait for nothing. */
 const RESYNC_MS = 10 * HOUR;
-export const cache = { noteWrite: () => undefined };
 
 export type Rules<K extends KindTypes> = Pick<
   KindController<K>,

@@ -85,7 +85,6 @@ describe("a status whose write was not answered", () => {
     writeStatus(
       { kube: { apply: () => Promise.reject(error) } as never },
       apiKeyType as never,
-      { noteWrite: () => undefined },
       object as IamObject<unknown, object>,
       { ready: true },
     ).catch((failure: unknown) => failure);

@@ -56,7 +56,7 @@ export async function writeStatusNow(
   run: ApiKeyRun,
   outcome = SETTLED,
 ): Promise<ApiKeyProgress> {
-  const entry = objectReport(run.caches.apiKeys, progress, outcome, readClock(run));
+  const entry = objectReport(progress, outcome, readClock(run));
   return withSnapshot(progress, { object: await writeObjectStatus(entry, run) });
 }
 

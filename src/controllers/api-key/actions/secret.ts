@@ -40,16 +40,14 @@ export async function stagePair(
   const { pair, attemptId } = action;
   const { self, spec } = progress.snapshot;
   const wanted = stagingSecret(self, spec, pair, attemptId);
-  const create = () =>
-    run.kube.create(secretType, wanted).catch(async (error: unknown) => {
-      // A create whose answer was lost has still kept the pair.
-      const stored = isKubeError(error, "AlreadyExists")
-        ? await run.kube.get(secretType, keyOf(wanted))
-        : undefined;
-      if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
-      return stored;
-    });
-  const written = await run.caches.secrets.write(keyOf(wanted), create);
+  const written = await run.kube.create(secretType, wanted).catch(async (error: unknown) => {
+    // A create whose answer was lost has still kept the pair.
+    const stored = isKubeError(error, "AlreadyExists")
+      ? await run.kube.get(secretType, keyOf(wanted))
+      : undefined;
+    if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
+    return stored;
+  });
   const staging = viewSecret(written, self, spec, "staging");
   return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
@@ -103,16 +101,13 @@ export async function renderSecret(
 function writeTarget(
   snapshot: ApiKeySnapshot,
   contents: SecretContents,
-  { kube, caches }: ApiKeyRun,
+  { kube }: ApiKeyRun,
 ): Promise<Secret> {
   const { self, spec, target } = snapshot;
   const wanted = targetSecret(self, spec, readyAccount(snapshot).values, contents);
-  const key = keyOf(wanted);
-  return caches.secrets.write(key, () =>
-    "secret" in target
-      ? kube.mergePatch(secretType, key, targetPatch(target, wanted, self))
-      : kube.create(secretType, wanted),
-  );
+  return "secret" in target
+    ? kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self))
+    : kube.create(secretType, wanted);
 }
 
 /** Names the delivered key in the status, and the one before it among the superseded. */

@@ -7,7 +7,7 @@ import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import type { KindCondition, ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import type { KindCondition, ObjectReport, Report } from "../../frame/rules/report.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { pairIn } from "../secret/view.ts";
@@ -24,14 +24,13 @@ import { nextCheckMs, replacedInMs } from "./verification.ts";
 const DELETION_RETRY_MS = 30 * SECOND;
 
 export function report(
-  cache: StatusCache<ApiKey>,
   progress: ApiKeyProgress,
   outcome: Outcome,
   at: ClockReading,
   timing: Timing,
 ): Report<ApiKeyMemory> {
   const { object } = progress.snapshot;
-  const entry = objectReport(cache, progress, outcome, at);
+  const entry = objectReport(progress, outcome, at);
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
   const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
@@ -55,7 +54,6 @@ export function report(
 
 /** The object's own entry; also for what is written in the middle of a run. */
 export function objectReport(
-  cache: StatusCache<ApiKey>,
   progress: ApiKeyProgress,
   outcome: Outcome,
   at: ClockReading,
@@ -66,7 +64,6 @@ export function objectReport(
   const readiness = readinessOf(snapshot, outcome, at);
   return {
     type: apiKeyType,
-    cache,
     object,
     status,
     readiness,

@@ -21,7 +21,7 @@ const SKEW_WARNING_S = (5 * MINUTE) / SECOND;
 const SKEW_NOISE_S = 5;
 
 export function report(
-  { type, cache }: Pick<ObjectReport, "type" | "cache">,
+  type: ObjectReport["type"],
   { snapshot, done: { login } }: Progress<ConnectionKind>,
   outcome: Outcome,
   at: ClockReading,
@@ -36,7 +36,6 @@ export function report(
     objects: [
       {
         type,
-        cache,
         object,
         status,
         readiness,

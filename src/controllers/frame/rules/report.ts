@@ -10,13 +10,9 @@ import {
 import type { IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
-import type { KubeObject, ResourceType } from "../../../kube/resource.ts";
-import type { Store } from "../../../kube/store/store.ts";
+import type { ResourceType } from "../../../kube/resource.ts";
 import type { Instant } from "../../../util/time.ts";
 import { suspendedReadiness } from "./readiness.ts";
-
-/** What a status write needs of a cache: reading our own writes. */
-export type StatusCache<T extends KubeObject> = Pick<Store<T>, "noteWrite">;
 
 export interface StatusWriteOptions {
   /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
@@ -59,7 +55,6 @@ export interface EventOf {
 
 export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly type: ResourceType<T>;
-  readonly cache: StatusCache<T>;
   /** As last read or written; the base of the write. */
   readonly object: T;
   /** The whole status but for observedGeneration, plan, conditions and lastHandledReconcileAt. */

@@ -21,18 +21,16 @@ import type {
 import type { UsableAccount } from "../rules/views.ts";
 
 export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
-  writeEach(uids, progress, run.signal, (object) =>
-    addFinalizer(run, policyBindingType, run.caches.policyBindings, object),
-  );
+  writeEach(uids, progress, run.signal, (object) => addFinalizer(run, policyBindingType, object));
 
 /** Makes the policies what the objects' statuses account for, and leaves the rest of these alone. */
 export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progress, run) => {
-  const { caches, signal } = run;
+  const { signal } = run;
   const wanted = new Map(intents.map(({ uid, policyIds }) => [uid, policyIds]));
   return writeEach([...wanted.keys()], progress, signal, (object) => {
     const appliedPolicyIds = [...(wanted.get(object.metadata.uid) ?? [])];
     const status = { ...object.status, appliedPolicyIds };
-    return writeStatus(run, policyBindingType, caches.policyBindings, object, status, { signal });
+    return writeStatus(run, policyBindingType, object, status, { signal });
   });
 };
 
@@ -122,7 +120,7 @@ export async function writeBindings(
   signal?: AbortSignal,
 ): Promise<void> {
   const status = { ...account.status, bindings };
-  await writeStatus(run, serviceAccountType, run.caches.serviceAccounts, account, status, {
+  await writeStatus(run, serviceAccountType, account, status, {
     fieldManager: BINDINGS_FIELD_MANAGER,
     foreignFields: Object.keys(account.status ?? {}).filter((field) => field !== "bindings"),
     ...(signal === undefined ? {} : { signal }),

@@ -5,12 +5,7 @@ import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import { obstacleOf } from "../../frame/rules/readiness.ts";
-import {
-  type ObjectReport,
-  ownFields,
-  type Report,
-  type StatusCache,
-} from "../../frame/rules/report.ts";
+import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable, watchedSync } from "./choose.ts";
@@ -35,7 +30,6 @@ type Conclusion = Choice | Readiness;
 
 /** One status for each PolicyBinding that is left; none where nothing new is known. */
 export function report(
-  cache: StatusCache<PolicyBinding>,
   { snapshot }: BindingsProgress,
   outcome: Outcome,
   current: AccountBindingsState | undefined,
@@ -47,7 +41,7 @@ export function report(
   const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
     const object = snapshot.objects.get(binding.uid);
     if (object === undefined || (binding.stage !== "Live" && !binding.hasFinalizer)) return [];
-    return [toReport(cache, snapshot, binding, object, conclusion)];
+    return [toReport(snapshot, binding, object, conclusion)];
   });
   return { objects, state, requeueAfterMs };
 }
@@ -57,7 +51,6 @@ function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion 
 }
 
 function toReport(
-  cache: StatusCache<PolicyBinding>,
   snapshot: BindingsSnapshot,
   binding: BindingView,
   object: PolicyBinding,
@@ -67,7 +60,6 @@ function toReport(
   const isHandled = "decision" in conclusion || conclusion.reason === PLAN_ONLY;
   return {
     type: policyBindingType,
-    cache,
     object,
     status,
     readiness: readinessOf(snapshot, binding, status.appliedPolicyIds ?? [], conclusion),

@@ -7,7 +7,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { obstacleOf } from "../../frame/rules/readiness.ts";
-import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
+import { ownFields, type Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
 import type {
@@ -20,7 +20,6 @@ import { turnAfter, turnOf } from "./turn.ts";
 
 /** Before its turn, an export says what it said last; a suspended one that was listed counts as in use. */
 export function report(
-  cache: ObjectReport["cache"],
   { snapshot, done }: Progress<QuotaExportKind>,
   outcome: Outcome,
   at: ClockReading,
@@ -34,7 +33,6 @@ export function report(
     objects: [
       {
         type: resourceQuotaExportType,
-        cache,
         object,
         // The last whole listing stays shown until the next one.
         status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },

@@ -20,7 +20,7 @@ export async function recordAttempt(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
 ): Promise<AccountProgress> {
-  const { caches, clock, random } = run;
+  const { clock, random } = run;
   const { uid, resourceVersion } = snapshot.object.metadata;
   const id = attemptId(uid, random.id());
   const now = clock.now();
@@ -32,7 +32,7 @@ export async function recordAttempt(
   const readiness = reconciling(CREATING, "The account is being created at the console.");
   const object = await writeObjectStatus(
     {
-      ...objectReport(caches.serviceAccounts, announced, readiness, undefined),
+      ...objectReport(announced, readiness, undefined),
       write: { resourceVersion, foreignFields: FOREIGN_FIELDS },
     },
     run,

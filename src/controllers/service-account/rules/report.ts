@@ -6,7 +6,7 @@ import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
-import type { ObjectReport, Report, StatusCache } from "../../frame/rules/report.ts";
+import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
@@ -30,7 +30,6 @@ export const FOREIGN_FIELDS = ["bindings"] as const;
 
 /** Status, readiness, events, and when to look again; a failed run leaves the request of a person open. */
 export function report(
-  cache: StatusCache<ServiceAccount>,
   progress: AccountProgress,
   outcome: Outcome,
   at: ClockReading,
@@ -44,7 +43,7 @@ export function report(
     unnamed: audit?.unnamed,
   };
   const object = {
-    ...objectReport(cache, snapshot, readiness, state.look?.startTime, audit, at.now),
+    ...objectReport(snapshot, readiness, state.look?.startTime, audit, at.now),
     conditions: auditConditions(snapshot, audit),
     // What is wrong with an account is said of a suspended object as well.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
@@ -67,7 +66,6 @@ export function report(
 
 /** The status of an account; `listTime` is when its keys were last asked for. */
 export function objectReport(
-  cache: StatusCache<ServiceAccount>,
   snapshot: AccountSnapshot,
   readiness: Readiness,
   listTime: Instant | undefined,
@@ -89,7 +87,7 @@ export function objectReport(
     lastRecoveryTime: recoveryTime,
   });
   const write = { foreignFields: FOREIGN_FIELDS };
-  return { type: serviceAccountType, cache, object, status, readiness, write };
+  return { type: serviceAccountType, object, status, readiness, write };
 }
 
 /** Of an object that is being deleted, what was found before stays. */

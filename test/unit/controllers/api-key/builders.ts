@@ -201,7 +201,7 @@ export function reportedStatus(
   outcome: Outcome,
   reading: ClockReading,
 ): ApiKeyStatus {
-  const entry = objectReport({ noteWrite: () => undefined }, progressOf(world), outcome, reading);
+  const entry = objectReport(progressOf(world), outcome, reading);
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
 }

@@ -23,7 +23,6 @@ function setUp(apply: (object: object) => Promise<object>) {
     clock: { now: () => NOW, monotonic: () => 0 },
     random: { id: () => "a1", fraction: () => 0.5 },
     kube: { apply: (_: unknown, object: object) => apply(object) },
-    caches: { apiKeys: { noteWrite: () => undefined } },
     signal: new AbortController().signal,
   } as unknown as ApiKeyRun;
   const limited = { ...account, namespaceIssues: { most: 2, count: 0 } };

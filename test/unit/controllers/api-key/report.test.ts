@@ -314,7 +314,7 @@ describe("the status", () => {
 });
 
 const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, done = {}) =>
-  report({ noteWrite: () => undefined }, having(done, world), outcome, at(), timing);
+  report(having(done, world), outcome, at(), timing);
 
 describe("a warning", () => {
   test("comes once when a key ends soon, for a suspended object as well", () => {

@@ -11,7 +11,7 @@ import type {
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { DAY, toIso8601 } from "../../../../src/util/time.ts";
-import { ago, cache, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import * as keys from "./builders.ts";
 
 const { NOW, timing } = keys;
@@ -20,7 +20,7 @@ const rules: Rules<ApiKeyKind> = {
   always,
   next: (progress, at) => next(progress, at, timing),
   nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
-  report: (progress, outcome, at) => report(cache, progress, outcome, at, timing),
+  report: (progress, outcome, at) => report(progress, outcome, at, timing),
 };
 const spec: fc.Arbitrary<ApiKeySpec> = fc
   .record({

@@ -101,7 +101,7 @@ describe("a connection during an outage", () => {
     const step = next({ snapshot, done }, at);
     if (step.kind !== "Waiting" && step.kind !== "Settled") throw new Error(step.kind);
     const type = clusterConnectionType as never;
-    return report({ type, cache: { noteWrite: () => undefined } }, { snapshot, done }, step, at);
+    return report(type, { snapshot, done }, step, at);
   };
   const probed = { ...accepted, hasProbed: true };
 

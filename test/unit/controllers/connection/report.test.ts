@@ -37,13 +37,12 @@ const snapshot: ConnectionSnapshot = {
   users: ["ServiceAccount a/b"],
   request: undefined,
 };
-const cache = { noteWrite: () => undefined };
 
 /** What the connection says after a login. */
 function reported(login: Login, changes: Partial<ConnectionSnapshot> = {}, now = NOW) {
   const progress = { snapshot: { ...snapshot, ...changes }, done: { login } };
   const outcome = next(progress, at) as Outcome;
-  const made = report({ type: clusterConnectionType, cache }, progress, outcome, { ...at, now });
+  const made = report(clusterConnectionType, progress, outcome, { ...at, now });
   const [object] = made.objects;
   if (object === undefined) throw new Error("nothing is reported");
   const events = made.events?.map(({ event: { type, reason } }) => `${type} ${reason}`);
@@ -113,7 +112,6 @@ test.each([
 ])("a suspended connection whose login is usable (%s) is %s", (usable, state) => {
   const session = { usable } as ConnectionSnapshot["session"];
   const progress = { snapshot: { ...snapshot, session }, done: {} };
-  const about = { type: clusterConnectionType, cache };
-  const made = report(about, progress, { kind: "Suspended" }, at);
+  const made = report(clusterConnectionType, progress, { kind: "Suspended" }, at);
   expect(made.objects[0]?.readiness.state).toBe(state);
 });

@@ -14,7 +14,7 @@ import { clusterConnectionType } from "../../../../src/controllers/resource-type
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
-import { ago, cache, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import { connectionSpec } from "./specs.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -23,8 +23,7 @@ const rules: Rules<ConnectionKind> = {
   always: new Set(),
   next,
   nextOfDeletion,
-  report: (progress, outcome, at) =>
-    report({ type: clusterConnectionType as never, cache }, progress, outcome, at),
+  report: (progress, outcome, at) => report(clusterConnectionType as never, progress, outcome, at),
 };
 const valid = connectionSpec();
 const identity = { uid: "u1", spec: clientIdentity(valid), material: "s1/1" };

@@ -39,14 +39,12 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
   const outcomes: Outcome[] = [];
   const events: string[] = [];
   const caches = kube.openCaches();
-  const cache = caches.serviceAccounts;
   const next: Toy["next"] = ({ done }) => {
     const kind = actions[done.performed.length];
     return kind === undefined ? { kind: "Settled", afterMs: 7_000 } : { kind };
   };
   const kind: Toy = {
     type: serviceAccountType,
-    cache,
     parse: ({ spec }) => ({ ok: true, spec }),
     start: { performed: [] },
     observe: async (object) => ({ object }),
@@ -68,7 +66,7 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
       const readiness = outcome.kind === "Failed" ? outcome.readiness : ready;
       const requeueAfterMs = outcome.kind === "Settled" ? outcome.afterMs : undefined;
       return {
-        objects: [{ type: serviceAccountType, cache, object, status: {}, readiness }],
+        objects: [{ type: serviceAccountType, object, status: {}, readiness }],
         requeueAfterMs,
         state: outcome.kind,
       };
@@ -202,8 +200,7 @@ describe("a failure", () => {
         seen.push([outcome.kind, ...done.performed]);
         const ready = { state: "Ready", reason: "Done", message: "Done." } as const;
         const readiness = outcome.kind === "Failed" ? outcome.readiness : ready;
-        const cache = { noteWrite: () => undefined };
-        return { objects: [{ type: serviceAccountType, cache, object, status: {}, readiness }] };
+        return { objects: [{ type: serviceAccountType, object, status: {}, readiness }] };
       },
     });
     world.put();
@@ -238,11 +235,10 @@ describe("a suspended object", () => {
   });
 
   test("that cannot be used waits for a person", async () => {
-    const cache = { noteWrite: () => undefined };
     const readiness = { state: "Reconciling", reason: "Pending", message: "Not yet." } as const;
     const world = toy(["Change"], {
       report: ({ snapshot: { object } }) => ({
-        objects: [{ type: serviceAccountType, cache, object, status: {}, readiness }],
+        objects: [{ type: serviceAccountType, object, status: {}, readiness }],
       }),
     });
     world.put({ suspend: true });

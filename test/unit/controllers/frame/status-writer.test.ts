@@ -10,7 +10,6 @@ import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
 const key = { namespace: "team-a", name: "ci" };
 
-const cache = { noteWrite: () => undefined };
 const statusOf = (saId: string) => ({ saId }) as NonNullable<ServiceAccount["status"]>;
 
 function createWorld() {
@@ -41,13 +40,12 @@ function createWorld() {
         throw new KubeError("Unavailable", "the answer is lost");
       };
       const kube: KubeClient = Object.assign(Object.create(cluster.client), { apply });
-      return writeStatus({ kube, unanswered }, serviceAccountType, cache, object, statusOf(saId));
+      return writeStatus({ kube, unanswered }, serviceAccountType, object, statusOf(saId));
     },
     write: (object: ServiceAccount, options = {}) =>
       writeStatus(
         { kube: cluster.client, unanswered },
         serviceAccountType,
-        cache,
         object,
         statusOf("sa-1"),
         options,

@@ -279,7 +279,6 @@ describe("the next step", () => {
 });
 
 describe("the report", () => {
-  const cache = { noteWrite: () => undefined };
   const settled = { kind: "Settled" } as const;
   const failed = {
     kind: "Failed",
@@ -292,14 +291,14 @@ describe("the report", () => {
     ["Server", {}],
   ] as const)("of objects from %s is written with %j", (source, write) => {
     const given = snapshot(kept, [ready], { source });
-    const { objects } = report(cache, { snapshot: given, done: {} }, failed, undefined);
+    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
     expect(objects[0]).toMatchObject({ write });
     expect(objects[0]?.write).toEqual(write);
   });
 
   test("of a failure keeps an intent", () => {
     const given = withIntent(snapshot(account(), [held], server), ["p1"]);
-    const { objects, state } = report(cache, { snapshot: given, done: {} }, failed, undefined);
+    const { objects, state } = report({ snapshot: given, done: {} }, failed, undefined);
     expect(objects[0]).toMatchObject({
       status: { appliedPolicyIds: ["p1"] },
       readiness: { reason: "Unavailable" },
@@ -309,7 +308,7 @@ describe("the report", () => {
 
   test("of a failed read does not say that there is no account", () => {
     const given = snapshot(kept, [ready], unavailable({ endsAs: "AccountMissing" }));
-    const { objects } = report(cache, { snapshot: given, done: {} }, failed, undefined);
+    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
     expect(objects[0]?.status).toMatchObject({ appliedPolicyIds: ["p1"] });
   });
 
@@ -318,27 +317,27 @@ describe("the report", () => {
     const { state } = snapshot(kept, []);
     const outcome = next({ snapshot: behind, done: {} });
     if (outcome.kind !== "Waiting") throw new Error("it waits");
-    const made = report(cache, { snapshot: behind, done: {} }, outcome, state);
+    const made = report({ snapshot: behind, done: {} }, outcome, state);
     expect(made).toEqual({ objects: [], state, requeueAfterMs: 1_000 });
   });
 
   test("leaves out what is released", () => {
     const given = snapshot(kept, [ready, binding("b", ["p1"], revoking)]);
     const released = { ...given, objects: new Map([...given.objects].slice(0, 1)) };
-    const { objects } = report(cache, { snapshot: released, done: {} }, settled, undefined);
+    const { objects } = report({ snapshot: released, done: {} }, settled, undefined);
     expect(objects.map(({ object }) => object.metadata.uid)).toEqual(["a-uid"]);
   });
 
   test("puts an object's own problem before that of the account", () => {
     const given = snapshot(kept, [binding("a", ["p1"], refused)]);
-    const { objects } = report(cache, { snapshot: given, done: {} }, failed, undefined);
+    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
     expect(objects[0]?.readiness).toMatchObject({ state: "Stalled", reason: "PolicyNotGranted" });
   });
 
   test("forgets what it knew of an account that was made again", () => {
     const given = snapshot(kept, [ready]);
     const old = given.state && { ...given.state, accountUid: "old", isolating: true };
-    const { state } = report(cache, { snapshot: given, done: {} }, settled, old);
+    const { state } = report({ snapshot: given, done: {} }, settled, old);
     expect(state).toMatchObject({ accountUid: "sa-uid", isolating: false });
   });
 });

@@ -140,9 +140,9 @@ describe("binding", () => {
   test("nothing is called while a cache has not seen our own last write", async () => {
     const world = await withReading();
     world.kube.watching = false;
-    world.context.caches.policyBindings.noteWrite({
-      metadata: { namespace: KEY.namespace, name: "reading", resourceVersion: "999999" },
-    });
+    const reading = { namespace: KEY.namespace, name: "reading" };
+    const change = { metadata: { labels: { team: "a" } } };
+    await world.kube.client.mergePatch(policyBindingType, reading, change);
     const before = world.calls();
     expect(await world.pass()).toEqual({ requeueAfterMs: 1_000 });
     expect(world.calls()).toBe(before);

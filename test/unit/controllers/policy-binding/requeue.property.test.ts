@@ -7,7 +7,7 @@ import type {
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
 import { toIso8601 } from "../../../../src/util/time.ts";
-import { ago, cache, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import {
   account,
   binding,
@@ -23,7 +23,7 @@ const rules: Rules<AccountBindingsKind> = {
   start: {},
   always: new Set(),
   next,
-  report: (progress, outcome, _, before) => report(cache, progress, outcome, before),
+  report: (progress, outcome, _, before) => report(progress, outcome, before),
 };
 const spec = { suspend: false };
 const views = fc.array(

@@ -16,22 +16,14 @@ import type {
   QuotaExportSnapshot,
 } from "../../../../src/controllers/quota-export/rules/snapshot.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
-import {
-  ago,
-  cache,
-  expectRequeued,
-  maybe,
-  type Rules,
-  remembering,
-  type Situation,
-} from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
 import { access, NOW } from "../service-account/objects.ts";
 
 const rules: Rules<QuotaExportKind> = {
   start: {},
   always: new Set(),
   next,
-  report: (progress, outcome, at) => report(cache, progress, outcome, at),
+  report,
 };
 const refusal = { state: "Stalled", reason: "NotFound", message: "no" } as const;
 const situations = fc

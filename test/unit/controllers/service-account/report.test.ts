@@ -20,8 +20,7 @@ interface Given {
 }
 
 function reportOf({ seen, spec, done = {}, state }: Given, outcome: Outcome) {
-  const cache = { noteWrite: () => undefined };
-  return report(cache, { snapshot: snapshotOf(seen, spec), done }, outcome, at, state);
+  return report({ snapshot: snapshotOf(seen, spec), done }, outcome, at, state);
 }
 
 const settled = { kind: "Settled" } as const;

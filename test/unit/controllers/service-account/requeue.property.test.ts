@@ -8,15 +8,7 @@ import type {
   AccountKind,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import {
-  ago,
-  cache,
-  expectRequeued,
-  maybe,
-  type Rules,
-  remembering,
-  type Situation,
-} from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
 import * as accounts from "./objects.ts";
 
 const { NOW } = accounts;
@@ -25,7 +17,7 @@ const rules: Rules<AccountKind> = {
   always: new Set(),
   next,
   nextOfDeletion,
-  report: (progress, outcome, at, before) => report(cache, progress, outcome, at, before),
+  report,
 };
 const look = fc
   .record({

@@ -1,0 +1,35 @@
+import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from "../resource.ts";
+import type { WriteTracker } from "../store/store.ts";
+import type { KubeClient, WriteOptions } from "./client.ts";
+import { toKubeReader } from "./reader.ts";
+
+/**
+ * Read your own writes: the answer to every write goes to the tracker of its type, if there is one. A dry run and a
+ * deletion answer no new version of an object, so they are not tracked.
+ */
+export function trackWrites(
+  client: KubeClient,
+  trackerOf: (type: ResourceType) => WriteTracker | undefined,
+): KubeClient {
+  const track = <T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    options: WriteOptions | undefined,
+    send: () => Promise<T>,
+  ): Promise<T> => {
+    const tracker = options?.dryRun === true ? undefined : trackerOf(type);
+    return tracker === undefined ? send() : tracker.track(key, send);
+  };
+  return {
+    ...toKubeReader(client),
+    create: (type, object, options) =>
+      track(type, keyOf(object), options, () => client.create(type, object, options)),
+    apply: (type, object, options) =>
+      track(type, keyOf(object), options, () => client.apply(type, object, options)),
+    mergePatch: (type, key, patch, options) =>
+      track(type, key, options, () => client.mergePatch(type, key, patch, options)),
+    replace: (type, object, options) =>
+      track(type, keyOf(object), options, () => client.replace(type, object, options)),
+    delete: (type, key, preconditions, options) => client.delete(type, key, preconditions, options),
+  };
+}
