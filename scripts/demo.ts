@@ -237,7 +237,7 @@ Everything stays up. Things to try:
   kubectl describe iamkey ci-bot-key -n ${NAMESPACE}
   kubectl delete secret ci-bot-key -n ${NAMESPACE}     # a new key within the check interval, or at once:
   kubectl annotate iamkey ci-bot-key -n ${NAMESPACE} iam-operator.io/reconcile-requested-at="$(date)" --overwrite
-  kubectl patch iamsa ci-bot -n ${NAMESPACE} --type=merge -p '{"spec":{"suspendAccess":true}}'
+  kubectl patch iamsa ci-bot -n ${NAMESPACE} --type=merge -p '{"spec":{"access":"Revoked"}}'
 
   console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})
   control   ${iam.controlUrl}   (faults, clock, requests)

@@ -404,6 +404,7 @@ export const apiKeyKind = defineKind({
       type: "string",
       jsonPath: ".status.current.keyId",
       description: "The key in the Secret.",
+      priority: 1,
     },
     { name: "Secret", type: "string", jsonPath: ".status.secretName", description: "The Secret." },
     {

@@ -36,7 +36,7 @@ export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodTy
   readonly rules: readonly CelRule[];
   /** Where names of this kind end up in shorter places than a name may be. */
   readonly maxNameLength?: number;
-  /** Those of its own. Ready stands before them, Reason (wide) and Age after them. */
+  /** Those of its own. Ready and Reason stand before them, Age after them. */
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }
@@ -49,7 +49,7 @@ export function defineKind<Spec extends z.ZodType, Status extends z.ZodType>(
 
 /** What `kubectl get` prints, in this order. */
 export function columnsOf({ columns }: Kind): readonly PrinterColumn[] {
-  return [readyColumn, ...columns, reasonColumn, ageColumn];
+  return [readyColumn, reasonColumn, ...columns, ageColumn];
 }
 
 const readyColumn: PrinterColumn = {
@@ -64,7 +64,6 @@ const reasonColumn: PrinterColumn = {
   type: "string",
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
   description: "Why it is or is not ready.",
-  priority: 1,
 };
 
 const ageColumn: PrinterColumn = {

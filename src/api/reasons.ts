@@ -88,9 +88,9 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ...waitsForConnection,
         RevokingAccess:
-          "Wait: spec.suspendAccess is true, and policies may still be bound. Check the connection if it takes longer than a minute.",
+          "Wait: spec.access is Revoked, and policies may still be bound. Check the connection if it takes longer than a minute.",
         AccessRevoked:
-          "Access is revoked: set spec.suspendAccess to false to restore it. A leaked key then works again, so revoke it first.",
+          "Access is revoked: set spec.access: Granted to restore it. A leaked key then works again, so revoke it first.",
         InUse: "Delete the ApiKeys and PolicyBindings that the message names.",
         ServiceAccountNotActive:
           "Activate the account at the console; until then no key is issued.",
@@ -129,6 +129,15 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       },
     },
     {
+      type: "AccessRevoked",
+      meaning:
+        "No policy is bound to the account, because spec.access is Revoked. False while policies may still be bound; absent while access is granted.",
+      reasons: {
+        RevokingAccess:
+          "Wait: spec.access is Revoked, and policies may still be bound. Check the connection if it takes longer than a minute.",
+      },
+    },
+    {
       type: "KeysManaged",
       meaning:
         "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys.",
@@ -153,8 +162,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "",
       reasons: {
         ...heldBack,
-        AccessSuspended:
-          "Access is revoked: set spec.suspendAccess of the ServiceAccount to false to restore it. A leaked key then works again, so revoke it first.",
+        AccessRevoked:
+          "Access is revoked: set spec.access: Granted on the ServiceAccount to restore it. A leaked key then works again, so revoke it first.",
         ServiceAccountSuspended: "Set spec.suspend of the ServiceAccount to false.",
         PolicyNotGranted: "Ask for a grant of the policies that the message names.",
         PolicyRefused:

@@ -38,9 +38,9 @@ const spec = z.object({
     .enum(["Keep", "Remove"])
     .default("Keep")
     .meta({ description: "What to do with policies that somebody else bound to the account." }),
-  suspendAccess: z.boolean().default(false).meta({
+  access: z.enum(["Granted", "Revoked"]).default("Granted").meta({
     description:
-      "While true, access is revoked: the operator unbinds every policy of the account and keeps it so. Set it to false to bind the policies of the PolicyBindings again; a leaked key of the account then works again too.",
+      "Revoked unbinds every policy of the account and keeps it so. Granted binds what the PolicyBindings declare again; a leaked key of the account then works again too.",
   }),
   unmanagedKeys: z.enum(["Report", "Expect"]).default("Report").meta({
     description:

@@ -30,7 +30,7 @@ import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
 import { exposeObjects } from "./object-gauges.ts";
 import { createOwnership } from "./own-objects.ts";
-import { accountShare, apiKeyShare, connectionShare, isSuspensionDue } from "./shares.ts";
+import { accountShare, apiKeyShare, connectionShare, isRevocationDue } from "./shares.ts";
 import { createWatches, type Watches } from "./watches.ts";
 
 export interface ControllerSet {
@@ -136,7 +136,7 @@ function accountControllers(
 ): readonly Controller[] {
   const { caches } = context;
   const isUrgent = (object: KubeObject) =>
-    isSuspensionDue(caches, caches.serviceAccounts.get(keyOf(object)));
+    isRevocationDue(caches, caches.serviceAccounts.get(keyOf(object)));
   const accounts: Controller = start({
     name: "ServiceAccount",
     store: caches.serviceAccounts,

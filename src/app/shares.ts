@@ -50,12 +50,12 @@ export function accountOf(
  * Whether an account's access is to be revoked and may still have policies bound. Of an account that the operator created
  * and bound nothing for, nothing is urgent: a tenant may have any number of them.
  */
-export function isSuspensionDue(
+export function isRevocationDue(
   { policyBindings }: Pick<Caches, "policyBindings">,
   account: ServiceAccount | undefined,
 ): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
-  if (account === undefined || spec?.suspendAccess !== true) return false;
+  if (account === undefined || spec?.access !== "Revoked") return false;
   const { bindings, origin } = account.status ?? {};
   if (bindings?.unansweredSync !== undefined) return true;
   if (bindings?.policyCount !== undefined) return bindings.policyCount !== 0;

@@ -122,7 +122,7 @@ function serviceAccountWatches(caches: Caches): readonly Watch[] {
     watch(policyBindings, whenGone(accountKey)),
     // Its condition reports what is bound while access is revoked.
     watch(serviceAccounts, ({ key, old, new: now }) =>
-      now?.spec?.suspendAccess === true &&
+      now?.spec?.access === "Revoked" &&
       !isDeepStrictEqual(old?.status?.bindings, now.status?.bindings)
         ? [key]
         : [],

@@ -6,7 +6,7 @@ const MAX_KEPT = 10_000;
 
 /**
  * Groups whose last urgent run was slow. Each has one urgent worker at most, and all together leave as many free as they
- * have, until an urgent run of the group succeeds in time: consoles that hang must not take the workers of the kill switch.
+ * have, until an urgent run of the group succeeds in time: hanging consoles must not take the workers that revoke access.
  */
 export class SlowGroups {
   readonly #slow = new Set<string>();

@@ -32,7 +32,7 @@ function olderChart(): string {
   edit(`files/crds/${GROUP}_serviceaccounts.yaml`, (text) => {
     const crd = parse(text);
     crd.spec.versions[0].additionalPrinterColumns.pop();
-    delete crd.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.suspendAccess;
+    delete crd.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.access;
     return stringify(crd);
   });
   return chart;
@@ -43,7 +43,7 @@ const accountFields = async () => {
   const [{ schema, additionalPrinterColumns }] = spec.versions;
   return {
     columns: additionalPrinterColumns.length,
-    suspendAccess: "suspendAccess" in schema.openAPIV3Schema.properties.spec.properties,
+    access: "access" in schema.openAPIV3Schema.properties.spec.properties,
   };
 };
 
@@ -67,10 +67,10 @@ test("brings older definitions and the ClusterConnection up to date without repl
   const before = { uids: await uids(), fields: await accountFields() };
   const set = "--set=clusterConnection.spec.domainName=other";
   await cluster.helmDo(...RELEASE, `--values=${values}`, set);
-  expect(before.fields.suspendAccess).toBe(false);
+  expect(before.fields.access).toBe(false);
   expect(await accountFields()).toEqual({
     columns: before.fields.columns + 1,
-    suspendAccess: true,
+    access: true,
   });
   expect(await uids()).toEqual(before.uids);
   expect((await get("iamcconn", "default")).spec.domainName).toBe("other");
@@ -78,11 +78,11 @@ test("brings older definitions and the ClusterConnection up to date without repl
 
 test("goes back to the version before", async () => {
   await cluster.helmDo("rollback", "iam-operator", "1", `--namespace=${NAMESPACE}`);
-  expect((await accountFields()).suspendAccess).toBe(false);
+  expect((await accountFields()).access).toBe(false);
   expect((await get("iamsa", "bot", "-n=team-a")).metadata.name).toBe("bot");
   expect((await get("iamcconn", "default")).metadata.name).toBe("default");
   await cluster.helmDo(...RELEASE, `--values=${values}`);
-  expect((await accountFields()).suspendAccess).toBe(true);
+  expect((await accountFields()).access).toBe(true);
 });
 
 test("lets people create ApiKeys as soon as an API server has started", async () => {

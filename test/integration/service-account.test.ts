@@ -452,7 +452,7 @@ describe.concurrent("the end of a ServiceAccount", () => {
   );
 });
 
-describe.concurrent("the kill switch", () => {
+describe.concurrent("revoked access", () => {
   test(
     "unbinds everything, foreign policies too, and gives back what is declared",
     inWorld({}, async (world) => {
@@ -460,10 +460,11 @@ describe.concurrent("the kill switch", () => {
       await bind(world, "read", "pol-read");
       await world.ready("PolicyBinding", "read");
       world.iam.world.replaceBindings(tpn, ["pol-read", "pol-member"]);
-      await world.serviceAccount("ci", { suspendAccess: true });
+      await world.serviceAccount("ci", { access: "Revoked" });
       await world.until("nothing to be bound", () => world.iam.world.boundTo(tpn).length === 0);
-      await world.condition("PolicyBinding", "read", "Ready", "False", "AccessSuspended");
-      await world.serviceAccount("ci", { suspendAccess: false });
+      await world.condition("PolicyBinding", "read", "Ready", "False", "AccessRevoked");
+      await world.condition("ServiceAccount", "ci", "AccessRevoked", "True", "AccessRevoked");
+      await world.serviceAccount("ci", { access: "Granted" });
       await world.ready("PolicyBinding", "read");
       expect(world.iam.world.boundTo(tpn)).toEqual(["pol-read"]);
     }),
@@ -474,7 +475,7 @@ describe.concurrent("the kill switch", () => {
     inWorld({}, async (world) => {
       const { tpn } = await opened(world);
       world.iam.world.replaceBindings(tpn, ["pol-member"]);
-      await world.serviceAccount("ci", { suspendAccess: true });
+      await world.serviceAccount("ci", { access: "Revoked" });
       await world.until("nothing to be bound", () => world.iam.world.boundTo(tpn).length === 0);
     }),
   );

@@ -121,9 +121,9 @@ test.each<Case>([
 
       await victim.lookAgain("ServiceAccount", "ci", "1");
       await victim.ready("ServiceAccount", "ci");
-      await victim.patch("ServiceAccount", "ci", { spec: { suspendAccess: true } });
-      await victim.until("the kill switch", () => bound().length === 0);
-      await victim.patch("ServiceAccount", "ci", { spec: { suspendAccess: false } });
+      await victim.patch("ServiceAccount", "ci", { spec: { access: "Revoked" } });
+      await victim.until("revoked access", () => bound().length === 0);
+      await victim.patch("ServiceAccount", "ci", { spec: { access: "Granted" } });
       await victim.until("the policies to be back", () => bound().length > 0);
 
       release();

@@ -1,4 +1,4 @@
-/** Namespaces whose consoles hang suspend access again and again, to hold the workers of the kill switch. */
+/** Namespaces with hanging consoles revoke access again and again, to occupy the workers that revoke access. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../src/kube/resource.ts";
@@ -62,7 +62,7 @@ function setUp() {
 }
 
 test.each([3, 20])(
-  "%i namespaces with consoles that hang leave workers free for the kill switch of another one",
+  "%i namespaces with hanging consoles leave workers free to revoke access in another one",
   async (namespaces) => {
     const { clock, writer, done, running, hanging } = setUp();
     for (let n = 0; n < 50 * namespaces; n += 1)

@@ -107,7 +107,7 @@ describe("a grant", () => {
       await expect.poll(bound, { timeout: 10_000 }).toEqual(["pol-read"]);
       // Access is revoked behind the same suspension, and behind a plan.
       await world.annotate("ServiceAccount", "ci", { "iam-operator.io/plan-only": "true" });
-      await serviceAccount(world, { suspend: true, suspendAccess: true });
+      await serviceAccount(world, { suspend: true, access: "Revoked" });
       await expect.poll(bound, { timeout: 10_000 }).toEqual([]);
       await world.annotate("ServiceAccount", "ci", { "iam-operator.io/plan-only": "false" });
       await serviceAccount(world, { suspend: false });

@@ -55,7 +55,7 @@ async function withoutBindings(world: World, accounts: readonly string[]): Promi
 async function suspend(world: World, name: string): Promise<number> {
   const { tpn = "" } = (await world.get("ServiceAccount", name)).status ?? {};
   const since = Date.now();
-  await world.patch("ServiceAccount", name, { spec: { suspendAccess: true } });
+  await world.patch("ServiceAccount", name, { spec: { access: "Revoked" } });
   const { journal } = world.iam.world;
   const unbound = () =>
     journal.find(
@@ -68,11 +68,11 @@ async function suspend(world: World, name: string): Promise<number> {
 function show(waits: readonly number[]): void {
   const sorted = waits.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];
-  console.log(`kill switch: p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms`);
+  console.log(`revoke access: p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms`);
 }
 
 test(
-  "the kill switch and new objects of a tenant do not wait for consoles of others that hang",
+  "revoking access and new objects of a tenant do not wait for hanging consoles of others",
   withNeighbours(3, async (healthy, hostile, ...others) => {
     const victims = names("victim", KILLS);
     await healthy.connect();
@@ -82,11 +82,11 @@ test(
     }
     for (const name of victims) await healthy.ready("PolicyBinding", name);
 
-    // Half of the accounts go to the kill switch as well, and all looks at an account hang.
+    // Half of the accounts revoke access as well, and all looks at an account hang.
     const accounts = names("hostile", HANGING);
     await withoutBindings(hostile, accounts);
     hang(hostile, { where: ({ operation }) => operation !== "login" });
-    const spec = { suspendAccess: true };
+    const spec = { access: "Revoked" };
     const suspended = accounts.filter((_, n) => n % 2 === 0);
     await Promise.all(suspended.map((name) => hostile.patch("ServiceAccount", name, { spec })));
     // Logins that hang, and namespaces that take what the first one leaves to plain work on policies.

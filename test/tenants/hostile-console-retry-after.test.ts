@@ -50,7 +50,7 @@ test("calls that waited for their turn are held as well", async () => {
   expect(await second).toMatchObject({ sent: false, code: "RateLimited" });
 });
 
-test("the kill switch goes through, the login for it included", async () => {
+test("revoking access goes through, the login for it included", async () => {
   const { server, clock, client } = await asked(429);
   server.world.revokeTokens();
   expect(await client.urgent.listPolicies(POLICIES)).not.toHaveLength(0);

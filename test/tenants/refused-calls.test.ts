@@ -21,7 +21,7 @@ const attacks: Readonly<Record<string, (client: IamClient) => Promise<unknown>>>
 };
 
 test.each(["login", "token"] as const)(
-  "no call that is answered 401 takes a shared %s from the others, nor from the kill switch",
+  "no call that is answered 401 takes a shared %s from the others, nor from revoking access",
   async (kind) => {
     const server = await startConsole({
       extraCalls: { deleteServiceAccount: EXTRA },

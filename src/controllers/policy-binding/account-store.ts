@@ -18,7 +18,7 @@ export interface AccountRef extends ReportedObject {
 
 /**
  * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store. It holds the key of every
- * account that a PolicyBinding names, whether it exists or not; and of those whose access is suspended or that have
+ * account that a PolicyBinding names, whether it exists or not; and of those whose access is revoked or that have
  * bindings on record. Of any other account, nothing is known to be bound, and nothing is to be. Whether the caches have
  * seen our own writes is asked by the reconciler itself, of all the objects that it decides on.
  */
@@ -74,7 +74,7 @@ export function createAccountStore(
 
 function mayHaveBindings(account: ServiceAccount | undefined): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
-  return spec?.suspendAccess === true || account?.status?.bindings !== undefined;
+  return spec?.access === "Revoked" || account?.status?.bindings !== undefined;
 }
 
 export function toRef(key: ObjectKey): AccountRef {

@@ -35,14 +35,14 @@ export function createAccountBindingsController(
 
 /**
  * The policies of an account are one list, so that one PolicyBinding that is only planned for holds back all of them; but
- * neither the kill switch nor what an administrator has withdrawn, or it would be a tenant's way around that.
+ * neither revoking access nor what an administrator has withdrawn, or it would be a tenant's way around that.
  */
 async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boolean> {
   const { serviceAccounts, policyBindings } = run.caches;
   const account = serviceAccounts.get(keyOf(ref));
   const named = policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
   const isHeld = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
-  if (!isHeld || account?.spec.suspendAccess === true) return false;
+  if (!isHeld || account?.spec.access === "Revoked") return false;
   const { availability } = await observe(ref, undefined, run);
   if (availability.kind !== "Usable") return true;
   const { account: bound, restriction } = availability;

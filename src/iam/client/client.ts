@@ -75,7 +75,7 @@ export interface IamClient {
     readonly deleteKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
     readonly deleteServiceAccount?: (saId: string, signal?: AbortSignal) => Promise<void>;
   };
-  /** The same connection for the kill switch: its calls, and logins for them, go through while `Retry-After` holds all others, have slots of their own, and end within 5 s. */
+  /** The same connection for revoking access: its calls, and logins for them, go through while `Retry-After` holds all others, have slots of their own, and end within 5 s. */
   readonly urgent: IamClient;
   /** The same for what a person asks for: only so many calls go through while a `Retry-After` holds. */
   readonly requested: IamClient;

@@ -44,7 +44,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     invocation,
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first. Restore the access of ${name}?`,
   );
-  const change = changeOf(account, { spec: { suspendAccess: false } }, "access is being restored");
+  const change = changeOf(account, { spec: { access: "Granted" } }, "access is being restored");
   const changed = await makeChanges(invocation, cluster, [change]);
   if (!isToWait(options)) return exitCode.ok;
   const generation = changed[0]?.metadata.generation ?? 0;
@@ -80,9 +80,7 @@ function isSettled(binding: PolicyBinding, { status }: ServiceAccount): boolean 
 
 function heldBy({ status }: PolicyBinding): string | undefined {
   const stalled = findCondition(status?.conditions, "Stalled");
-  return stalled === undefined || /^Access(Suspended|Revoked)$/.test(stalled.reason)
-    ? undefined
-    : stalled.reason;
+  return stalled === undefined || stalled.reason === "AccessRevoked" ? undefined : stalled.reason;
 }
 
 async function report(

@@ -1,4 +1,5 @@
 /** `revoke-access`: unbinds every policy of an account, and waits until none is bound. */
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
@@ -16,7 +17,6 @@ import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, waitForAll } from "../cluster/wait.ts";
 import { nameOf, whyHeld } from "../cluster/why-held.ts";
 import { field, renderFields } from "../view/fields.ts";
-import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -24,10 +24,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { name } = parseAccountName(args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
-  const changed = account.spec.suspendAccess
-    ? [account as AnyObject]
-    : await revoke(invocation, cluster, account);
-  if (account.spec.suspendAccess) io.note(`iamsa/${name}: revoking was requested already.`);
+  const changed =
+    account.spec.access === "Revoked"
+      ? [account as AnyObject]
+      : await revoke(invocation, cluster, account);
+  if (account.spec.access === "Revoked") io.note(`iamsa/${name}: revoking was requested already.`);
   if (!isToWait(options)) {
     const bound = boundOf(account);
     if (options.dryRun === undefined && bound.length > 0)
@@ -76,7 +77,7 @@ async function revoke(
     invocation,
     `Every call with these keys will be denied. Revoke the access of ${name}?`,
   );
-  const change = changeOf(account, { spec: { suspendAccess: true } }, "access is being revoked");
+  const change = changeOf(account, { spec: { access: "Revoked" } }, "access is being revoked");
   return makeChanges(invocation, cluster, [change]);
 }
 
@@ -98,8 +99,8 @@ async function missingOf(
   const { saId } = account.status ?? {};
   const chain = await readChain(cluster, account as AnyObject);
   const unseen = unobserved(account as AnyObject, generation);
-  const { reason } = readinessOf(account as AnyObject);
-  if (unseen === undefined && (saId === undefined || reason === "AccessRevoked")) return undefined;
+  if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
+    return undefined;
   const bound = boundOf(account).join(", ");
   const held = whyHeld(chain);
   return {
@@ -112,5 +113,9 @@ function revokedText(account: ServiceAccount): string {
   const name = nameOf(account as AnyObject);
   if (account.status?.saId === undefined)
     return `${name} has no account in the console yet; none of its policies will be bound`;
-  return `${name}: ${readinessOf(account as AnyObject).message}`;
+  return `${name}: ${revocationOf(account)?.message}`;
+}
+
+function revocationOf({ status }: ServiceAccount): Condition | undefined {
+  return findCondition(status?.conditions, "AccessRevoked");
 }

@@ -82,7 +82,7 @@ function judgeBindings({ metadata, spec }: ServiceAccount, bindings: LiveBinding
   return failed(
     steps.bindings,
     "no policy is bound, so everything is denied",
-    spec.suspendAccess
+    spec.access === "Revoked"
       ? `kubectl iam restore-access ${metadata.name} -n ${metadata.namespace}`
       : `Create a PolicyBinding for iamsa/${metadata.name}.`,
   );

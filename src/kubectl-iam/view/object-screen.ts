@@ -156,9 +156,9 @@ function accountFields({ metadata, spec, status }: ServiceAccount, world: World)
       `iamsa/${metadata.name}${saId === undefined ? ", not at the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
     ),
     field("TPN", tpn),
-    spec.suspendAccess
+    spec.access === "Revoked"
       ? field("Policies", {
-          text: "none: access is revoked (spec.suspendAccess)",
+          text: "none: access is revoked (spec.access)",
           style: "warning",
         })
       : field(

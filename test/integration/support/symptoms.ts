@@ -172,8 +172,8 @@ const accounts: readonly Symptom[] = [
       await world.serviceAccount("second-import", { saId });
     },
   },
-  account("`spec.suspendAccess` is true", "revoked", "AccessRevoked", (world) =>
-    world.patch("ServiceAccount", "revoked", { spec: { suspendAccess: true } }),
+  account("`spec.access` is `Revoked`", "revoked", "AccessRevoked", (world) =>
+    world.patch("ServiceAccount", "revoked", { spec: { access: "Revoked" } }),
   ),
   account("`spec.suspend` is set on a ServiceAccount", "suspended", "Suspended", (world) =>
     world.patch("ServiceAccount", "suspended", { spec: { suspend: true } }),

@@ -105,7 +105,7 @@ export async function openAccounts(
       await kube.apply(policyBindingType, binding as never);
     },
     async revoke(account) {
-      const spec = { suspendAccess: true };
+      const spec = { access: "Revoked" };
       await kube.mergePatch(serviceAccountType, { namespace, name: account }, { spec });
     },
     apiKey: get,

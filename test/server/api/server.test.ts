@@ -275,12 +275,14 @@ describe("kubectl", () => {
     const fixture = good.find((candidate) => candidate.kind === kind);
     if (fixture === undefined) throw new Error("no fixture");
     await apply(manifest({ ...fixture, name: "printed" }, namespace));
-    const where = ["--namespace", namespace, "--output=wide"];
-    const [head] = (await kubectl("get", kind.shortName, "printed", ...where)).split("\n");
-    expect(head?.trim().split(/ +/)).toEqual([
-      "NAME",
-      ...columnsOf(kind).map(({ name }) => name.toUpperCase()),
-    ]);
+    const head = async (...options: readonly string[]) => {
+      const where = ["--namespace", namespace, ...options];
+      const [first] = (await kubectl("get", kind.shortName, "printed", ...where)).split("\n");
+      return first?.trim().split(/ +/);
+    };
+    const names = columnsOf(kind).map(({ name }) => name.toUpperCase());
+    expect(await head("--output=wide")).toEqual(["NAME", ...names]);
+    expect((await head())?.slice(0, 3)).toEqual(["NAME", "READY", "REASON"]);
   });
 
   test("fills the columns from spec and status", async () => {
@@ -311,12 +313,12 @@ describe("kubectl", () => {
     expect(row.trim().split(/ +/).slice(0, -1)).toEqual([
       "filled",
       "True",
+      "Done",
       "sak_1",
       "filled",
       "2026-04-01T00:00:00Z",
       "2026-03-01T00:00:00Z",
       "2",
-      "Done",
     ]);
   });
 

@@ -36,7 +36,7 @@ const accountIntentIsAhead: ConsoleCheck = (world, change) => {
 const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
   if (change.kind !== "bindingsReplaced" || world.hasMeddled || isPutOff(world)) return undefined;
   const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
-  if (account?.spec.suspendAccess) return undefined;
+  if (account?.spec.access === "Revoked") return undefined;
   const wanted = bindingsOf(world)
     .filter(({ spec, metadata }) => {
       const isOfIt = spec.serviceAccountRef.name === account?.metadata.name;

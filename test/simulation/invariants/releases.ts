@@ -115,8 +115,7 @@ function wordOf(account: ServiceAccount, bindings: readonly PolicyBinding[]): Wo
   return {
     until: Number.POSITIVE_INFINITY,
     released: new Set([...late, ...own.flatMap(releasedBy)]),
-    everything:
-      spec.suspendAccess === true || (metadata.deletionTimestamp !== undefined && revokes),
+    everything: spec.access === "Revoked" || (metadata.deletionTimestamp !== undefined && revokes),
     foreign: spec.foreignPolicies === "Remove",
     empty:
       late.length > 0 ||

@@ -56,10 +56,7 @@ export const pathScenarios: readonly Scenario[] = [
   ...twoWays({
     name: "suspended and not",
     to: { account: { description: "last" } },
-    steps: [
-      account({ suspendAccess: true }),
-      account({ suspendAccess: false, description: "last" }),
-    ],
+    steps: [account({ access: "Revoked" }), account({ access: "Granted", description: "last" })],
   }),
   ...twoWays({
     name: "labels of the Secret",

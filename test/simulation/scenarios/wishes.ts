@@ -72,19 +72,19 @@ export const wishScenarios: readonly Scenario[] = [
   ),
   fromRest(
     "access suspended",
-    (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { suspendAccess: true } }),
+    (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { access: "Revoked" } }),
     {
       atEnd: bound(),
       unfulfilled: (world) => {
         const states = bindingsOf(world).map(({ status }) => status?.conditions?.[0]?.reason);
-        return states.every((reason) => reason === "AccessSuspended") ? undefined : "is not shown";
+        return states.every((reason) => reason === "AccessRevoked") ? undefined : "is not shown";
       },
     },
   ),
   fromRest(
     "access given back",
-    (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { suspendAccess: false } }),
-    { wishes: { account: { suspendAccess: true } }, atEnd: bound(READ, DEPLOY) },
+    (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { access: "Granted" } }),
+    { wishes: { account: { access: "Revoked" } }, atEnd: bound(READ, DEPLOY) },
   ),
   fromRest("descriptions changed", (world) => {
     world.patch(serviceAccountType, ACCOUNT, { spec: { description: "other" } });

@@ -195,10 +195,10 @@ export const bindingStories: readonly Story[] = [
   ),
   story("access that is suspended comes back", async (world) => {
     await world.begin({ policyIds: [READ] });
-    world.change(serviceAccountType, ACCOUNT, { suspendAccess: true });
+    world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
     await world.pass(MINUTE);
     world.expect("nothing is bound", world.bound, []);
-    world.change(serviceAccountType, ACCOUNT, { suspendAccess: false });
+    world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
     await world.pass(MINUTE);
     world.expect("bound again", world.bound, [READ]);
   }),

@@ -56,7 +56,7 @@ test("what belongs together is planned as a whole, several keys of one new accou
   expect(world.cluster.writes).toEqual([]);
 });
 
-test("the kill switch of an account unbinds its policies", async () => {
+test("revoking access of an account unbinds its policies", async () => {
   world = await planningWorld();
   await world.connect();
   world.put("ServiceAccount", "bot", {});
@@ -64,8 +64,8 @@ test("the kill switch of an account unbinds its policies", async () => {
   world.put("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] });
   await world.reconcile("PolicyBinding", "read");
   const { tpn } = world.peek("ServiceAccount", "bot").status;
-  expect(await plan([object("ServiceAccount", "bot", { suspendAccess: true })])).toEqual({
+  expect(await plan([object("ServiceAccount", "bot", { access: "Revoked" })])).toEqual({
     calls: [`syncBindings ${tpn}`],
-    obstacles: [expect.stringMatching(/^AccessSuspended: /)],
+    obstacles: [expect.stringMatching(/^AccessRevoked: /)],
   });
 });

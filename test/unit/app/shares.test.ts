@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { isSuspensionDue } from "../../../src/app/shares.ts";
+import { isRevocationDue } from "../../../src/app/shares.ts";
 
 const caches = (applied: readonly string[]) =>
   ({
     policyBindings: { byIndex: () => [{ status: { appliedPolicyIds: applied } }] },
   }) as never;
-const account = (status: object, suspendAccess = true) =>
-  ({ metadata: { namespace: "n", name: "a" }, spec: { suspendAccess }, status }) as never;
+const account = (status: object, access = "Revoked") =>
+  ({ metadata: { namespace: "n", name: "a" }, spec: { access }, status }) as never;
 
 test.each<[string, object, readonly string[], boolean]>([
   ["nothing was ever bound", { origin: "Created" }, [], false],
@@ -22,6 +22,6 @@ test.each<[string, object, readonly string[], boolean]>([
     true,
   ],
 ])("revoking access is urgent or not where %s", (_, status, applied, expected) => {
-  expect(isSuspensionDue(caches(applied), account(status))).toBe(expected);
-  expect(isSuspensionDue(caches(applied), account(status, false))).toBe(false);
+  expect(isRevocationDue(caches(applied), account(status))).toBe(expected);
+  expect(isRevocationDue(caches(applied), account(status, "Granted"))).toBe(false);
 });

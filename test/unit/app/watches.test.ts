@@ -172,7 +172,7 @@ describe("who is woken", () => {
     expect(wakes(changed(ready))).toEqual(keys);
     const bindings = { policyIds: ["read"] };
     expect(wakes(changed({ ...ready, bindings }))).toEqual(exports);
-    spec.suspendAccess = true;
+    spec.access = "Revoked";
     wakes(changed({ ...ready, bindings }));
     // Its own condition reports what is bound while access is revoked.
     const revoked = wakes(changed({ ...ready, bindings: { policyIds: [] } }));

@@ -273,7 +273,7 @@ describe("a terminal", () => {
     expect(text).toContain("pod/api-1");
     expect(text).toContain("Nothing was changed.");
     expect(code).toBe(3);
-    expect((await world.get("ServiceAccount", "ci-bot")).spec.suspendAccess).toBe(false);
+    expect((await world.get("ServiceAccount", "ci-bot")).spec.access).toBe("Granted");
   });
 });
 

@@ -24,8 +24,8 @@ import { writeBindings } from "./objects.ts";
 /** Call 9. What the answer lacks is remembered at once, whatever becomes of the run. */
 export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
   const { client, availability, state, now } = usable(snapshot);
-  const { suspendAccess } = availability.account;
-  const live = await (suspendAccess ? client.urgent : client).listBindings(
+  const { accessRevoked } = availability.account;
+  const live = await (accessRevoked ? client.urgent : client).listBindings(
     availability.account.tpn,
     run.signal,
   );
@@ -48,7 +48,7 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   // The record is older than the call until it is written: whatever becomes of the run, the next one asks.
   run.setState({ ...memoryOf(snapshot, run), askedAt: NEVER });
   try {
-    const caller = availability.account.suspendAccess ? client.urgent : client;
+    const caller = availability.account.accessRevoked ? client.urgent : client;
     await caller.syncBindings({ tpn, orgId, policyIds }, run.signal);
   } catch (error) {
     if (mayTakeEffect(error)) await rememberUnanswered(action, snapshot, run);

@@ -57,9 +57,9 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
   const decided = decide(input);
   const isDrift =
     decided.sync !== undefined && decided.reappeared.length === 0 && !mustAsk(recorded);
-  // The kill switch is never held back.
+  // Revoking access is never delayed.
   const until =
-    isDrift && !account.suspendAccess ? contendedUntil(state.corrections, now) : undefined;
+    isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;
   const decision = until === undefined ? decided : contended(decided, input.live, until);
   const { sync, blocked } = decision;
   return {
@@ -77,7 +77,7 @@ export function hasSay(snapshot: UsableSnapshot): boolean {
   const { availability, bindings } = snapshot;
   return (
     bindings.length > 0 ||
-    availability.account.suspendAccess ||
+    availability.account.accessRevoked ||
     availability.account.withdrawn.length > 0 ||
     availability.restriction?.withdrawal !== undefined ||
     watchedSync(snapshot, snapshot.state) !== undefined
@@ -94,7 +94,7 @@ export function watchedSync(
 
 /** Live objects whose policies are bound, or are about to be. */
 export function takingPart({ input, decision }: Choice): readonly BindingView[] {
-  if (input.account.suspendAccess || decision.blocked !== undefined) return [];
+  if (input.account.accessRevoked || decision.blocked !== undefined) return [];
   return input.bindings.filter((each) => isActive(each) && !decision.postponed.has(each.uid));
 }
 
@@ -108,13 +108,13 @@ export function mustAsk(recorded: DecisionInput): boolean {
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
   if (account.record.ours === undefined) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);
-    return bindings.some(isActive) || account.suspendAccess || hasBound;
+    return bindings.some(isActive) || account.accessRevoked || hasBound;
   }
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
-  // What was intended before the kill switch may be bound although the record does not say so.
-  if (account.suspendAccess) return bindings.some(({ applied }) => applied.length > 0);
+  // What was intended before access was revoked may be bound although the record does not say so.
+  if (account.accessRevoked) return bindings.some(({ applied }) => applied.length > 0);
   return !sameSet(decision.ours, account.record.ours);
 }
 

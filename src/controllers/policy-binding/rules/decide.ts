@@ -52,7 +52,7 @@ export function decide(input: DecisionInput): BindingsDecision {
   const reappeared = reappearedOf(input, known, wanted);
   const { withdrawn } = account;
   const foreign = without(known, wanted, attributed(bindings, wanted), reappeared, withdrawn);
-  const target = account.suspendAccess
+  const target = account.accessRevoked
     ? []
     : account.foreignPolicies === "Remove" && bindings.length > 0
       ? wanted
@@ -69,7 +69,7 @@ export function decide(input: DecisionInput): BindingsDecision {
     };
   }
   return {
-    ...settled(account.suspendAccess ? emptied(shares) : shares, target),
+    ...settled(account.accessRevoked ? emptied(shares) : shares, target),
     sync: isDifferent(input, known, target) ? target : undefined,
     reappeared,
     postponed,
@@ -84,7 +84,7 @@ function reappearedOf(
   wanted: PolicySet,
 ): PolicySet {
   const { ours = [], foreign } = account.record;
-  const declared = account.suspendAccess ? [] : wanted;
+  const declared = account.accessRevoked ? [] : wanted;
   return without(common(known, unanswered), ours, foreign, declared);
 }
 
@@ -100,8 +100,8 @@ export function fromRecord({ record }: BoundAccount): LiveBindings {
  */
 function knownLive({ account, bindings, live }: DecisionInput): PolicySet | undefined {
   if (live.readable) return [...new Set(live.policyIds)];
-  const { created, foreignPolicies, suspendAccess, record } = account;
-  if (!created && foreignPolicies === "Keep" && !suspendAccess) return undefined;
+  const { created, foreignPolicies, accessRevoked, record } = account;
+  if (!created && foreignPolicies === "Keep" && !accessRevoked) return undefined;
   return union(record.ours ?? [], record.foreign, ...bindings.map(({ applied }) => applied));
 }
 
@@ -113,8 +113,8 @@ function isDifferent(
   if (live.readable) return !sameSet(known, target);
   // Without a readable answer, only another call makes sure of it.
   if (!contains(target, unanswered)) return true;
-  const { record, suspendAccess } = account;
-  if (record.ours === undefined) return target.length > 0 || suspendAccess;
+  const { record, accessRevoked } = account;
+  if (record.ours === undefined) return target.length > 0 || accessRevoked;
   // An intent that the record does not cover may or may not have reached the console.
   const intended = union(...bindings.map(({ applied }) => applied));
   return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);
@@ -155,7 +155,7 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
 /** S11: an empty list needs a request of a user, not merely nothing to bind. */
 function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
-    account.suspendAccess ||
+    account.accessRevoked ||
     bindings.some(({ stage, applied }) => stage === "Revoking" && applied.length > 0)
   );
 }

@@ -120,7 +120,7 @@ function sync({ done, choice }: BindingsStep): Finding {
 
 function reasonOf({ input, decision, isDrift }: Choice) {
   if (decision.reappeared.length > 0) return "PoliciesReappeared";
-  if (input.account.suspendAccess) return "AccessSuspended";
+  if (input.account.accessRevoked) return "AccessRevoked";
   return isDrift ? "DriftCorrected" : "PoliciesSynced";
 }
 

@@ -14,7 +14,7 @@ const CACHES_BEHIND = quiet(SECOND);
 /**
  * Promises: at most one PUT a run (S10), decided on a live and complete list of the account's PolicyBindings and on an
  * answer of the console in the same run; nothing is unbound but what an existing PolicyBinding has on record, or under
- * `foreignPolicies: Remove` or `suspendAccess` (S11); what is merely missing from a list causes nothing (S20); with
+ * `foreignPolicies: Remove` or `access: Revoked` (S11); what is merely missing from a list causes nothing (S20); with
  * nothing to do, no call (S18).
  *
  * Order: finalizers, intents (`status.appliedPolicyIds` grows), PUT, the account's record, end of deleted objects; the

@@ -47,7 +47,7 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
 /** When a read showed that revoked access is revoked: the first one, and one a minute while a call is watched for. */
 function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
   const { account, availability, live, now, state } = snapshot;
-  if (!availability.account.suspendAccess || decision.sync !== undefined) return undefined;
+  if (!availability.account.accessRevoked || decision.sync !== undefined) return undefined;
   const before = account.status?.bindings?.confirmationTime;
   if (live === undefined || !input.live.readable) return before;
   const watched = watchedSync(snapshot, state);

@@ -141,7 +141,7 @@ function restrictedReadiness(
   conclusion: Conclusion,
 ): Readiness | undefined {
   if (availability.kind !== "Usable" || availability.restriction === undefined) return undefined;
-  if (!("decision" in conclusion) || availability.account.suspendAccess) return undefined;
+  if (!("decision" in conclusion) || availability.account.accessRevoked) return undefined;
   const { state, reason, message, withdrawal } = availability.restriction;
   const due = withdrawal?.isOver === false ? common(applied, withdrawal.policyIds) : [];
   const taken = common(applied, availability.account.withdrawn);
@@ -163,11 +163,11 @@ function decided(
   const { blocked, postponed } = decision;
   if (blocked !== undefined)
     return { state: blocked.reason === "Contended" ? "Reconciling" : "Stalled", ...blocked };
-  if (input.account.suspendAccess)
+  if (input.account.accessRevoked)
     return {
       state: "Stalled",
-      reason: "AccessSuspended",
-      message: `suspendAccess is true on the ServiceAccount: no policy at all is bound to it.${watched}`,
+      reason: "AccessRevoked",
+      message: `Access is revoked (spec.access of the ServiceAccount): no policy is bound to it.${watched}`,
     };
   if (postponed.has(uid))
     return {

@@ -89,7 +89,7 @@ function isUrgent(
   { bindings, state, now }: Situation,
 ): boolean {
   return (
-    account.suspendAccess ||
+    account.accessRevoked ||
     account.withdrawn.length > 0 ||
     withdrawal !== undefined ||
     stillWatched(state?.unanswered, now) !== undefined ||

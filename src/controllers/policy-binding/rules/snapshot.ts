@@ -83,11 +83,7 @@ export type BindingsAction =
       readonly ours: PolicySet;
       /** What is bound before, as far as it is known. */
       readonly before: PolicySet;
-      readonly reason:
-        | "PoliciesSynced"
-        | "DriftCorrected"
-        | "AccessSuspended"
-        | "PoliciesReappeared";
+      readonly reason: "PoliciesSynced" | "DriftCorrected" | "AccessRevoked" | "PoliciesReappeared";
       readonly isDrift: boolean;
       /** What a call without a usable response has bound late. */
       readonly reappeared: PolicySet;

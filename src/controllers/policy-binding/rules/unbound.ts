@@ -38,7 +38,7 @@ export function withoutUnbound(
   unbound: PolicySet,
 ): LiveBindings {
   if (!live.readable || unbound.length === 0) return live;
-  if (account.suspendAccess || account.foreignPolicies === "Remove") return live;
+  if (account.accessRevoked || account.foreignPolicies === "Remove") return live;
   const { ours = [], foreign } = account.record;
   const declared = bindings.flatMap(({ policyIds, applied }) => [...policyIds, ...applied]);
   const hidden = without(unbound, ours, foreign, account.withdrawn, unanswered, declared);

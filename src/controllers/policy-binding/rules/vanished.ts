@@ -28,10 +28,10 @@ export function isConfirmed(vanished: VanishedPolicies | undefined, now: Instant
 }
 
 function missingFrom(
-  { foreignPolicies, suspendAccess, record }: BoundAccount,
+  { foreignPolicies, accessRevoked, record }: BoundAccount,
   live: LiveBindings,
 ): PolicySet {
-  return live.readable && foreignPolicies === "Keep" && !suspendAccess
+  return live.readable && foreignPolicies === "Keep" && !accessRevoked
     ? without(record.foreign, live.policyIds)
     : [];
 }

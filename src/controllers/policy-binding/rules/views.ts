@@ -35,7 +35,7 @@ export interface BoundAccount {
   /** Created by the operator, so that nobody else can have bound anything before it did. */
   readonly created: boolean;
   readonly foreignPolicies: "Keep" | "Remove";
-  readonly suspendAccess: boolean;
+  readonly accessRevoked: boolean;
   readonly record: BindingsRecord;
   /** What the operator has bound and the grants do not have any more: it is unbound. */
   readonly withdrawn: PolicySet;
@@ -186,7 +186,7 @@ function toBound(
     orgId,
     created: origin === "Created",
     foreignPolicies: spec.foreignPolicies,
-    suspendAccess: spec.suspendAccess,
+    accessRevoked: spec.access === "Revoked",
     record: {
       ours: bindings?.policyIds,
       foreign: bindings?.foreignPolicyIds ?? [],

@@ -1,29 +1,47 @@
-/** What is said of an account whose access is revoked. Pure. */
+/** Reports revoked access of an account. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
+import type { KindCondition } from "../../frame/rules/report.ts";
 import { WATCH_MS } from "../../sync-watch.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
+type Revocation = Extract<KindCondition, { reason: string }>;
 
-const HOW_BACK =
-  "Set spec.suspendAccess to false to restore access; a leaked key of the account then works again, so revoke it first.";
+const TYPE = "AccessRevoked";
 
-/** The readiness of the account, and while `suspendAccess` is true, what is bound to it still. */
-export function withAccess(
-  ready: Ready,
-  { spec, object }: Pick<AccountSnapshot, "spec" | "object">,
-): Ready {
-  if (!spec.suspendAccess) return ready;
+const HOW_TO_RESTORE =
+  "Set spec.access: Granted to restore access; a leaked key of the account then works again, so revoke it first.";
+
+/** The readiness of an account; with revoked access it stays Ready, and its reason says so. */
+export function withAccess(ready: Ready, snapshot: AccountSnapshot): Ready {
+  const revocation = revocationOf(snapshot);
+  if (revocation === undefined) return ready;
+  const { reason, message } = revocation;
+  return { ...ready, reason, message };
+}
+
+/** `kubectl wait --for=condition=AccessRevoked` ends when no policy is bound. Absent while access is granted. */
+export function accessConditions(snapshot: AccountSnapshot): readonly KindCondition[] {
+  const isKnown = snapshot.account !== undefined;
+  return [(isKnown ? revocationOf(snapshot) : undefined) ?? { type: TYPE }];
+}
+
+function revocationOf({
+  spec,
+  object,
+}: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
+  if (spec.access !== "Revoked") return undefined;
   const { policyCount, lastSyncTime, confirmationTime, unansweredSync } =
     object.status?.bindings ?? {};
   if (policyCount !== 0) {
     const bound =
       policyCount === undefined ? "" : ` ${policyCount} policies were bound when last read.`;
     return {
-      ...ready,
+      type: TYPE,
+      status: "False",
       reason: "RevokingAccess",
-      message: `Access is being revoked.${bound} ${HOW_BACK}`,
+      message: `Access is being revoked.${bound} ${HOW_TO_RESTORE}`,
     };
   }
   const revoked =
@@ -35,7 +53,12 @@ export function withAccess(
     givenUp === undefined
       ? ""
       : ` An earlier syncBindings call had no usable response and may still take effect: the bindings are read at short intervals until ${toIso8601(givenUp + WATCH_MS)}.`;
-  return { ...ready, reason: "AccessRevoked", message: `${revoked}${watched} ${HOW_BACK}` };
+  return {
+    type: TYPE,
+    status: "True",
+    reason: "AccessRevoked",
+    message: `${revoked}${watched} ${HOW_TO_RESTORE}`,
+  };
 }
 
 function at(time: string | undefined): string {

@@ -8,6 +8,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { serviceAccountType } from "../../resource-types.ts";
+import { accessConditions } from "./access.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
 import { inUse, isFailing } from "./deletion.ts";
@@ -44,7 +45,7 @@ export function report(
   };
   const object = {
     ...objectReport(snapshot, readiness, state.look?.startTime, audit, at.now),
-    conditions: auditConditions(snapshot, audit),
+    conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
     // What is wrong with an account is said of a suspended object as well.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     handledRequest: outcome.kind === "Failed" ? undefined : snapshot.request,

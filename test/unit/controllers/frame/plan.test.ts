@@ -142,7 +142,7 @@ test.each(changes)("the plan for %s is what is done without it", async (_, kind,
   expect(done).not.toEqual([]);
 });
 
-test("one binding that is planned for holds back the others of its account, but not the kill switch", async () => {
+test("one binding that is planned for holds back the others of its account, but does not delay revoking access", async () => {
   world = await planningWorld();
   await settle();
   world.put("PolicyBinding", "other", { ...BINDING, policyIds: ["pol-deploy"] }, true);
@@ -152,7 +152,7 @@ test("one binding that is planned for holds back the others of its account, but 
   expect(standing(held)).toBe("Ready=False PlanOnly Stalled");
   expect(held.status.plan.calls[0].bind).toHaveLength(2);
   expect(world.calls()).toEqual(calls);
-  world.put("ServiceAccount", "bot", { suspendAccess: true });
+  world.put("ServiceAccount", "bot", { access: "Revoked" });
   await world.reconcile("PolicyBinding", "read");
   expect(world.calls()).toEqual([...calls, "syncBindings"]);
 });

@@ -63,13 +63,13 @@ test("an account without bindings wakes nobody", () => {
 });
 
 test.each([
-  ["suspended", { suspendAccess: true }, {}],
+  ["suspended", { access: "Revoked" }, {}],
   ["with bindings on record", {}, { tpn: "t", bindings: { policyIds: ["p1"] } }],
 ])("an account %s is there without a PolicyBinding", (_, spec, status) => {
   const { kube, store, woken } = watched();
   kube.put(serviceAccountType, { ...at("ci-bot"), spec, status });
   expect([store.list(), store.get(KEY)]).toEqual([[CI_BOT], CI_BOT]);
-  kube.put(serviceAccountType, { ...at("ci-bot"), spec: { suspendAccess: false }, status: {} });
+  kube.put(serviceAccountType, { ...at("ci-bot"), spec: { access: "Granted" }, status: {} });
   expect(woken).toEqual(["team-a/ci-bot", "team-a/ci-bot"]);
 });
 

@@ -19,7 +19,7 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     orgId: "org-1",
     created: true,
     foreignPolicies: "Keep",
-    suspendAccess: false,
+    accessRevoked: false,
     record: { ours: undefined, foreign: [], left: [] },
     withdrawn: [],
     ...fields,

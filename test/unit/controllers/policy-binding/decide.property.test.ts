@@ -37,7 +37,7 @@ const who = fc
   .record({
     created: fc.boolean(),
     foreignPolicies: fc.constantFrom("Keep" as const, "Remove" as const),
-    suspendAccess: fc.boolean(),
+    accessRevoked: fc.boolean(),
     record,
     withdrawn: fc.oneof(fc.constant([]), ids),
   })
@@ -67,7 +67,7 @@ describe("for any bindings, record and answer", () => {
     check((given) => {
       const { sync } = decide(given);
       const { account: one, live, bindings: list } = given;
-      if (sync === undefined || one.suspendAccess || one.foreignPolicies === "Remove") return;
+      if (sync === undefined || one.accessRevoked || one.foreignPolicies === "Remove") return;
       const owned = new Set([...one.withdrawn, ...list.flatMap(({ applied }) => applied)]);
       const known = live.readable
         ? live.policyIds
@@ -96,20 +96,20 @@ describe("for any bindings, record and answer", () => {
     });
   });
 
-  test("an empty list needs a kill switch, a deletion that revokes, or a withdrawal (S11)", () => {
+  test("an empty list needs revoked access, a deletion that revokes, or a withdrawal (S11)", () => {
     check((given) => {
       if (decide(given).sync?.length !== 0) return;
       const { withdrawn } = given.account;
       const revokes =
         withdrawn.length > 0 || given.bindings.some(({ stage }) => stage === "Revoking");
-      expect(given.account.suspendAccess || revokes).toBe(true);
+      expect(given.account.accessRevoked || revokes).toBe(true);
     });
   });
 
   test("what a live and accepted binding asks for is in every list that is submitted", () => {
     check((given) => {
       const { sync, postponed } = decide(given);
-      if (sync === undefined || given.account.suspendAccess) return;
+      if (sync === undefined || given.account.accessRevoked) return;
       for (const one of given.bindings) {
         if (one.stage !== "Live" || one.suspended || one.problem || postponed.has(one.uid))
           continue;

@@ -9,7 +9,7 @@ const fresh = { applied: [], hasFinalizer: false };
 const kept = account();
 const removing = account({ foreignPolicies: "Remove" });
 const imported = account({ created: false });
-const closed = account({ suspendAccess: true });
+const closed = account({ accessRevoked: true });
 
 const cases: readonly [string, DecisionInput, readonly string[] | undefined][] = [
   [
@@ -182,8 +182,8 @@ const cases: readonly [string, DecisionInput, readonly string[] | undefined][] =
     ["p1"],
   ],
   [
-    "the kill switch works on an unreadable imported account",
-    input(account({ created: false, suspendAccess: true }), [binding("a", ["p1"])], "unreadable"),
+    "access is revoked on an unreadable imported account",
+    input(account({ created: false, accessRevoked: true }), [binding("a", ["p1"])], "unreadable"),
     [],
   ],
 ];

@@ -95,8 +95,8 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
     { kind: "Settled" },
   ],
   [
-    "the kill switch",
-    snapshot(account({ ...recorded(["p1"]), suspendAccess: true }), []),
+    "revoked access",
+    snapshot(account({ ...recorded(["p1"]), accessRevoked: true }), []),
     {},
     { kind: "ListBindings" },
   ],

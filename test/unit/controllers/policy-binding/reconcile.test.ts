@@ -555,7 +555,7 @@ describe("waiting", () => {
 
   test.each([
     ["a suspended account", { suspend: true }, "ServiceAccountSuspended"],
-    ["an account without access", { suspendAccess: true }, "AccessSuspended"],
+    ["an account without access", { access: "Revoked" }, "AccessRevoked"],
   ])("with %s it is for a person to go on", async (_, spec, reason) => {
     const world = await withReading();
     world.putAccount(spec);
@@ -565,33 +565,33 @@ describe("waiting", () => {
   });
 });
 
-describe("suspendAccess", () => {
+describe("spec.access", () => {
   test("unbinds everything, and binds what is declared when it ends", async () => {
     const world = await accountWorld();
     world.bindAtConsole(["pol-member"]);
     world.bind("reading", ["pol-read"]);
     await world.settle();
-    world.putAccount({ suspendAccess: true });
+    world.putAccount({ access: "Revoked" });
     await world.settle();
     expect(world.bound()).toEqual([]);
-    expect(world.ready("reading")).toBe("AccessSuspended");
+    expect(world.ready("reading")).toBe("AccessRevoked");
     const calls = world.calls();
     await world.pass();
     expect(world.calls()).toBe(calls);
-    world.putAccount({ suspendAccess: false });
+    world.putAccount({ access: "Granted" });
     await world.settle();
     expect(world.bound()).toEqual(["pol-read"]);
   });
 
-  test.each([
-    { suspendAccess: true, restarts: false, bound: [] },
-    { suspendAccess: true, restarts: true, bound: [] },
-    { suspendAccess: false, restarts: false, bound: ["pol-read"] },
+  test.each<{ access: "Granted" | "Revoked"; restarts: boolean; bound: string[] }>([
+    { access: "Revoked", restarts: false, bound: [] },
+    { access: "Revoked", restarts: true, bound: [] },
+    { access: "Granted", restarts: false, bound: ["pol-read"] },
   ])(
-    "set to $suspendAccess before the opposite is recorded has its way (after a restart: $restarts)",
-    async ({ suspendAccess, restarts, bound }) => {
-      const world = await withReading({ account: { suspendAccess } });
-      world.putAccount({ suspendAccess: !suspendAccess });
+    "set to $access before the opposite is recorded has its way (after a restart: $restarts)",
+    async ({ access, restarts, bound }) => {
+      const world = await withReading({ account: { access } });
+      world.putAccount({ access: access === "Revoked" ? "Granted" : "Revoked" });
       const puts = world.puts().length;
       world.kube.onWrite = (_, carryOut) => {
         if (world.puts().length > puts) throw new Error("not written");
@@ -601,14 +601,14 @@ describe("suspendAccess", () => {
       expect(world.bound()).not.toEqual(bound);
       world.kube.onWrite = (_, carryOut) => carryOut();
       if (restarts) world.restart();
-      world.putAccount({ suspendAccess });
+      world.putAccount({ access });
       await world.settle();
       expect(world.bound()).toEqual(bound);
     },
   );
 
   test("works for an account without any binding", async () => {
-    const world = await accountWorld({ account: { suspendAccess: true } });
+    const world = await accountWorld({ account: { access: "Revoked" } });
     world.bindAtConsole(["pol-member"]);
     await world.settle();
     expect(world.bound()).toEqual([]);

@@ -41,7 +41,7 @@ const situations = fc
   .record({
     views,
     source: fc.constantFrom<BindingsSnapshot["source"]>("Caches", "Server", "Behind"),
-    access: fc.constantFrom({}, { suspendAccess: true }, { foreignPolicies: "Remove" as const }),
+    access: fc.constantFrom({}, { access: "Revoked" }, { foreignPolicies: "Remove" as const }),
     record: fc.constantFrom({}, recorded(["p1"]), recorded(["p1"], ["f1"])),
     unavailable: fc.constantFrom<BindingsSnapshot["availability"] | undefined>(
       undefined,

@@ -42,7 +42,7 @@ async function play(
   return boundMs;
 }
 
-const revoke = (world: World) => world.putAccount({ suspendAccess: true });
+const revoke = (world: World) => world.putAccount({ access: "Revoked" });
 const restart = (world: World) => world.restart();
 const nothing = () => undefined;
 

@@ -94,12 +94,12 @@ describe("a policy that is taken out of the grant", () => {
   });
 });
 
-describe("suspendAccess", () => {
+describe("revoked access", () => {
   test.each(shields)("unbinds everything behind %s", async (_, raise) => {
     const world = await withTwo();
     raise(world);
     await world.pass();
-    world.putAccount({ suspendAccess: true });
+    world.putAccount({ access: "Revoked" });
     await world.settle();
     expect(world.bound()).toEqual([]);
   });
@@ -261,7 +261,7 @@ describe("a namespace without a grant", () => {
 
 test("a status that names another account is not acted on, even to revoke", async () => {
   const world = await withTwo();
-  world.putAccount({ suspendAccess: true }, {}, notReady("ServiceAccountMismatch"));
+  world.putAccount({ access: "Revoked" }, {}, notReady("ServiceAccountMismatch"));
   await world.settle();
   expect(world.bound()).toHaveLength(3);
   expect(world.kube.peek(serviceAccountType, KEY)?.metadata.finalizers).toEqual([FINALIZER]);

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { accessConditions } from "../../../../src/controllers/service-account/rules/access.ts";
 import { standingOf } from "../../../../src/controllers/service-account/rules/next.ts";
 import { account, serviceAccount, snapshotOf } from "./objects.ts";
 
-const revoked = (bindings: object | undefined, suspendAccess = true) => {
+const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "Revoked") => {
   const object = serviceAccount({ status: { saId: "sa-1", ...(bindings && { bindings }) } });
-  return standingOf(snapshotOf({ account, object }, { suspendAccess }));
+  return snapshotOf({ account, object }, { access });
 };
 
 test.each([
@@ -29,12 +30,24 @@ test.each([
     "short intervals until 2026-01-01T00:10:00Z",
   ],
 ])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
-  const readiness = revoked(bindings);
+  const snapshot = revoked(bindings);
+  const readiness = standingOf(snapshot);
   expect(readiness).toMatchObject({ state: "Ready", reason });
   expect(readiness.message).toContain(message);
   expect(readiness.message).toContain("a leaked key of the account then works again");
+  const status = reason === "AccessRevoked" ? "True" : "False";
+  expect(accessConditions(snapshot)).toEqual([
+    { type: "AccessRevoked", status, reason, message: readiness.message },
+  ]);
 });
 
 test("an account with access is Created, whatever is bound", () => {
-  expect(revoked({ policyCount: 2 }, false)).toMatchObject({ state: "Ready", reason: "Created" });
+  const snapshot = revoked({ policyCount: 0 }, "Granted");
+  expect(standingOf(snapshot)).toMatchObject({ state: "Ready", reason: "Created" });
+  expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
+});
+
+test("nothing is said about the access of an account that is not known yet", () => {
+  const snapshot = { ...revoked({ policyCount: 0 }), account: undefined };
+  expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
 });
