@@ -1,6 +1,5 @@
 /** The words of the console's API as the operator uses them. Wire shapes are parsed elsewhere. */
 import type { Redacted } from "../util/redacted.ts";
-import type { Instant } from "../util/time.ts";
 
 export type Json =
   | null
@@ -126,10 +125,4 @@ export interface ActionQuery {
 export interface IamAction {
   readonly actionId: string;
   readonly actionClass: string | undefined;
-}
-
-/** Seconds the console's clock is ahead of ours, learned from the `Date` header of its answers. */
-export interface ClockSkew {
-  readonly seconds: number;
-  readonly observedTime: Instant;
 }

@@ -67,7 +67,6 @@ export interface ElectionRun {
   readonly signal: AbortSignal;
   /** Called once when the lease is won. The signal is aborted when leadership ends, for whatever reason. */
   readonly onStartedLeading: (leading: AbortSignal) => void;
-  readonly onStoppedLeading?: (end: LeadershipEnd) => void;
 }
 
 export interface LeaderElection {
@@ -103,13 +102,12 @@ export function noElection(onStatus?: (leading: boolean) => void): LeaderElectio
     assertMayMutate() {
       if (!leading) throw notLeading();
     },
-    async run({ signal, onStartedLeading, onStoppedLeading }) {
+    async run({ signal, onStartedLeading }) {
       onStatus?.(true);
       onStartedLeading(signal);
       await aborted(signal);
       leading = false;
       onStatus?.(false);
-      onStoppedLeading?.("Stopped");
       return "Stopped";
     },
   };
@@ -144,7 +142,7 @@ class Elector implements LeaderElection {
     if (this.#remainingMs() < timeoutMs) throw notLeading();
   }
 
-  async run({ signal, onStartedLeading, onStoppedLeading }: ElectionRun): Promise<LeadershipEnd> {
+  async run({ signal, onStartedLeading }: ElectionRun): Promise<LeadershipEnd> {
     const { log, onStatus, identity } = this.#options;
     onStatus?.(false);
     if (!(await this.#acquire(signal))) return "Stopped";
@@ -158,7 +156,6 @@ class Elector implements LeaderElection {
     this.#renewedAt = undefined;
     onStatus?.(false);
     leading.abort(notLeading());
-    onStoppedLeading?.(end);
     if (end === "Lost") log.error({ identity }, "lost the lease");
     else await this.#release();
     return end;

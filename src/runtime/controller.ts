@@ -53,11 +53,9 @@ export interface ControllerOptions<T extends KubeObject> {
   readonly isRequest?: (change: StoreChange<T>) => boolean;
   /** How many objects may be reconciled at once; 1 by default. */
   readonly concurrency?: number;
-  /** Groups take turns. The namespace by default, or the name of an object that has none. */
-  readonly groupOf?: (object: T) => string;
   /**
    * What a reconcile will wait for. No resource has more workers than it leaves free, so that one that hangs does not
-   * hold up the others. The group by default: resources of which a group can have any number must be one.
+   * hold up the others. The namespace by default: resources of which a namespace can have any number must be one.
    */
   readonly resourceOf?: (object: T) => string | undefined;
   /**
@@ -65,10 +63,6 @@ export interface ControllerOptions<T extends KubeObject> {
    * again once what is urgent is done. Nothing is urgent by default.
    */
   readonly isUrgent?: (object: T) => boolean;
-  /** Every object is reconciled at least this often (a tenth less at times). 10 h by default. */
-  readonly resyncMs?: number;
-  /** A run is aborted after so long. 2 min by default. */
-  readonly reconcileTimeoutMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -105,6 +99,10 @@ const SYNC_POLL_MS = 50;
 const STALE_RECHECK_MS = 5 * SECOND;
 /** What aborted runs get to clean up. */
 const CLEAN_UP_MS = SECOND;
+/** Every object is reconciled at least this often (a tenth less at times). */
+const RESYNC_MS = 10 * HOUR;
+/** A run is aborted after so long. */
+const TIMEOUT_MS = 2 * MINUTE;
 
 /**
  * Runs a reconciler over one kind of object.
@@ -143,8 +141,8 @@ class RunningController<T extends KubeObject> implements Controller {
       tracer: noTracer,
       ...options,
       retries: this.#retries,
-      resyncMs: options.resyncMs ?? 10 * HOUR,
-      timeoutMs: options.reconcileTimeoutMs ?? 2 * MINUTE,
+      resyncMs: RESYNC_MS,
+      timeoutMs: TIMEOUT_MS,
     });
     this.#lastProgressAt = clock.monotonic();
   }
@@ -218,12 +216,13 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   #traitsOf(key: string): KeyTraits {
-    const { store, groupOf, resourceOf, isUrgent } = this.#options;
+    const { store, resourceOf, isUrgent } = this.#options;
     const objectKey = parseKey(key);
     const { namespace, name } = objectKey;
     const object = store.get(objectKey);
-    if (object === undefined) return { group: namespace || name, resource: "", isUrgent: false };
-    const group = groupOf?.(object) ?? (namespace || name);
+    // Namespaces take turns; an object without one is a group of its own.
+    const group = namespace || name;
+    if (object === undefined) return { group, resource: "", isUrgent: false };
     const resource = resourceOf?.(object) ?? group;
     return { group, resource, isUrgent: isUrgent?.(object) ?? false };
   }

@@ -51,7 +51,7 @@ export async function observe(
     identity: undefined,
     session,
     outage: outageOf(sessions.outageOf(key), key, context),
-    clockSkewSeconds: session?.client.clockSkew()?.seconds,
+    clockSkewSeconds: session?.client.clockSkew(),
     namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
     users: findUsers(key, kind, object, context),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,

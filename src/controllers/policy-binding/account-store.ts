@@ -33,9 +33,6 @@ export function createAccountStore(
     get synced() {
       return serviceAccounts.synced && policyBindings.synced;
     },
-    get allCurrent() {
-      return serviceAccounts.allCurrent && policyBindings.allCurrent;
-    },
     get: (key) => (isConcerned(key) ? toRef(key) : undefined),
     list: () => {
       const keys = [

@@ -1,7 +1,6 @@
 import type {
   ActionQuery,
   BindingSet,
-  ClockSkew,
   IamAction,
   IamPolicy,
   IamServiceAccount,
@@ -79,8 +78,8 @@ export interface IamClient {
   readonly urgent: IamClient;
   /** The same for what a person asks for: only so many calls go through while a `Retry-After` holds. */
   readonly requested: IamClient;
-  /** The last clock skew seen, if any answer carried a Date. */
-  clockSkew(): ClockSkew | undefined;
+  /** How many seconds the console's clock was ahead by the last answer with a `Date`. */
+  clockSkew(): number | undefined;
   /** Frees pooled connections; running calls are aborted. */
   close(): Promise<void>;
 }

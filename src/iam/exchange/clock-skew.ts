@@ -1,19 +1,18 @@
 import { parseHttpDate } from "../../http/retry-after.ts";
 import { type Instant, SECOND } from "../../util/time.ts";
-import type { ClockSkew } from "../model.ts";
 
 /**
- * How far the console's clock is ahead, taking its `Date` for the middle of the call; `undefined` where
+ * How many seconds the console's clock is ahead, taking its `Date` for the middle of the call; `undefined` where
  * the answer has no date of its own (a cached one carries `Age`).
  */
 export function measureSkew(
   headers: Readonly<Record<string, string>>,
   sentAt: Instant,
   receivedAt: Instant,
-): ClockSkew | undefined {
+): number | undefined {
   const date = parseHttpDate(headers.date);
   if (date === undefined || headers.age !== undefined) return undefined;
   // A date has whole seconds: on average half a second has passed since.
   const aheadMs = date + SECOND / 2 - (sentAt + receivedAt) / 2;
-  return { seconds: aheadMs / SECOND, observedTime: receivedAt };
+  return aheadMs / SECOND;
 }

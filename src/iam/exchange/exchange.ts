@@ -5,7 +5,7 @@ import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
 import type { Call } from "../client/call.ts";
 import { IamError, isIamError } from "../errors.ts";
-import type { ClockSkew, Json, Operation } from "../model.ts";
+import type { Json, Operation } from "../model.ts";
 import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
 import { Pause } from "../session/pause.ts";
 import { parseJson } from "../wire/json.ts";
@@ -64,7 +64,7 @@ export class Exchange {
   readonly #bucket: TokenBucket;
   /** What the console asked for by `Retry-After`. */
   readonly #hold: Pause;
-  #skew: ClockSkew | undefined;
+  #skew: number | undefined;
 
   constructor(options: ExchangeOptions) {
     const { requestsPerSecond, burst, concurrency } = options.limits;
@@ -75,7 +75,7 @@ export class Exchange {
     this.#hold = new Pause(options.clock);
   }
 
-  get skew(): ClockSkew | undefined {
+  get skew(): number | undefined {
     return this.#skew;
   }
 

@@ -77,10 +77,6 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     return this.#objects.size;
   }
 
-  get allCurrent(): boolean {
-    return [...this.#scopes.values()].every((scope) => scope.allCurrent);
-  }
-
   get(key: ObjectKey): T | undefined {
     return this.#objects.get(keyText(key));
   }

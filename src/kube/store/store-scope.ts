@@ -35,10 +35,6 @@ export class StoreScope {
     return this.#version;
   }
 
-  get allCurrent(): boolean {
-    return this.#marks.size === 0;
-  }
-
   /** Whether the event of a write of ours should have come, and has not. */
   get hasMissed(): boolean {
     if (this.#isRelisting || this.#marks.size === 0) return false;

@@ -25,8 +25,6 @@ export interface Store<T extends KubeObject = KubeObject> {
   countByIndex(index: string, value: string): number;
   /** Whether the store has seen our own last write of that object (read your own writes). */
   isCurrent(key: ObjectKey): boolean;
-  /** Whether the store has seen every write of ours. */
-  readonly allCurrent: boolean;
   /** Calls `listener` after every change. An exception of one listener is logged and harms no other. */
   subscribe(listener: (change: StoreChange<T>) => void): () => void;
 }

@@ -65,8 +65,6 @@ export interface ReflectorObserver {
   onEvent?(): void;
   /** The store's first listing is complete. */
   onSynced?(): void;
-  /** The number of objects in the store. */
-  onSize?(size: number): void;
 }
 
 export interface ReflectorOptions<T extends KubeObject> {
@@ -75,7 +73,6 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** No namespace: all of them, or the cluster. */
   readonly scope: { readonly namespace?: string };
   readonly labelSelector?: string;
-  readonly fieldSelector?: string;
   /** Keeps everything but metadata out of memory; for Secrets. */
   readonly metadataOnly?: boolean;
   /** What the store keeps of an object. `size` is the length of its JSON, or more. */
@@ -91,17 +88,16 @@ export interface ReflectorOptions<T extends KubeObject> {
 export interface Reflector {
   /** Resolves once the reflector was aborted and nothing of it is left; never rejects. */
   readonly done: Promise<void>;
-  state(): WatchState;
 }
 
 /** Starts at once; the store's scope is open when this returns. */
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector {
   const loop = new ReflectorLoop(options);
-  return { done: loop.run(), state: () => loop.state };
+  return { done: loop.run() };
 }
 
 class ReflectorLoop<T extends KubeObject> {
-  state: WatchState = INITIAL_STATE;
+  #state: WatchState = INITIAL_STATE;
   readonly #options: ReflectorOptions<T>;
   readonly #limits: ReflectorLimits;
   readonly #selection: Selection;
@@ -110,10 +106,10 @@ class ReflectorLoop<T extends KubeObject> {
   #collection: Collection<T>;
 
   constructor(options: ReflectorOptions<T>) {
-    const { scope, labelSelector, fieldSelector, metadataOnly } = options;
+    const { scope, labelSelector, metadataOnly } = options;
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#selection = { namespace: scope.namespace, labelSelector, fieldSelector, metadataOnly };
+    this.#selection = { namespace: scope.namespace, labelSelector, metadataOnly };
     this.#writer = options.store.openScope(scope.namespace ?? "");
     this.#collection = new Collection(this.#writer);
   }
@@ -225,8 +221,8 @@ class ReflectorLoop<T extends KubeObject> {
   /** Hands `input` to the protocol and does to the store what it says. */
   #feed(input: WatchInput<T>): NextStep | undefined {
     const wasSynced = this.#options.store.synced;
-    const { state, effects, next, restart } = step(this.state, input);
-    this.state = state;
+    const { state, effects, next, restart } = step(this.#state, input);
+    this.#state = state;
     for (const effect of effects) this.#write(effect);
     if (restart !== undefined) this.#note(restart);
     if (!wasSynced && this.#options.store.synced) this.#options.observer?.onSynced?.();
@@ -252,9 +248,8 @@ class ReflectorLoop<T extends KubeObject> {
         break;
       case "Advance":
         this.#writer.advance(effect.version);
-        return;
+        break;
     }
-    this.#options.observer?.onSize?.(this.#options.store.size);
   }
 
   #fail(error: unknown, silence?: Silence): NextStep | undefined {
@@ -273,7 +268,7 @@ class ReflectorLoop<T extends KubeObject> {
   #note(reason: RestartReason): void {
     const { log, observer, type, scope } = this.#options;
     observer?.onRestart?.(reason);
-    const { attempts } = this.state;
+    const { attempts } = this.#state;
     // One lost stream is daily life; somebody may want to know when they cannot be had back.
     if (attempts > 2) {
       const { namespace } = scope;
@@ -282,7 +277,7 @@ class ReflectorLoop<T extends KubeObject> {
   }
 
   #idleMs(): number {
-    return this.state.phase === "Initial" ? this.#limits.initialIdleMs : this.#limits.idleMs;
+    return this.#state.phase === "Initial" ? this.#limits.initialIdleMs : this.#limits.idleMs;
   }
 
   #moment(): { at: number; fraction: number } {

@@ -124,9 +124,9 @@ async function tryLogin(
       : ok(check, `the console takes the credentials (request ${requestId})`);
   const skew = client.clockSkew();
   if (skew === undefined) return [accepted];
-  const seconds = Math.round(skew.seconds);
+  const seconds = Math.round(skew);
   const clock =
-    Math.abs(skew.seconds * SECOND) > MOST_SKEW
+    Math.abs(skew * SECOND) > MOST_SKEW
       ? warning(
           check,
           `the console's clock is ${seconds} s ahead of this machine's`,

@@ -57,11 +57,11 @@ function setUp() {
         onStartedLeading: () => {
           candidate.started = true;
         },
-        onStoppedLeading: (end) => {
-          candidate.ended = end;
-        },
       }),
     };
+    void candidate.end.then((end) => {
+      candidate.ended = end;
+    });
     return candidate;
   };
   return { clock, server, start, lines };
@@ -469,8 +469,8 @@ describe("on a real API server", () => {
     const end = election.run({
       signal: stop.signal,
       onStartedLeading: () => log.push(`${identity} leads`),
-      onStoppedLeading: (how) => log.push(`${identity} ${how}`),
     });
+    void end.then((how) => log.push(`${identity} ${how}`));
     return { client, election, stop, end, close: () => transport.close() };
   }
 

@@ -84,7 +84,7 @@ test("an answer without a date leaves the clock skew as it was", async () => {
     url.endsWith("login") ? json({ accessToken: "t" }, 200, { date }) : json({ saId: "sa-1" });
   const client = clientOf({ url: URL_ }, { send, clock });
   await client.getServiceAccount("sa-1");
-  expect(client.clockSkew()).toEqual({ seconds: 60.5, observedTime: clock.now() });
+  expect(client.clockSkew()).toBe(60.5);
 });
 
 test("a call that is refused late finds the token that others have got meanwhile", async () => {

@@ -148,7 +148,7 @@ describe("clock skew", () => {
     ["is unknown without a date", {}, undefined],
     ["is unknown with a broken date", { date: "yesterday" }, undefined],
   ])("%s", (_name, headers, seconds) => {
-    expect(measureSkew(headers, NOW, NOW + 2_000)?.seconds).toBe(seconds);
+    expect(measureSkew(headers, NOW, NOW + 2_000)).toBe(seconds);
   });
 });
 

@@ -21,7 +21,7 @@ export async function perform(
   const before = action.kind === "OpenSession" ? open(sessions, key, action) : action.session;
   const login = await logIn(sessions, key, before, signal);
   const session = sessions.get(key);
-  const clockSkewSeconds = session?.client.clockSkew()?.seconds;
+  const clockSkewSeconds = session?.client.clockSkew();
   const outage = sessions.outageOf(key) === undefined ? undefined : snapshot.outage;
   return { snapshot: { ...snapshot, session, clockSkewSeconds, outage }, done: { login } };
 }
