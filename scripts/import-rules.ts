@@ -71,6 +71,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/frame/{spec-error,status-write-failed}.ts",
       "{iam,kube}/errors.ts",
       "util/**",
+      "node:crypto",
     ],
     types: [
       "controllers/frame/{clock-reading,kind-controller}.ts",

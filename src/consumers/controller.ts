@@ -18,6 +18,7 @@ import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resourc
 import type { StoreChange } from "../kube/store/store.ts";
 import { ignoreStatusChanges } from "../runtime/predicates.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
+import { jittered } from "../util/jitter.ts";
 import { parseInstant } from "../util/time.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import { type RolloutResult, rollOut } from "./rollout.ts";
@@ -116,7 +117,7 @@ async function count(subject: Subject, parts: ConsumersContext, run: Run): Promi
   const { stale } = counted;
   const { replacementTime } = content;
   const afterMs = nextCountMs({ stale, replacementTime, until: result?.until }, clock.now());
-  return { requeueAfterMs: afterMs * (0.9 + 0.2 * random.fraction()) };
+  return { requeueAfterMs: jittered(afterMs, { least: 0.9, most: 1.1 }, random.fraction()) };
 }
 
 async function readUsers(

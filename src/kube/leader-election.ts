@@ -12,6 +12,7 @@
  * {@link LeaderElection.assertMayMutate} before every mutating call and again when its first byte is about to
  * leave, and preconditions in each of them.
  */
+import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
@@ -55,7 +56,7 @@ export const defaultLeaseTimings: LeaseTimings = {
   retryMs: 2 * SECOND,
 };
 
-const JITTER = 1.2;
+const JITTER = { least: 1 / 1.2, most: 1 };
 
 /** Holds a lease that was created anew: whoever held the one before, if anybody did. */
 export const UNKNOWN_HOLDER = "unknown";
@@ -302,7 +303,7 @@ class Elector implements LeaderElection {
   }
 
   #retryMs(): number {
-    return this.#timings.retryMs / (1 + (JITTER - 1) * this.#options.random.fraction());
+    return jittered(this.#timings.retryMs, JITTER, this.#options.random.fraction());
   }
 
   /** As long as is usual, at most `mostMs`, but no shorter than the server asks for. */

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../kube/resource.ts";
 import type { Metrics, ReconcileResult } from "../observability/metrics.ts";
 import { assertNever } from "../util/assert-never.ts";
+import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
@@ -145,7 +146,10 @@ function nextResync<T>({ resyncMs, random }: Pick<RunnerOptions<T>, "resyncMs" |
   afterMs: number;
   priority: "resync";
 } {
-  return { afterMs: resyncMs * (1 - random.fraction() / 10), priority: "resync" };
+  return {
+    afterMs: jittered(resyncMs, { least: 0.9, most: 1 }, random.fraction()),
+    priority: "resync",
+  };
 }
 
 function count<T>({ name, metrics }: RunnerOptions<T>, result: ReconcileResult): void {

@@ -11,9 +11,8 @@ import { StreamError } from "./watch-stream.ts";
 export function restartReasonOf(error: unknown): RestartReason {
   if (error instanceof KubeError) return ofKubeError(error);
   if (error instanceof LineTruncated) return "Truncated";
-  if (error instanceof LineTooLong) return "Malformed";
-  if (error instanceof StreamError) return "StreamError";
-  if (error instanceof HttpError) return error.failure === "timeout" ? "Timeout" : "Unavailable";
+  if (error instanceof LineTooLong || error instanceof StreamError) return "Malformed";
+  if (error instanceof HttpError) return "Unavailable";
   return "Unexpected";
 }
 
@@ -23,7 +22,7 @@ function ofKubeError(error: KubeError): RestartReason {
   const { code } = error;
   switch (code) {
     case "Gone":
-      return isVersionTooLarge(error) ? "VersionTooLarge" : "Gone";
+      return isVersionTooLarge(error) ? "VersionWentBack" : "Gone";
     case "BadRequest":
     case "Invalid":
       return UNSUPPORTED.includes(error.status) ? "Unsupported" : "Unavailable";
@@ -31,8 +30,9 @@ function ofKubeError(error: KubeError): RestartReason {
       return "Malformed";
     case "RateLimited":
       return isInitializing(error) ? "Initializing" : code;
-    case "Unavailable":
     case "Timeout":
+      return "Unavailable";
+    case "Unavailable":
     case "Unauthenticated":
     case "Forbidden":
     case "NotFound":

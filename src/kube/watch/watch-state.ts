@@ -9,6 +9,7 @@
  * was delivered; a lost stream is resumed without listing again unless the server cannot or may not have
  * told everything, and now and then all the same; no wait is shorter than what the server asked for.
  */
+import { jittered } from "../../util/jitter.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
 import { compareResourceVersions } from "../resource.ts";
 
@@ -23,23 +24,21 @@ export type RestartReason =
   /** The server did not close the stream in time. */
   | "Deadline"
   | "Gone"
-  | "VersionTooLarge"
-  /** The server's versions are older than ours: etcd was restored. */
+  /** The server's versions are older than ours: it lags, or etcd was restored. */
   | "VersionWentBack"
   | "RateLimited"
   /** The server has not filled its own cache of the kind yet: the kind is new, or the server has just started. */
   | "Initializing"
+  /** The server did not answer, or not in time. */
   | "Unavailable"
-  | "Timeout"
   | "Unauthenticated"
   | "Forbidden"
   | "NotFound"
   /** The server or a proxy does not do what was asked. */
   | "Unsupported"
   | "Truncated"
+  /** A line, an answer or an error within the stream that cannot be read. */
   | "Malformed"
-  /** An error within the stream that nobody knows. */
-  | "StreamError"
   /** A bug of ours. */
   | "Unexpected";
 
@@ -176,7 +175,8 @@ export function step<T>(state: WatchState, input: WatchInput<T>): WatchStep<T> {
 
 /** Milliseconds before try number `attempts` (from 0): 0.8 s doubling up to 30 s, with full jitter. */
 export function backOffMs(attempts: number, fraction: number): number {
-  return Math.round(fraction * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempts, 16)));
+  const ms = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempts, 16));
+  return Math.round(jittered(ms, { least: 0, most: 1 }, fraction));
 }
 
 function onChange<T>(
@@ -271,7 +271,7 @@ function onFailed<T>(
       via: footing.via,
       openedAt: undefined,
       attempts: footing.attempts + 1,
-      version: losesVersion(reason) ? undefined : version,
+      version: LOSES_VERSION.has(reason) ? undefined : version,
     },
     effects: [],
     next: { kind: "Wait", ms },
@@ -288,33 +288,14 @@ function isCheap(reason: RestartReason): boolean {
   return reason === "Idle" || reason === "Deadline";
 }
 
-/** Whether something may have been missed. */
-function losesVersion(reason: RestartReason): boolean {
-  switch (reason) {
-    case "Gone":
-    case "VersionTooLarge":
-    case "VersionWentBack":
-    case "Unsupported":
-    case "Malformed":
-    case "StreamError":
-    case "Unexpected":
-      return true;
-    case "Ended":
-    case "EndedEarly":
-    case "Idle":
-    case "Deadline":
-    case "RateLimited":
-    case "Initializing":
-    case "Unavailable":
-    case "Timeout":
-    case "Unauthenticated":
-    case "Forbidden":
-    case "NotFound":
-    // The line that was cut has not been counted in, so it comes again.
-    case "Truncated":
-      return false;
-  }
-}
+/** After these, something may have been missed. A line that was cut has not been counted in, so it comes again. */
+const LOSES_VERSION: ReadonlySet<RestartReason> = new Set<RestartReason>([
+  "Gone",
+  "VersionWentBack",
+  "Unsupported",
+  "Malformed",
+  "Unexpected",
+]);
 
 function afterHealth(state: WatchState, at: number): Footing {
   const { via, openedAt } = state;

@@ -318,7 +318,7 @@ describe("a version that is gone", () => {
     await settled(rebuilt);
     await requested(["watch all", "check", "watch 9", "watch all"]);
     expect(changes).toEqual(["b ->7", "a ->3", "b 7>-", "a 3>20", "c ->21"]);
-    expect(restarts.at(-1)).toBe(name === "as too large" ? "VersionTooLarge" : "Gone");
+    expect(restarts.at(-1)).toBe(name === "as too large" ? "VersionWentBack" : "Gone");
   });
 
   test("is noticed when etcd was restored and the server counts from further back", async () => {
@@ -349,8 +349,8 @@ describe("an answer that is wrong", () => {
       "Malformed",
     ],
     ["a line without end", `{"type":"ADDED","object":{"x":"${"x".repeat(200_000)}`, "Malformed"],
-    ["an error nobody knows", errorEvent(418, "Teapot"), "StreamError"],
-    ["an error without a status", `{"type":"ERROR","object":{}}\n`, "StreamError"],
+    ["an error nobody knows", errorEvent(418, "Teapot"), "Malformed"],
+    ["an error without a status", `{"type":"ERROR","object":{}}\n`, "Malformed"],
   ])("%s has everything listed anew", async (_, line, reason) => {
     server.onWatch(
       stream(...initial, line),

@@ -137,7 +137,6 @@ describe("failures", () => {
     "RateLimited",
     "Initializing",
     "Unavailable",
-    "Timeout",
     "Unauthenticated",
     "Forbidden",
     "NotFound",
@@ -146,9 +145,7 @@ describe("failures", () => {
   ];
   const loses: RestartReason[] = [
     "Gone",
-    "VersionTooLarge",
     "Malformed",
-    "StreamError",
     "Unsupported",
     "Unexpected",
     "VersionWentBack",

@@ -1,8 +1,8 @@
 /** When things are due in the life of a key. Pure; every time is an Instant, every span milliseconds. */
-import { hash as digest } from "node:crypto";
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { nextOpen } from "../../../util/cron.ts";
 import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
+import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 
 /** Renewals of one day are spread over this share of the time before expiry. */
 const JITTER_SHARE = 0.1;
@@ -19,11 +19,6 @@ export interface Lifetime {
 /** A key's expiry, counted from the moment before it was asked for. */
 export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
   return issueTime + expiresInDays * DAY;
-}
-
-/** In [0, 1) and always the same for the same object, so that renewals of one day are spread and never move. */
-function renewalJitter(uid: string): number {
-  return Number.parseInt(digest("sha256", `${uid}/`).slice(0, 8), 16) / 2 ** 32;
 }
 
 /**
@@ -48,7 +43,8 @@ export function renewalTime(
 function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
   const before = renewBefore(rotation, lifetime);
   const longest = lifetime - before;
-  return Math.max(longest - renewalJitter(uid) * JITTER_SHARE * before, longest / 2);
+  // Spreads the renewals of keys that were issued on one day.
+  return Math.max(longest - stableFraction(uid) * JITTER_SHARE * before, longest / 2);
 }
 
 /** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
