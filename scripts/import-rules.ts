@@ -92,7 +92,7 @@ export const LAYERS: readonly Layer[] = [
     ],
     types: [
       "iam/client/client.ts",
-      "kube/{client/client,events/event-recorder,store/store}.ts",
+      "kube/{client/client,events/event-recorder,store/store,store/store-index}.ts",
       "observability/metrics.ts",
       "runtime/result.ts",
     ],
@@ -147,6 +147,12 @@ export const LAYERS: readonly Layer[] = [
       "runtime/result.ts",
       "zod",
     ],
+  },
+  {
+    files: "controllers/kinds.ts",
+    because: "it is the one list of all kinds, by their modules",
+    imports: ["controllers/*/module.ts"],
+    types: ["controllers/frame/kind-module.ts"],
   },
   {
     files: "controllers/*.ts",

@@ -1,37 +1,20 @@
 /** The operator's view of the cluster: which kinds are kept in memory, how they are indexed and filled. */
-import type { ApiKey } from "../api/api-key.ts";
-import type { ClusterConnection, Connection } from "../api/connection.ts";
-import type { PolicyBinding } from "../api/policy-binding.ts";
-import type { ResourceQuotaExport } from "../api/resource-quota-export.ts";
-import type { ServiceAccount } from "../api/service-account.ts";
-import { secretNameIndex } from "../controllers/api-key/secret-claims.ts";
-import { connectionOf } from "../controllers/connection-key.ts";
-import { type Caches, indexes } from "../controllers/frame/context.ts";
-import { accountKey } from "../controllers/policy-binding/account-store.ts";
-import {
-  apiKeyType,
-  clusterConnectionType,
-  connectionType,
-  namespaceType,
-  policyBindingType,
-  resourceQuotaExportType,
-  secretType,
-  serviceAccountType,
-} from "../controllers/resource-types.ts";
-import { saIdIndex } from "../controllers/service-account/claims.ts";
-import { type KubeObject, keyText, type ResourceType } from "../kube/resource.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import type { KindModule } from "../controllers/frame/kind-module.ts";
+import { kinds as allKinds } from "../controllers/kinds.ts";
+import { namespaceType, secretType } from "../controllers/resource-types.ts";
+import type { KubeObject, ResourceType } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { WriteTracker } from "../kube/store/store.ts";
-import type { IndexFunction } from "../kube/store/store-index.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
-import { shrink, shrinkConnection } from "./shrink.ts";
+import { shrink } from "./shrink.ts";
 import { logListenerError, WatchedSecrets, type WatchedSecretsOptions } from "./watched-secrets.ts";
 
 export interface ClusterCache {
   readonly caches: Caches;
   readonly synced: boolean;
-  /** The writing sides of the caches of kinds. */
-  readonly kinds: readonly CachedKind[];
+  /** The writing sides of the caches. */
+  readonly types: readonly CachedType[];
   /** What learns of our own writes of a type; nothing for a type that is not cached. */
   trackerOf(type: ResourceType): WriteTracker | undefined;
   /** Starts to fill the caches; resolves once the signal is aborted and no watch is left. */
@@ -41,78 +24,61 @@ export interface ClusterCache {
 export interface ClusterCacheOptions extends WatchedSecretsOptions {
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
+  /** All of the operator's by default. */
+  readonly kinds?: readonly KindModule[];
   /** The labels that the operator's objects carry; empty: any. */
   readonly selector: string;
 }
 
-export interface CachedKind {
+interface CachedType {
   readonly type: ResourceType;
   readonly store: WritableStore<KubeObject>;
   readonly shrink: (object: KubeObject, size: number) => KubeObject;
 }
 
+/** Grants are given by any of a namespace's labels. */
+const namespaceCache: KindModule = { type: namespaceType, cache: { keep: (_, whole) => whole } };
+
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
-  const kinds: CachedKind[] = [];
-  const cached = <T extends KubeObject>(
-    type: ResourceType<T>,
-    by: Readonly<Record<string, IndexFunction<T>>> = {},
-    shrinkObject: typeof shrink = shrink,
-  ): WritableStore<T> => {
-    const store = createStore<T>({
-      indexes: by,
-      onListenerError: logListenerError(options.log, type.kind),
-    });
-    kinds.push({
-      type,
-      store: store as unknown as WritableStore<KubeObject>,
-      shrink: (object, size) => shrinkObject(object, options.selector, size),
-    });
-    options.metrics.storeSynced.set({ kind: type.kind }, 0);
-    options.metrics.watchRestarts.inc({ kind: type.kind, reason: "Ended" }, 0);
-    return store;
-  };
+  const { kinds = allKinds } = options;
+  const types = [...kinds, namespaceCache].map((module) => createType(module, options));
+  const stores = new Map(types.map(({ type, store }) => [type, store]));
+  const byName = new Map(types.map(({ type, store }) => [nameOf(type), store]));
   const secrets = new WatchedSecrets(options);
-  const caches: Caches = {
-    secrets,
-    clusterConnections: cached<ClusterConnection>(clusterConnectionType, {}, whole),
-    connections: cached<Connection>(connectionType, {}, shrinkConnection),
-    serviceAccounts: cached<ServiceAccount>(serviceAccountType, {
-      [indexes.connection]: connectionOf,
-      [indexes.saId]: saIdIndex,
-    }),
-    apiKeys: cached<ApiKey>(apiKeyType, {
-      [indexes.serviceAccount]: serviceAccountOf,
-      [indexes.secretName]: secretNameIndex,
-      [indexes.openAttempt]: (apiKey) =>
-        apiKey.status?.attempt === undefined ? [] : serviceAccountOf(apiKey),
-    }),
-    policyBindings: cached<PolicyBinding>(policyBindingType, {
-      [indexes.serviceAccount]: (binding) => {
-        const key = accountKey(binding);
-        return key === undefined ? [] : [keyText(key)];
-      },
-    }),
-    resourceQuotaExports: cached<ResourceQuotaExport>(resourceQuotaExportType, {
-      [indexes.connection]: connectionOf,
-      [indexes.apiKey]: apiKeyOf,
-    }),
-    // Grants are given by any of their labels.
-    namespaces: cached(namespaceType, {}, whole),
-  };
-  const trackers = new Map<string, WriteTracker>([
-    [nameOf(secretType), secrets],
-    ...kinds.map(({ type, store }) => [nameOf(type), store] as const),
-  ]);
   return {
-    caches,
-    kinds,
-    trackerOf: (type) => trackers.get(nameOf(type)),
+    caches: {
+      secrets,
+      of: <T extends KubeObject>(type: ResourceType<T>) => {
+        const store = stores.get(type);
+        if (store === undefined) throw new Error(`${type.plural} are not cached`);
+        return store as unknown as WritableStore<T>;
+      },
+    },
+    types,
+    trackerOf: (type) => (isSecret(type) ? secrets : byName.get(nameOf(type))),
     get synced() {
-      return secrets.synced && kinds.every(({ store }) => store.synced);
+      return secrets.synced && types.every(({ store }) => store.synced);
     },
     follow: async (signal) => {
-      const followed = kinds.flatMap((each) => follow(each, options, signal));
+      const followed = types.flatMap((each) => follow(each, options, signal));
       await Promise.all([...followed, secrets.follow(signal)]);
+    },
+  };
+}
+
+function createType(
+  { type, cache: { indexes = {}, keep } = {} }: KindModule,
+  { selector, log, metrics }: ClusterCacheOptions,
+): CachedType {
+  const { kind } = type;
+  metrics.storeSynced.set({ kind }, 0);
+  metrics.watchRestarts.inc({ kind, reason: "Ended" }, 0);
+  return {
+    type,
+    store: createStore({ indexes, onListenerError: logListenerError(log, kind) }),
+    shrink: (object, size) => {
+      const trimmed = shrink(object, selector, size);
+      return keep === undefined ? trimmed : keep(trimmed, object);
     },
   };
 }
@@ -121,13 +87,12 @@ function nameOf({ group, plural }: ResourceType): string {
   return `${group}/${plural}`;
 }
 
-/** For what only administrators write. */
-function whole<T extends KubeObject>(object: T): T {
-  return object;
+function isSecret({ group, plural }: ResourceType): boolean {
+  return group === secretType.group && plural === secretType.plural;
 }
 
 function follow(
-  { type, store, shrink }: CachedKind,
+  { type, store, shrink }: CachedType,
   { api, namespaces, clusterScoped, random, log, metrics }: ClusterCacheOptions,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
@@ -158,17 +123,4 @@ function follow(
         },
       }).done,
   );
-}
-
-/** Stored objects may lack what a newer schema requires. */
-type Stored<T> = KubeObject & { readonly spec?: Partial<T> };
-
-function serviceAccountOf({ metadata, spec }: Stored<ApiKey["spec"]>): readonly string[] {
-  const name = spec?.serviceAccountRef?.name;
-  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
-}
-
-function apiKeyOf({ metadata, spec }: Stored<ResourceQuotaExport["spec"]>): readonly string[] {
-  const name = spec?.apiKeyRef?.name;
-  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? "", name })];
 }

@@ -18,8 +18,16 @@ import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
 import { createAccountStore } from "../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsController } from "../controllers/policy-binding/controller.ts";
 import { createQuotaExportController } from "../controllers/quota-export/controller.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  resourceQuotaExportType,
+  serviceAccountType,
+} from "../controllers/resource-types.ts";
 import { createServiceAccountController } from "../controllers/service-account/controller.ts";
 import { type KubeObject, keyOf, type ObjectKey, parseKey } from "../kube/resource.ts";
+import type { Store } from "../kube/store/store.ts";
 import {
   type Controller,
   type ControllerOptions,
@@ -40,6 +48,8 @@ export interface ControllerSet {
   readonly apiKeys: ApiKeyController;
 }
 
+/** Whether all caches are filled. */
+type AllSynced = Pick<Store, "synced">;
 /** A kind's own part of its controller. */
 type Part<T extends KubeObject> = Pick<ControllerOptions<T>, "name" | "store" | "reconcile"> &
   Partial<ControllerOptions<T>>;
@@ -48,6 +58,7 @@ type Start = <T extends KubeObject>(part: Part<T>) => Controller;
 /** Puts a queue and workers in front of every reconciler. */
 export function createControllers(
   context: Context,
+  allSynced: AllSynced,
   registry: ConnectionRegistry,
   config: Config,
   timing: ApiKeyOptions["timing"],
@@ -55,7 +66,7 @@ export function createControllers(
 ): ControllerSet {
   const { caches } = context;
   const isOurs = createOwnership(caches, config.selector);
-  const start = starter(context, config, isOurs, tracer);
+  const start = starter(context, allSynced, config, isOurs, tracer);
   const watches = createWatches(caches, registry.sessions);
   const board = new ConsumersBoard(consumersMode(config));
   const apiKeys = createApiKeyController(context, {
@@ -65,7 +76,7 @@ export function createControllers(
   });
   const apiKeyController = start({
     name: "ApiKey",
-    store: caches.apiKeys,
+    store: caches.of(apiKeyType),
     reconcile: apiKeys.reconcile,
     onGone: apiKeys.onGone,
     watches: watches.apiKeys,
@@ -84,10 +95,10 @@ export function createControllers(
       // Without permission to look at Pods, nothing is queued and nothing is asked.
       ...(config.consumers === "none"
         ? []
-        : [start({ name: "Consumers", store: caches.apiKeys, ...consumers })]),
+        : [start({ name: "Consumers", store: caches.of(apiKeyType), ...consumers })]),
       start({
         name: "ResourceQuotaExport",
-        store: caches.resourceQuotaExports,
+        store: caches.of(resourceQuotaExportType),
         ...createQuotaExportController(
           context,
           (apiKey, signal) => readPair(context, apiKey, signal),
@@ -116,13 +127,13 @@ function connectionControllers(
   return [
     start({
       name: "ClusterConnection",
-      store: caches.clusterConnections,
+      store: caches.of(clusterConnectionType),
       ...createClusterConnectionController(context, sources),
       watches: watches.clusterConnections,
     }),
     start({
       name: "Connection",
-      store: caches.connections,
+      store: caches.of(connectionType),
       ...createConnectionController(context, sources),
       watches: watches.connections,
     }),
@@ -136,10 +147,10 @@ function accountControllers(
 ): readonly Controller[] {
   const { caches } = context;
   const isUrgent = (object: KubeObject) =>
-    isRevocationDue(caches, caches.serviceAccounts.get(keyOf(object)));
+    isRevocationDue(caches, caches.of(serviceAccountType).get(keyOf(object)));
   const accounts: Controller = start({
     name: "ServiceAccount",
-    store: caches.serviceAccounts,
+    store: caches.of(serviceAccountType),
     ...createServiceAccountController(context, (key) => accounts.enqueue(key)),
     watches: watches.serviceAccounts,
     resourceOf: connectionShare,
@@ -160,7 +171,8 @@ function accountControllers(
 }
 
 function starter(
-  { caches, metrics, clock, random, log }: Context,
+  { metrics, clock, random, log }: Context,
+  allSynced: AllSynced,
   config: Config,
   isOurs: (object: KubeObject) => boolean,
   tracer: Tracer,
@@ -172,7 +184,7 @@ function starter(
       isOurs(object) ? reconcile(object, run) : Promise.resolve({});
   return (part) =>
     createController({
-      needs: Object.values(caches),
+      needs: [allSynced],
       concurrency: Math.ceil(config.concurrency / 4),
       errorPolicy,
       clock,

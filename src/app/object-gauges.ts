@@ -3,7 +3,10 @@ import type { ApiKeyStatus } from "../api/api-key.ts";
 import { findCondition, isTrue } from "../api/conditions.ts";
 import { ISSUANCE_ALLOWED } from "../controllers/api-key/rules/blocks.ts";
 import type { Caches } from "../controllers/frame/context.ts";
+import type { KindModule } from "../controllers/frame/kind-module.ts";
 import type { CommonStatus, ReportedObject } from "../controllers/frame/rules/report.ts";
+import { kinds as allKinds } from "../controllers/kinds.ts";
+import { apiKeyType, serviceAccountType } from "../controllers/resource-types.ts";
 import { type KubeObject, keyOf } from "../kube/resource.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { parseInstant, SECOND } from "../util/time.ts";
@@ -29,35 +32,36 @@ export function exposeObjects(
   metrics: Metrics,
   caches: Caches,
   isOurs: (object: KubeObject) => boolean,
+  kinds: readonly KindModule[] = allKinds,
 ): void {
   metrics.objectReady.collectFrom(function* () {
-    for (const object of reportedObjects(caches).filter(isOurs)) {
+    for (const object of reportedObjects(caches, kinds).filter(isOurs)) {
       const value = valueIn(object.status, isReady);
       if (value !== undefined)
         yield { labels: { kind: object.kind ?? "", ...keyOf(object) }, value };
     }
   });
   metrics.unmanagedKeys.collectFrom(function* () {
-    for (const object of caches.serviceAccounts.list().filter(isOurs)) {
+    for (const object of caches.of(serviceAccountType).list().filter(isOurs)) {
       const value = valueIn(object.status, ({ unmanagedKeyCount }) => unmanagedKeyCount);
       const expected = String(object.spec?.unmanagedKeys === "Expect");
       if (value !== undefined) yield { labels: { ...keyOf(object), expected }, value };
     }
   });
   metrics.partialObjects.collectFrom(function* () {
-    const partial = reportedObjects(caches).filter(({ isPartial }: KubeObject) => isPartial);
+    const partial = reportedObjects(caches, kinds).filter(({ isPartial }: KubeObject) => isPartial);
     const counts = Map.groupBy(partial, ({ kind = "" }) => kind);
     for (const [kind, { length }] of counts) yield { labels: { kind }, value: length };
   });
   metrics.orphanedAccounts.collectFrom(function* () {
-    for (const object of caches.serviceAccounts.list().filter(isOurs)) {
+    for (const object of caches.of(serviceAccountType).list().filter(isOurs)) {
       const value = valueIn(object.status, (status) => status.orphanedAccounts?.length ?? 0);
       if (value !== undefined) yield { labels: keyOf(object), value };
     }
   });
   for (const gauge of Object.keys(ofApiKey) as ApiKeyGauge[])
     metrics[gauge].collectFrom(function* () {
-      for (const object of caches.apiKeys.list().filter(isOurs)) {
+      for (const object of caches.of(apiKeyType).list().filter(isOurs)) {
         const value = valueIn(object.status, ofApiKey[gauge]);
         if (value !== undefined) yield { labels: keyOf(object), value };
       }
@@ -76,15 +80,8 @@ function valueIn<Status>(
   }
 }
 
-function reportedObjects(caches: Caches): readonly ReportedObject[] {
-  return [
-    ...caches.clusterConnections.list(),
-    ...caches.connections.list(),
-    ...caches.serviceAccounts.list(),
-    ...caches.apiKeys.list(),
-    ...caches.policyBindings.list(),
-    ...caches.resourceQuotaExports.list(),
-  ];
+function reportedObjects(caches: Caches, kinds: readonly KindModule[]): readonly ReportedObject[] {
+  return kinds.flatMap(({ type }) => caches.of(type).list() as readonly ReportedObject[]);
 }
 
 function isReady({ conditions }: CommonStatus): number {

@@ -134,7 +134,7 @@ export function createOperator(options: OperatorOptions): Operator {
     random,
     readOnly,
   };
-  const set = createControllers(context, connections, config, options.timing, tracer);
+  const set = createControllers(context, cache, connections, config, options.timing, tracer);
   return {
     notReady: () => (cache.synced ? undefined : "caches are not synced"),
     notAlive: () => {

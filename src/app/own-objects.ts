@@ -1,8 +1,10 @@
 /** Which objects this operator works on, where several share them by a selector of labels. */
 import type { ApiKey } from "../api/api-key.ts";
 import type { PolicyBinding } from "../api/policy-binding.ts";
-import { type Caches, indexes } from "../controllers/frame/context.ts";
-import { accountKey } from "../controllers/policy-binding/account-store.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import { indexes } from "../controllers/indexes.ts";
+import { accountKey } from "../controllers/refs.ts";
+import { policyBindingType, serviceAccountType } from "../controllers/resource-types.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 import { accountOf } from "./shares.ts";
@@ -36,6 +38,6 @@ function decidingObject(caches: Caches, object: KubeObject): KubeObject {
 
 /** The named ServiceAccount; where there is none, one PolicyBinding of it stands for all. */
 function accountOrBinding(caches: Caches, key: ObjectKey): KubeObject | undefined {
-  const [binding] = caches.policyBindings.byIndex(indexes.serviceAccount, keyText(key));
-  return caches.serviceAccounts.get(key) ?? binding;
+  const [binding] = caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(key));
+  return caches.of(serviceAccountType).get(key) ?? binding;
 }

@@ -1,7 +1,9 @@
 /** What the queue needs to know of objects to be fair to tenants: which connection a run will wait for, and what is urgent. */
 import type { ApiKey } from "../api/api-key.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
-import { type Caches, indexes } from "../controllers/frame/context.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import { indexes } from "../controllers/indexes.ts";
+import { policyBindingType, serviceAccountType } from "../controllers/resource-types.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 
 type WithConnection = KubeObject & {
@@ -23,11 +25,8 @@ export function connectionShare({ spec }: WithConnection): string | undefined {
 }
 
 /** The same for an object of the named ServiceAccount. */
-export function accountShare(
-  { serviceAccounts }: Pick<Caches, "serviceAccounts">,
-  key: ObjectKey,
-): string | undefined {
-  const account = serviceAccounts.get(key);
+export function accountShare(caches: Pick<Caches, "of">, key: ObjectKey): string | undefined {
+  const account = caches.of(serviceAccountType).get(key);
   return account && connectionShare(account);
 }
 
@@ -37,13 +36,12 @@ export function apiKeyShare(caches: Caches, apiKey: ApiKey): string | undefined 
 }
 
 /** The ServiceAccount of an ApiKey. */
-export function accountOf(
-  { serviceAccounts }: Pick<Caches, "serviceAccounts">,
-  apiKey: ApiKey,
-): ServiceAccount | undefined {
+export function accountOf(caches: Pick<Caches, "of">, apiKey: ApiKey): ServiceAccount | undefined {
   const { namespace } = keyOf(apiKey);
   const spec: Partial<ApiKey["spec"]> | undefined = apiKey.spec;
-  return serviceAccounts.get({ namespace, name: spec?.serviceAccountRef?.name ?? "" });
+  return caches
+    .of(serviceAccountType)
+    .get({ namespace, name: spec?.serviceAccountRef?.name ?? "" });
 }
 
 /**
@@ -51,7 +49,7 @@ export function accountOf(
  * and bound nothing for, nothing is urgent: a tenant may have any number of them.
  */
 export function isRevocationDue(
-  { policyBindings }: Pick<Caches, "policyBindings">,
+  caches: Pick<Caches, "of">,
   account: ServiceAccount | undefined,
 ): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
@@ -61,7 +59,8 @@ export function isRevocationDue(
   if (bindings?.policyCount !== undefined) return bindings.policyCount !== 0;
   return (
     origin === "Imported" ||
-    policyBindings
+    caches
+      .of(policyBindingType)
       .byIndex(indexes.serviceAccount, keyText(keyOf(account)))
       .some(({ status }) => (status?.appliedPolicyIds ?? []).length > 0)
   );

@@ -3,7 +3,6 @@
  * stays in memory for as long as it exists. The reconciler reads a shrunk object from the API server.
  */
 import { annotations, FINALIZER, labels } from "../api/meta.ts";
-import { bundleId } from "../controllers/connection/rules/client-settings.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { ObjectMeta } from "../util/object-meta.ts";
 
@@ -50,18 +49,6 @@ export function shrink<T extends KubeObject>(object: T, selector: string, size: 
   };
   // Parsed again, since a part of a text keeps the whole text in memory.
   return JSON.parse(JSON.stringify(kept)) as T;
-}
-
-/** A Connection's certificates are replaced by a hash, which still tells one client from another. */
-export function shrinkConnection<T extends KubeObject>(
-  object: T,
-  selector: string,
-  size: number,
-): T {
-  const kept: Stored = shrink(object, selector, size);
-  const { spec }: Stored = object;
-  if (kept === object || typeof spec?.caBundle !== "string") return kept as T;
-  return { ...kept, spec: { ...kept.spec, caBundle: bundleId(spec.caBundle) } } as KubeObject as T;
 }
 
 /** Of a Secret: which ApiKey's it is, its version, and which keys it says that it has. */

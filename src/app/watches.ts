@@ -3,13 +3,24 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../api/api-key.ts";
 import { findCondition, isTrue } from "../api/conditions.ts";
 import { annotations, labels } from "../api/meta.ts";
+import type { PolicyBinding } from "../api/policy-binding.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../api/service-account.ts";
 import { keysFreedBy } from "../controllers/api-key/secret-claims.ts";
 import type { Sessions } from "../controllers/connection/sessions.ts";
 import { connectionKey, connectionOf } from "../controllers/connection-key.ts";
-import { type Caches, indexes } from "../controllers/frame/context.ts";
+import type { Caches } from "../controllers/frame/context.ts";
+import { indexes } from "../controllers/indexes.ts";
 import { hasHadItsTurn } from "../controllers/new-account.ts";
-import { accountKey } from "../controllers/policy-binding/account-store.ts";
+import { accountKey } from "../controllers/refs.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  namespaceType,
+  policyBindingType,
+  resourceQuotaExportType,
+  serviceAccountType,
+} from "../controllers/resource-types.ts";
 import { saIdIndex } from "../controllers/service-account/claims.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
 import type { Store, StoreChange } from "../kube/store/store.ts";
@@ -29,7 +40,9 @@ export interface Watches {
 }
 
 export function createWatches(caches: Caches, sessions: Sessions): Watches {
-  const { serviceAccounts, apiKeys, resourceQuotaExports } = caches;
+  const serviceAccounts = caches.of(serviceAccountType);
+  const apiKeys = caches.of(apiKeyType);
+  const resourceQuotaExports = caches.of(resourceQuotaExportType);
   const find = finder(caches);
   const onAccess = (store: Store, usersOf: UsersOf) => [
     ...onConnection(caches, sessions, usersOf),
@@ -60,7 +73,10 @@ type UsersOf = (connection: string) => readonly ObjectKey[];
 
 type Finder = ReturnType<typeof finder>;
 
-function finder({ serviceAccounts, apiKeys, resourceQuotaExports }: Caches) {
+function finder(caches: Caches) {
+  const serviceAccounts = caches.of(serviceAccountType);
+  const apiKeys = caches.of(apiKeyType);
+  const resourceQuotaExports = caches.of(resourceQuotaExportType);
   const accountsUsing: UsersOf = (connection) =>
     serviceAccounts.byIndex(indexes.connection, connection).map(keyOf);
   // The others wait for their account, and are told when there is one.
@@ -90,20 +106,20 @@ function onConnection(caches: Caches, sessions: Sessions, usersOf: UsersOf): rea
     );
   return [
     {
-      store: caches.serviceAccounts,
+      store: caches.of(serviceAccountType),
       subscribe: (enqueue) =>
         sessions.onChange((connection) => {
           for (const key of usersOf(connection)) enqueue(key);
         }),
     },
-    onSpec("ClusterConnection", caches.clusterConnections),
-    onSpec("Connection", caches.connections),
+    onSpec("ClusterConnection", caches.of(clusterConnectionType)),
+    onSpec("Connection", caches.of(connectionType)),
   ];
 }
 
 /** The labels of a namespace decide about grants. */
-function onLabels({ namespaces }: Caches, store: Store): Watch {
-  return watch(namespaces, ({ key, old, new: now }) =>
+function onLabels(caches: Caches, store: Store): Watch {
+  return watch(caches.of(namespaceType), ({ key, old, new: now }) =>
     isDeepStrictEqual(old?.metadata.labels, now?.metadata.labels)
       ? []
       : store
@@ -114,12 +130,14 @@ function onLabels({ namespaces }: Caches, store: Store): Watch {
 }
 
 function serviceAccountWatches(caches: Caches): readonly Watch[] {
-  const { serviceAccounts, apiKeys, policyBindings } = caches;
+  const serviceAccounts = caches.of(serviceAccountType);
+  const apiKeys = caches.of(apiKeyType);
+  const policyBindings = caches.of(policyBindingType);
   return [
     // What still uses an account holds its deletion.
-    watch(apiKeys, whenGone(accountOfKey)),
+    watch(apiKeys, whenGone<ApiKey>(accountKey)),
     watch(apiKeys, accountOfNewKey, NEW_KEYS_MS),
-    watch(policyBindings, whenGone(accountKey)),
+    watch(policyBindings, whenGone<PolicyBinding>(accountKey)),
     // Its condition reports what is bound while access is revoked.
     watch(serviceAccounts, ({ key, old, new: now }) =>
       now?.spec?.access === "Revoked" &&
@@ -144,7 +162,8 @@ function mayHaveClaimed({ status }: ServiceAccount): boolean {
 }
 
 function apiKeyWatches(caches: Caches, find: Finder): readonly Watch[] {
-  const { serviceAccounts, apiKeys } = caches;
+  const serviceAccounts = caches.of(serviceAccountType);
+  const apiKeys = caches.of(apiKeyType);
   return [
     // Those who name the same Secret.
     watch(apiKeys, ({ old, new: now }) =>
@@ -175,11 +194,11 @@ function secretWatch({ secrets }: Caches): Watch {
 
 function quotaExportWatches(caches: Caches, find: Finder): readonly Watch[] {
   return [
-    watch(caches.apiKeys, ({ key, old, new: now }) =>
+    watch(caches.of(apiKeyType), ({ key, old, new: now }) =>
       old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : find.exportsWith([key]),
     ),
     // What a key may list changes with what is bound to its account.
-    watch(caches.serviceAccounts, ({ key, old, new: now }) =>
+    watch(caches.of(serviceAccountType), ({ key, old, new: now }) =>
       isDeepStrictEqual(rights(old), rights(now)) ? [] : find.exportsWith(find.keysOf([key])),
     ),
   ];
@@ -188,9 +207,10 @@ function quotaExportWatches(caches: Caches, find: Finder): readonly Watch[] {
 /** A connection counts its users, and its deletion waits for them. */
 function connectionWatches(
   kind: "ClusterConnection" | "Connection",
-  { serviceAccounts, resourceQuotaExports }: Caches,
+  caches: Caches,
   sessions: Sessions,
 ): readonly Watch[] {
+  const serviceAccounts = caches.of(serviceAccountType);
   const users = (store: Store): Watch =>
     watch(store, ({ old, new: now }) =>
       (old === undefined) === (now === undefined)
@@ -202,7 +222,7 @@ function connectionWatches(
     );
   return [
     users(serviceAccounts),
-    users(resourceQuotaExports),
+    users(caches.of(resourceQuotaExportType)),
     {
       store: serviceAccounts,
       subscribe: (enqueue) => {
@@ -230,19 +250,9 @@ function whenGone<T extends KubeObject>(toKey: (object: T) => ObjectKey | undefi
   };
 }
 
-function accountOfKey({
-  metadata,
-  spec,
-}: KubeObject & { readonly spec?: { readonly serviceAccountRef?: { readonly name: string } } }):
-  | ObjectKey
-  | undefined {
-  const name = spec?.serviceAccountRef?.name;
-  return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
-}
-
 /** The account's list of keys is read soon after a key came into use or was lost, an issue was recovered, or a run was requested. */
 function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
-  const key = now && accountOfKey(now);
+  const key = now && accountKey(now);
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
   return isNews && key !== undefined ? [key] : [];
 }
@@ -267,7 +277,7 @@ function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly
 /** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
 function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
-  apiKeys: Caches["apiKeys"],
+  apiKeys: Store<ApiKey>,
 ): readonly ObjectKey[] {
   const { lacksStatus }: Partial<KubeObject> = now ?? {};
   if (lacksStatus) return [];

@@ -6,15 +6,7 @@ import { Registry } from "prom-client";
 import { FIELD_MANAGER } from "../../src/api/meta.ts";
 import { type ClusterCache, createClusterCache } from "../../src/app/caches.ts";
 import type { Caches } from "../../src/controllers/frame/context.ts";
-import {
-  apiKeyType,
-  clusterConnectionType,
-  connectionType,
-  namespaceType,
-  policyBindingType,
-  resourceQuotaExportType,
-  serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
+import { namespaceType } from "../../src/controllers/resource-types.ts";
 import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts";
 import { apiVersionOf, collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -52,18 +44,6 @@ export interface Write {
 
 const BASE_URL = "http://kube";
 const READS: readonly Verb[] = ["get", "list", "watch"];
-/** Secrets are not watched, as without the right to. */
-type Cached = Exclude<keyof Caches, "secrets">;
-const CACHED: Readonly<Record<Cached, ResourceType>> = {
-  clusterConnections: clusterConnectionType,
-  connections: connectionType,
-  serviceAccounts: serviceAccountType,
-  apiKeys: apiKeyType,
-  policyBindings: policyBindingType,
-  resourceQuotaExports: resourceQuotaExportType,
-  namespaces: namespaceType,
-};
-
 export class MemoryCluster {
   readonly server: ApiServer;
   /** The operator's. */
@@ -95,16 +75,14 @@ export class MemoryCluster {
 
   /**
    * Caches as of a new process, which from now on hear of every change, as earlier ones no longer do; those of
-   * `unsynced` never begin.
+   * `unsynced` never begin. Secrets are not watched, as without permission.
    */
-  openCaches(unsynced: readonly Cached[] = []): Caches {
+  openCaches(unsynced: readonly ResourceType[] = []): Caches {
     for (const end of this.#endWatches.splice(0)) end();
     this.#cache = emptyCache();
-    const { caches } = this.#cache;
-    for (const name of Object.keys(CACHED) as Cached[])
-      if (!unsynced.includes(name))
-        this.#follow(CACHED[name], caches[name] as unknown as WritableStore<KubeObject>);
-    return caches;
+    for (const { type, store } of this.#cache.types)
+      if (!unsynced.includes(type)) this.#follow(type, store);
+    return this.#cache.caches;
   }
 
   /**

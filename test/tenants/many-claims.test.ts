@@ -1,7 +1,8 @@
 /** Anybody with `edit` may create thousands of ServiceAccounts that name one account. */
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
-import { type Caches, indexes } from "../../src/controllers/frame/context.ts";
+import type { Caches } from "../../src/controllers/frame/context.ts";
+import { indexes } from "../../src/controllers/indexes.ts";
 import { readOtherClaims, saIdIndex } from "../../src/controllers/service-account/claims.ts";
 import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
 import { observe } from "../../src/controllers/service-account/observe.ts";

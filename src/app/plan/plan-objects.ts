@@ -9,6 +9,7 @@ import {
   noMetrics,
   overlayConnections,
 } from "../../controllers/frame/plan/planning-context.ts";
+import { serviceAccountType } from "../../controllers/resource-types.ts";
 import { createIamClient } from "../../iam/client/console-client.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
@@ -123,7 +124,7 @@ function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step
     objects.filter((each) => each.kind === kind).map((each) => ({ kind, key: keyOf(each) }));
   const accounts = accountsOf(objects);
   const connections = accounts
-    .flatMap((key) => caches.serviceAccounts.get(key) ?? [])
+    .flatMap((key) => caches.of(serviceAccountType).get(key) ?? [])
     .flatMap(connectionOf)
     .map(parseConnectionKey);
   const steps = [

@@ -4,17 +4,8 @@ import type { Caches } from "../../controllers/frame/context.ts";
 import { overlayKube } from "../../controllers/frame/plan/kube-overlay.ts";
 import { PlanLog } from "../../controllers/frame/plan/plan-log.ts";
 import { noMetrics } from "../../controllers/frame/plan/planning-context.ts";
-import {
-  apiKeyType,
-  clusterConnectionType,
-  configMapType,
-  connectionType,
-  namespaceType,
-  policyBindingType,
-  resourceQuotaExportType,
-  secretType,
-  serviceAccountType,
-} from "../../controllers/resource-types.ts";
+import { kinds } from "../../controllers/kinds.ts";
+import { configMapType, namespaceType, secretType } from "../../controllers/resource-types.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeReader, toKubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -41,12 +32,7 @@ const types: readonly ResourceType[] = [
   namespaceType,
   secretType,
   configMapType,
-  clusterConnectionType,
-  connectionType,
-  serviceAccountType,
-  policyBindingType,
-  apiKeyType,
-  resourceQuotaExportType,
+  ...kinds.map(({ type }) => type),
 ];
 
 export function typeOfKind(kind: string): ResourceType | undefined {
@@ -77,7 +63,7 @@ export async function supposeCluster(
   });
   const namespaces = [...new Set(objects.map((object) => keyOf(object).namespace))];
   const writers = new Map<string, StoreWriter<KubeObject>>();
-  for (const { type, store } of cache.kinds) {
+  for (const { type, store } of cache.types) {
     const writer = store.openScope("");
     writer.beginReplace()(await listed(given, type, namespaces), "0");
     writers.set(type.plural, writer);

@@ -7,10 +7,18 @@ import {
   createConnectionController,
 } from "../../controllers/connection/controller.ts";
 import type { ConnectionRegistry } from "../../controllers/connection/registry.ts";
-import { type Context, indexes } from "../../controllers/frame/context.ts";
+import type { Context } from "../../controllers/frame/context.ts";
 import type { ReportedObject } from "../../controllers/frame/rules/report.ts";
+import { indexes } from "../../controllers/indexes.ts";
 import { toRef } from "../../controllers/policy-binding/account-store.ts";
 import { createAccountBindingsController } from "../../controllers/policy-binding/controller.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../controllers/resource-types.ts";
 import { createServiceAccountController } from "../../controllers/service-account/controller.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store } from "../../kube/store/store.ts";
@@ -40,20 +48,24 @@ export function createWorkers(
   const bindings = createAccountBindingsController(context);
   return {
     ClusterConnection: worker(
-      caches.clusterConnections,
+      caches.of(clusterConnectionType),
       createClusterConnectionController(context, sources),
     ),
-    Connection: worker(caches.connections, createConnectionController(context, sources)),
-    ServiceAccount: worker(caches.serviceAccounts, createServiceAccountController(context)),
+    Connection: worker(caches.of(connectionType), createConnectionController(context, sources)),
+    ServiceAccount: worker(caches.of(serviceAccountType), createServiceAccountController(context)),
     // By account: what stands in the way of one of them is told.
     PolicyBinding: {
       get: (key) =>
-        caches.policyBindings
+        caches
+          .of(policyBindingType)
           .byIndex(indexes.serviceAccount, keyText(key))
           .find((binding) => obstacleOf(binding) !== undefined),
       reconcile: (key, run) => bindings.reconcile(toRef(key), run),
     },
-    ApiKey: worker(caches.apiKeys, createApiKeyController(context, { enqueue: () => undefined })),
+    ApiKey: worker(
+      caches.of(apiKeyType),
+      createApiKeyController(context, { enqueue: () => undefined }),
+    ),
   };
 }
 

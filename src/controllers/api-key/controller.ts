@@ -47,7 +47,7 @@ export interface ApiKeyOptions {
  * issues for the same objects.
  */
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
-  const { apiKeys } = context.caches;
+  const apiKeys = context.caches.of(apiKeyType);
   const states = new ProcessState<ApiKeyMemory>();
   const coordination = createCoordination(context, options.enqueue);
   const { attempts, heldPairs } = coordination;
@@ -128,7 +128,7 @@ function createKind(
 
 /** An attempt that left its status otherwise than by an explanation holds nobody up either. */
 function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoordination): void {
-  caches.apiKeys.subscribe(({ old, new: now }) => {
+  caches.of(apiKeyType).subscribe(({ old, new: now }) => {
     const before = old?.status?.attempt;
     if (
       before !== undefined &&
@@ -144,7 +144,7 @@ function rememberKeysBeforeRestore(
   { caches, clock }: Context,
   states: ProcessState<ApiKeyMemory>,
 ): void {
-  caches.apiKeys.subscribe(({ old, new: now }) => {
+  caches.of(apiKeyType).subscribe(({ old, new: now }) => {
     if (old === undefined || now === undefined || !wentBack(old, now)) return;
     const { uid } = now.metadata;
     const memory = states.of(uid) ?? nothingRemembered;

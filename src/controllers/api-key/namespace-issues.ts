@@ -2,7 +2,9 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import { DAY, type Instant, parseInstant } from "../../util/time.ts";
-import { type Caches, indexes } from "../frame/context.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 
 /** Keys that were issued at one time. A status may give any number of them. */
 interface Batch {
@@ -10,7 +12,7 @@ interface Batch {
   readonly count: number;
 }
 
-type IssueCaches = Pick<Caches, "serviceAccounts" | "apiKeys">;
+type IssueCaches = Pick<Caches, "of">;
 
 /**
  * Counts what the statuses tell when a namespace is first asked about, and from then on what this process issues, also
@@ -51,15 +53,14 @@ function nameOf(connection: string, namespace: string): string {
 }
 
 /** As the statuses of the namespace's ApiKeys tell; a status tells the number and the time of the first. */
-function batchesIn(
-  { serviceAccounts, apiKeys }: IssueCaches,
-  connection: string,
-  namespace: string,
-): Batch[] {
-  return serviceAccounts
+function batchesIn(caches: IssueCaches, connection: string, namespace: string): Batch[] {
+  return caches
+    .of(serviceAccountType)
     .byIndex(indexes.connection, connection)
     .filter(({ metadata }) => metadata.namespace === namespace)
-    .flatMap((account) => apiKeys.byIndex(indexes.serviceAccount, keyText(keyOf(account))))
+    .flatMap((account) =>
+      caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
+    )
     .flatMap(batchOf)
     .toSorted((a, b) => a.time - b.time);
 }

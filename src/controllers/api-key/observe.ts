@@ -13,6 +13,7 @@ import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
+import { serviceAccountType } from "../resource-types.ts";
 import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
@@ -101,7 +102,7 @@ async function readAccount(
   name: string,
   issues: NamespaceIssues,
 ): Promise<ReadyAccount | Waiting> {
-  const object = caches.serviceAccounts.get({ namespace, name });
+  const object = caches.of(serviceAccountType).get({ namespace, name });
   if (object === undefined)
     return reconciling(
       "ServiceAccountNotFound",

@@ -2,8 +2,10 @@
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
-import { type Context, indexes } from "../frame/context.ts";
+import type { Context } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
 import { isAttemptOf } from "../marker.ts";
+import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type AttemptRegistry, accountKeyOf } from "./attempts.ts";
 import type { LateKey, PeerKeys } from "./rules/snapshot.ts";
 import { listedKeyIds } from "./rules/status.ts";
@@ -61,7 +63,7 @@ export function lateKeysOf(
   { serviceAccountRef }: ApiKeySpec,
   { caches }: Pick<Context, "caches">,
 ): readonly LateKey[] {
-  const account = caches.serviceAccounts.get({ namespace, name: serviceAccountRef.name });
+  const account = caches.of(serviceAccountType).get({ namespace, name: serviceAccountRef.name });
   const unmanaged = account?.status?.unmanagedKeys ?? [];
   if (unmanaged.length === 0) return [];
   const listed = new Set(listedKeyIds(status));
@@ -78,7 +80,8 @@ function peersOf(
   { caches }: Pick<Context, "caches">,
   index: "serviceAccount" | "openAttempt" = indexes.serviceAccount,
 ): readonly ApiKey[] {
-  return caches.apiKeys
+  return caches
+    .of(apiKeyType)
     .byIndex(index, keyText({ namespace, name: serviceAccountRef.name }))
     .filter((peer) => peer.metadata.uid !== uid);
 }

@@ -1,7 +1,9 @@
 /** Which of several ApiKeys that name one Secret it belongs to, as the caches have it: before a key is issued for it. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import { type Caches, indexes } from "../frame/context.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { apiKeyType } from "../resource-types.ts";
 import type { SecretClaim } from "./rules/snapshot.ts";
 import { stagingName } from "./secret/owner.ts";
 
@@ -15,10 +17,7 @@ export function secretNameIndex(object: ApiKey): readonly string[] {
 }
 
 /** The first claim on one of the object's Secrets that comes before its own; none on a Secret that it already has. */
-export function otherClaimOn(
-  object: ApiKey,
-  caches: Pick<Caches, "apiKeys">,
-): SecretClaim | undefined {
+export function otherClaimOn(object: ApiKey, caches: Pick<Caches, "of">): SecretClaim | undefined {
   const names = secretNames(object);
   const [other] = rivalsOf(object, caches)
     .filter((rival) => outranks(rival, object))
@@ -28,7 +27,8 @@ export function otherClaimOn(
 }
 
 /** Other ApiKeys that want one of the object's Secrets. */
-export function rivalsOf(object: ApiKey, { apiKeys }: Pick<Caches, "apiKeys">): readonly ApiKey[] {
+export function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[] {
+  const apiKeys = caches.of(apiKeyType);
   const { namespace = "", uid } = object.metadata;
   const [target, staging] = secretNames(object);
   const base = target.endsWith(STAGING_SUFFIX) ? [target.slice(0, -STAGING_SUFFIX.length)] : [];
@@ -43,7 +43,7 @@ export function rivalsOf(object: ApiKey, { apiKeys }: Pick<Caches, "apiKeys">): 
 }
 
 /** Whose deletion lets others have a Secret: those to look at again. */
-export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "apiKeys">): readonly ObjectKey[] {
+export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "of">): readonly ObjectKey[] {
   return rivalsOf(object, caches).map(keyOf);
 }
 

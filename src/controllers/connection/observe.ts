@@ -8,11 +8,20 @@ import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
-import { type Context, indexes } from "../frame/context.ts";
+import type { Context } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
 import type { CommonStatus } from "../frame/rules/report.ts";
-import { configMapType, secretType } from "../resource-types.ts";
+import { indexes } from "../indexes.ts";
+import {
+  apiKeyType,
+  configMapType,
+  namespaceType,
+  policyBindingType,
+  resourceQuotaExportType,
+  secretType,
+  serviceAccountType,
+} from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
@@ -40,7 +49,7 @@ export async function observe(
   const { metadata, status } = object;
   const namespace = metadata.namespace ?? "";
   const key = connectionKey({ kind, name: metadata.name }, namespace);
-  const home = context.caches.namespaces.get({ namespace: "", name: namespace });
+  const home = context.caches.of(namespaceType).get({ namespace: "", name: namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   const session = sessions.get(key);
   const snapshot = {
@@ -71,12 +80,12 @@ function outageOf(
   { caches }: Context,
 ): ConnectionSnapshot["outage"] {
   if (outage === undefined) return undefined;
-  const accounts = caches.serviceAccounts.byIndex(indexes.connection, key);
+  const accounts = caches.of(serviceAccountType).byIndex(indexes.connection, key);
   const ofAccounts = accounts.flatMap((account) => [
-    ...caches.apiKeys.byIndex(indexes.serviceAccount, keyText(keyOf(account))),
-    ...caches.policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(account))),
+    ...caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
+    ...caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
   ]);
-  const exports = caches.resourceQuotaExports.byIndex(indexes.connection, key);
+  const exports = caches.of(resourceQuotaExportType).byIndex(indexes.connection, key);
   const waiting = [...accounts, ...ofAccounts, ...exports].filter(isWaiting).length;
   return { ...outage, waiting };
 }
@@ -142,9 +151,10 @@ function findUsers(
     effectiveGrant(
       grants,
       namespace,
-      caches.namespaces.get({ namespace: "", name: namespace })?.metadata.labels ?? {},
+      caches.of(namespaceType).get({ namespace: "", name: namespace })?.metadata.labels ?? {},
     ) !== undefined;
-  const accounts = caches.serviceAccounts
+  const accounts = caches
+    .of(serviceAccountType)
     .byIndex(indexes.connection, key)
     .filter(
       ({ metadata, status }) =>
@@ -153,7 +163,8 @@ function findUsers(
         status?.attempt !== undefined,
     )
     .map(({ metadata }) => `ServiceAccount ${metadata.namespace}/${metadata.name}`);
-  const quotaExports = caches.resourceQuotaExports
+  const quotaExports = caches
+    .of(resourceQuotaExportType)
     .byIndex(indexes.connection, key)
     .filter(({ metadata }) => isGranted(metadata.namespace ?? ""))
     .map(({ metadata }) => `ResourceQuotaExport ${metadata.namespace}/${metadata.name}`);

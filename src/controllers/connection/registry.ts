@@ -16,6 +16,7 @@ import { connectionKey } from "../connection-key.ts";
 import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../frame/rules/waiting.ts";
+import { clusterConnectionType, connectionType, namespaceType } from "../resource-types.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
@@ -38,7 +39,7 @@ export interface ConnectionRegistry extends Connections {
 }
 
 export interface ConnectionsOptions extends SessionsOptions {
-  readonly caches: Pick<Caches, "clusterConnections" | "connections" | "namespaces">;
+  readonly caches: Pick<Caches, "of">;
 }
 
 interface Usable {
@@ -112,8 +113,8 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     const { name } = ref;
     const own = ref.kind === "Connection";
     const object = own
-      ? caches.connections.get({ namespace, name })
-      : caches.clusterConnections.get({ namespace: "", name });
+      ? caches.of(connectionType).get({ namespace, name })
+      : caches.of(clusterConnectionType).get({ namespace: "", name });
     if (object === undefined) return undefined;
     const { uid } = object.metadata;
     const kind: Kind<z.ZodType<GrantingSpec>> = own ? connectionKind : clusterConnectionKind;
@@ -122,7 +123,7 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
   const grantFor = (ref: ConnectionRef, namespace: string, spec: GrantingSpec) => {
     if (ref.kind === "Connection") return { grant: ALL_RIGHTS, isCertain: true };
     const { grants = [], withdrawalGracePeriod = "Never" } = spec;
-    const labels = labelsOf(caches.namespaces.get({ namespace: "", name: namespace }));
+    const labels = labelsOf(caches.of(namespaceType).get({ namespace: "", name: namespace }));
     const grant = effectiveGrant({ grants, withdrawalGracePeriod }, namespace, labels);
     return { grant, isCertain: isJudged(grants, labels) };
   };

@@ -1,18 +1,9 @@
-import type { ApiKey } from "../../api/api-key.ts";
-import type {
-  ClusterConnection,
-  Connection,
-  ConnectionSpec,
-  Rights,
-} from "../../api/connection.ts";
+import type { ConnectionSpec, Rights } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
-import type { PolicyBinding } from "../../api/policy-binding.ts";
-import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
-import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
-import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { KubeObject, ObjectKey, ResourceType } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store/store.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Log } from "../../util/log.ts";
@@ -20,30 +11,9 @@ import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import type { Waiting } from "./rules/outcome.ts";
 
-/** Index names; each index maps an object to the text given. */
-export const indexes = {
-  /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
-  serviceAccount: "serviceAccount",
-  /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
-  openAttempt: "openAttempt",
-  /** ApiKey whose Secret has another name than itself → `namespace/name` of that Secret. */
-  secretName: "secretName",
-  /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
-  connection: "connection",
-  /** ServiceAccount → `saId` known from spec or status, and `held/saId` from its status. */
-  saId: "saId",
-  /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
-  apiKey: "apiKey",
-} as const;
-
 export interface Caches {
-  readonly clusterConnections: Store<ClusterConnection>;
-  readonly connections: Store<Connection>;
-  readonly serviceAccounts: Store<ServiceAccount>;
-  readonly apiKeys: Store<ApiKey>;
-  readonly policyBindings: Store<PolicyBinding>;
-  readonly resourceQuotaExports: Store<ResourceQuotaExport>;
-  readonly namespaces: Store<KubeObject>;
+  /** The objects of a type that is cached; throws for another type. */
+  of<T extends KubeObject>(type: ResourceType<T>): Store<T>;
   readonly secrets: SecretCache;
 }
 

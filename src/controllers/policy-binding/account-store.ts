@@ -1,14 +1,15 @@
 /** The queue's view: service accounts by key, whether they exist or are merely named by a PolicyBinding. */
 import { isDeepStrictEqual } from "node:util";
 import { API_VERSION } from "../../api/meta.ts";
-import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges, isRequest } from "../../runtime/predicates.ts";
-import { type Caches, indexes } from "../frame/context.ts";
+import type { Caches } from "../frame/context.ts";
 import type { ReportedObject } from "../frame/rules/report.ts";
-import { serviceAccountType } from "../resource-types.ts";
+import { indexes } from "../indexes.ts";
+import { accountKey } from "../refs.ts";
+import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 
 /** Names a ServiceAccount, which may not exist. Its uid is its key: a name is all that it stands for. */
 export interface AccountRef extends ReportedObject {
@@ -22,10 +23,9 @@ export interface AccountRef extends ReportedObject {
  * bindings on record. Of any other account, nothing is known to be bound, and nothing is to be. Whether the caches have
  * seen our own writes is asked by the reconciler itself, of all the objects that it decides on.
  */
-export function createAccountStore(
-  caches: Pick<Caches, "serviceAccounts" | "policyBindings">,
-): Store<AccountRef> {
-  const { serviceAccounts, policyBindings } = caches;
+export function createAccountStore(caches: Pick<Caches, "of">): Store<AccountRef> {
+  const serviceAccounts = caches.of(serviceAccountType);
+  const policyBindings = caches.of(policyBindingType);
   const isNamed = (key: ObjectKey) =>
     policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
   const isConcerned = (key: ObjectKey) => mayHaveBindings(serviceAccounts.get(key)) || isNamed(key);
@@ -81,12 +81,6 @@ export function toRef(key: ObjectKey): AccountRef {
     metadata: { ...key, uid: keyText(key), resourceVersion: "" },
     spec: {},
   };
-}
-
-/** The ServiceAccount that a stored PolicyBinding names; `undefined` where its spec names none. */
-export function accountKey({ metadata, spec }: PolicyBinding): ObjectKey | undefined {
-  const name = (spec as Partial<PolicyBinding["spec"]> | undefined)?.serviceAccountRef?.name;
-  return name === undefined ? undefined : { namespace: metadata.namespace ?? "", name };
 }
 
 /** The account's readiness and identity matter; what this controller reports about it does not. */

@@ -1,9 +1,10 @@
 import { keyOf, keyText } from "../../kube/resource.ts";
-import { type Context, indexes } from "../frame/context.ts";
+import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
-import { serviceAccountType } from "../resource-types.ts";
+import { indexes } from "../indexes.ts";
+import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
@@ -38,9 +39,10 @@ export function createAccountBindingsController(
  * neither revoking access nor what an administrator has withdrawn, or it would be a tenant's way around that.
  */
 async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boolean> {
-  const { serviceAccounts, policyBindings } = run.caches;
-  const account = serviceAccounts.get(keyOf(ref));
-  const named = policyBindings.byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
+  const account = run.caches.of(serviceAccountType).get(keyOf(ref));
+  const named = run.caches
+    .of(policyBindingType)
+    .byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
   const isHeld = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
   if (!isHeld || account?.spec.access === "Revoked") return false;
   const { availability } = await observe(ref, undefined, run);

@@ -5,10 +5,11 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
-import { accessToRevoke, type Connections, type Context, indexes } from "../frame/context.ts";
+import { accessToRevoke, type Connections, type Context } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
+import { indexes } from "../indexes.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
@@ -78,7 +79,8 @@ function readCaches(
   { caches }: Pick<Context, "caches">,
   key: ObjectKey,
 ): AccountObjects | undefined {
-  const { serviceAccounts, policyBindings } = caches;
+  const serviceAccounts = caches.of(serviceAccountType);
+  const policyBindings = caches.of(policyBindingType);
   if (!serviceAccounts.synced || !policyBindings.synced) return undefined;
   const bindings = policyBindings.byIndex(indexes.serviceAccount, keyText(key));
   const current =

@@ -8,6 +8,7 @@ import { parseDuration } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
+import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
 import type { QuotaExportSnapshot, QuotaExportState } from "./rules/snapshot.ts";
 
@@ -34,11 +35,11 @@ export async function observe(
 function credentialOf(
   namespace: string,
   { apiKeyRef, connectionRef }: ResourceQuotaExportSpec,
-  { apiKeys, serviceAccounts }: Context["caches"],
+  caches: Context["caches"],
 ): Credential {
-  const apiKey = apiKeyRef && apiKeys.get({ namespace, name: apiKeyRef.name });
+  const apiKey = apiKeyRef && caches.of(apiKeyType).get({ namespace, name: apiKeyRef.name });
   return chooseCredential(apiKeyRef?.name, connectionRef, apiKey, (name) =>
-    serviceAccounts.get({ namespace, name }),
+    caches.of(serviceAccountType).get({ namespace, name }),
   );
 }
 

@@ -9,7 +9,9 @@ import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { connectionKey, parseConnectionKey } from "../connection-key.ts";
 import { originOf } from "../connection-origin.ts";
-import { type Caches, type Connections, indexes } from "../frame/context.ts";
+import type { Caches, Connections } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { clusterConnectionType, connectionType, serviceAccountType } from "../resource-types.ts";
 import { isClaimOn, isOlder, isSameScope, outranks } from "./rules/owner.ts";
 import type { Claim, ConsoleScope } from "./rules/snapshot.ts";
 
@@ -66,15 +68,11 @@ async function readRivals(
 }
 
 /** The first other claim on the same console, and all that outrank `own` if they count; holders first. */
-function* rivalsOf(
-  saId: string,
-  own: Claim,
-  { serviceAccounts, ...caches }: Caches,
-): Generator<StoredClaim> {
+function* rivalsOf(saId: string, own: Claim, caches: Stores): Generator<StoredClaim> {
   const scopes = new Map<string, ConsoleScope | undefined>();
   let isFirst = true;
   for (const value of [heldBy(saId), saId]) {
-    for (const object of serviceAccounts.byIndex(indexes.saId, value)) {
+    for (const object of caches.of(serviceAccountType).byIndex(indexes.saId, value)) {
       const isSeen = value === saId && object.status?.saId === saId;
       if (isSeen || isSelf(object, own) || !(isFirst || mayOutrank(object, saId, own))) continue;
       const claim = readStored(object, caches, scopes);
@@ -105,7 +103,7 @@ function taken<T>(from: Iterator<T>, count: number): readonly T[] {
   return taken;
 }
 
-type ConnectionCaches = Pick<Caches, "connections" | "clusterConnections">;
+type Stores = Pick<Caches, "of">;
 type StoredClaim = Omit<Claim, "isUsable" | "mayImport">;
 
 /** What the object claims, by console and organization that its connection names as stored. */
@@ -126,7 +124,7 @@ async function withRights(claim: StoredClaim, { connections }: ClaimReader): Pro
 /** `scopes`: what the connections of other objects were found to name. */
 function readStored(
   object: ServiceAccount,
-  caches: ConnectionCaches,
+  caches: Stores,
   scopes = new Map<string, ConsoleScope | undefined>(),
 ): StoredClaim {
   const { spec, status, metadata } = object;
@@ -142,12 +140,12 @@ function readStored(
   };
 }
 
-function connectionScope(text: string, caches: ConnectionCaches): ConsoleScope | undefined {
+function connectionScope(text: string, caches: Stores): ConsoleScope | undefined {
   const { kind, key } = parseConnectionKey(text);
   const parsed: ParsedSpec<ConnectionSpec> =
     kind === "Connection"
-      ? parseSpec(connectionKind, caches.connections.get(key) ?? {})
-      : parseSpec(clusterConnectionKind, caches.clusterConnections.get(key) ?? {});
+      ? parseSpec(connectionKind, caches.of(connectionType).get(key) ?? {})
+      : parseSpec(clusterConnectionKind, caches.of(clusterConnectionType).get(key) ?? {});
   if (!parsed.ok) return undefined;
   return { origin: originOf(parsed.spec.baseURL), orgId: parsed.spec.orgId };
 }

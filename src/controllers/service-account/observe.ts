@@ -4,9 +4,16 @@ import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-accou
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
-import { type Caches, indexes } from "../frame/context.ts";
+import type { Caches } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
+import { indexes } from "../indexes.ts";
+import {
+  apiKeyType,
+  namespaceType,
+  policyBindingType,
+  serviceAccountType,
+} from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
@@ -22,12 +29,13 @@ export async function observe(
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;
   const key = keyOf(object);
-  const namespace = caches.namespaces.get({ namespace: "", name: key.namespace });
+  const namespace = caches.of(namespaceType).get({ namespace: "", name: key.namespace });
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   const account = fromStatus(status, spec.saId);
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
-  const apiKeys = caches.apiKeys.byIndex(indexes.serviceAccount, keyText(key));
+  const keyCache = caches.of(apiKeyType);
+  const apiKeys = keyCache.byIndex(indexes.serviceAccount, keyText(key));
   const claim = await readClaim(object, { caches, connections });
   // Thousands of objects that have no permission must not cost what the claims of others cost.
   const isRefused = account === undefined && spec.saId !== undefined && !claim.mayImport;
@@ -44,14 +52,13 @@ export async function observe(
     users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
     // A namespace may have thousands of them.
     ...(isLimited ? accountsBefore(object, caches) : { accountsBefore: 0, unmarkedBefore: 0 }),
-    accountCount: caches.serviceAccounts.countByIndex(
-      indexes.connection,
-      connectionKey(refOf(object), key.namespace),
-    ),
+    accountCount: caches
+      .of(serviceAccountType)
+      .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
     ...readKeys(apiKeys, status?.liveKeyIds),
     recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
     apiKeys,
-    apiKeysAreCurrent: apiKeys.every((each) => caches.apiKeys.isCurrent(keyOf(each))),
+    apiKeysAreCurrent: apiKeys.every((each) => keyCache.isCurrent(keyOf(each))),
     ...readMarked(object, marked, caches),
     request: requested === status?.lastHandledReconcileAt ? undefined : requested,
     claim,
@@ -69,38 +76,43 @@ export async function observe(
 export function readMarked(
   object: ServiceAccount,
   marked: MarkedAccounts,
-  { serviceAccounts }: Caches,
+  caches: Caches,
 ): Pick<AccountSnapshot, "markedAccounts" | "namedAccounts"> {
   const key = keyOf(object);
   const markedAccounts = marked.of(connectionKey(refOf(object), key.namespace), key);
   const candidates = [...(markedAccounts ?? []), ...(object.status?.orphanedAccounts ?? [])];
   const isNamed = (saId: string) =>
-    serviceAccounts
+    caches
+      .of(serviceAccountType)
       .byIndex(indexes.saId, saId)
       .some(({ metadata }) => metadata.uid !== object.metadata.uid);
   const namedAccounts = new Set(candidates.map(({ saId }) => saId).filter(isNamed));
   return { markedAccounts, namedAccounts };
 }
 
-function usersOf(key: ObjectKey, { apiKeys, policyBindings }: Caches): readonly string[] {
+function usersOf(key: ObjectKey, caches: Caches): readonly string[] {
   const names = (kind: string, objects: readonly { metadata: { name: string } }[]) =>
     objects.map(({ metadata }) => `${kind} ${metadata.name}`).sort();
   return [
-    ...names("ApiKey", apiKeys.byIndex(indexes.serviceAccount, keyText(key))),
-    ...names("PolicyBinding", policyBindings.byIndex(indexes.serviceAccount, keyText(key))),
+    ...names("ApiKey", caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(key))),
+    ...names(
+      "PolicyBinding",
+      caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(key)),
+    ),
   ];
 }
 
 function accountsBefore(
   object: ServiceAccount,
-  { serviceAccounts }: Caches,
+  caches: Caches,
 ): Pick<AccountSnapshot, "accountsBefore" | "unmarkedBefore"> {
   const { namespace = "", uid } = object.metadata;
   const age = ({ metadata }: ServiceAccount) =>
     `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
   const hasAccount = ({ status }: ServiceAccount) =>
     status?.saId !== undefined || status?.attempt !== undefined;
-  const before = serviceAccounts
+  const before = caches
+    .of(serviceAccountType)
     .byIndex(indexes.connection, connectionKey(refOf(object), namespace))
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.uid !== uid)
     .filter((other) => hasAccount(other) || age(other) < age(object));

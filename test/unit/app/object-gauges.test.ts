@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { exposeObjects } from "../../../src/app/object-gauges.ts";
 import { createOwnership } from "../../../src/app/own-objects.ts";
-import type { Caches } from "../../../src/controllers/frame/context.ts";
+import { kinds } from "../../../src/controllers/kinds.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -11,6 +11,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { systemClock } from "../../../src/util/time.ts";
+import { cachesWith } from "../../support/caches-with.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
 import { connectionSpec } from "../controllers/connection/specs.ts";
 
@@ -110,16 +111,11 @@ test("a stored status that cannot be read has no series, and the others have the
   };
   const sound = { kind: "ApiKey", metadata: metadata("sound"), status: ready };
   const nothing = { list: () => [] };
-  const caches = {
-    clusterConnections: nothing,
-    connections: nothing,
-    serviceAccounts: nothing,
-    apiKeys: { list: () => [broken, sound] },
-    policyBindings: nothing,
-    resourceQuotaExports: nothing,
-  };
+  const stores = kinds.map(({ type: { plural } }) => [plural, nothing] as const);
+  const apikeys = { list: () => [broken, sound] };
+  const caches = cachesWith({ ...Object.fromEntries(stores), apikeys });
   const metrics = createMetrics(new Registry());
-  exposeObjects(metrics, caches as unknown as Caches, () => true);
+  exposeObjects(metrics, caches, () => true);
   const text = await metrics.render();
   expect(text).toContain('object_ready{kind="ApiKey",namespace="team",name="sound"} 1');
   expect(text).toContain('superseded_live_keys{namespace="team",name="sound"} 0');

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { isRevocationDue } from "../../../src/app/shares.ts";
+import { cachesWith } from "../../support/caches-with.ts";
 
 const caches = (applied: readonly string[]) =>
-  ({
-    policyBindings: { byIndex: () => [{ status: { appliedPolicyIds: applied } }] },
-  }) as never;
+  cachesWith({
+    policybindings: { byIndex: () => [{ status: { appliedPolicyIds: applied } }] },
+  });
 const account = (status: object, access = "Revoked") =>
   ({ metadata: { namespace: "n", name: "a" }, spec: { access }, status }) as never;
 

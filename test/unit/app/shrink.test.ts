@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { annotations, FINALIZER, labels } from "../../../src/api/meta.ts";
-import { shrink, shrinkConnection, shrinkSecret } from "../../../src/app/shrink.ts";
+import { shrink, shrinkSecret } from "../../../src/app/shrink.ts";
+import { connections } from "../../../src/controllers/connection/module.ts";
 import {
   bundleId,
   clientIdentity,
@@ -101,7 +102,10 @@ test.each([
 test("a Connection with a large caBundle still leads to the same client", () => {
   const spec = { baseURL: "https://a", caBundle: `-----BEGIN CERTIFICATE-----\n${large}` };
   const object = { metadata: { name: "c" }, spec } as KubeObject;
-  const kept = shrinkConnection(object, "", Number.POSITIVE_INFINITY) as typeof object & {
+  const kept = connections.cache?.keep?.(
+    shrink(object, "", Number.POSITIVE_INFINITY),
+    object,
+  ) as typeof object & {
     spec: never;
   };
   expect(JSON.stringify(kept).length).toBeLessThan(500);

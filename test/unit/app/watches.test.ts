@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import { createWatches, type Watches } from "../../../src/app/watches.ts";
 import { secretNameIndex } from "../../../src/controllers/api-key/secret-claims.ts";
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import { type Caches, indexes } from "../../../src/controllers/frame/context.ts";
+import type { Caches } from "../../../src/controllers/frame/context.ts";
+import { indexes } from "../../../src/controllers/indexes.ts";
 import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
 import { type KubeObject, keyText } from "../../../src/kube/resource.ts";
 import { createStore, type WritableStore } from "../../../src/kube/store/memory-store.ts";
+import { cachesWith } from "../../support/caches-with.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
@@ -49,23 +51,19 @@ function createCluster() {
     return [name, { store, writer }] as const;
   });
   const parts = Object.fromEntries(made) as Record<(typeof names)[number], (typeof made)[0][1]>;
-  const caches = {
-    ...Object.fromEntries(made.map(([name, { store }]) => [name, store])),
-    secrets: { subscribe: () => () => undefined },
-  };
+  const stores = made.map(([name, { store }]) => [name.toLowerCase(), store]);
+  const secrets = { subscribe: () => () => undefined } as never;
+  const caches: Caches = { ...cachesWith(Object.fromEntries(stores)), secrets };
   const listeners: Record<"changed" | "refused" | "outage", ((key: string) => void)[]> = {
     changed: [],
     refused: [],
     outage: [],
   };
-  const watches = createWatches(
-    caches as unknown as Caches,
-    {
-      onChange: (each: (key: string) => void) => void listeners.changed.push(each),
-      onRefused: (each: (key: string) => void) => void listeners.refused.push(each),
-      onOutage: (each: (key: string) => void) => void listeners.outage.push(each),
-    } as never,
-  );
+  const watches = createWatches(caches, {
+    onChange: (each: (key: string) => void) => void listeners.changed.push(each),
+    onRefused: (each: (key: string) => void) => void listeners.refused.push(each),
+    onOutage: (each: (key: string) => void) => void listeners.outage.push(each),
+  } as never);
   const woken: string[] = [];
   for (const kind of Object.keys(watches) as (keyof Watches)[])
     for (const watch of watches[kind])

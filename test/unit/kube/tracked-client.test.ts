@@ -27,7 +27,7 @@ const writes: Readonly<Record<string, Write>> = {
 /** A cluster with the object, whose watch stands still. */
 function createWorld() {
   const cluster = new MemoryCluster(systemClock);
-  const { serviceAccounts } = cluster.openCaches();
+  const serviceAccounts = cluster.openCaches().of(serviceAccountType);
   cluster.put(serviceAccountType, { metadata: key, spec });
   cluster.watching = false;
   return { cluster, client: cluster.client, isCurrent: () => serviceAccounts.isCurrent(key) };

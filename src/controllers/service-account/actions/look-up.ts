@@ -3,9 +3,11 @@ import type { IamClient } from "../../../iam/client/client.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { connectionKey } from "../../connection-key.ts";
-import { accessToRevoke, indexes } from "../../frame/context.ts";
+import { accessToRevoke } from "../../frame/context.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
+import { indexes } from "../../indexes.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
+import { serviceAccountType } from "../../resource-types.ts";
 import { readOtherClaims, refOf } from "../claims.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { readMarked } from "../observe.ts";
@@ -31,7 +33,7 @@ export async function listAccounts(
   const saIds = candidates.map(({ saId }) => saId);
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
   const { object } = snapshot;
-  const { serviceAccounts } = run.caches;
+  const serviceAccounts = run.caches.of(serviceAccountType);
   if (listing.ok) {
     const connection = connectionKey(refOf(object), keyOf(object).namespace);
     const isNamed = (saId: string) => serviceAccounts.byIndex(indexes.saId, saId).length > 0;

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ApiKey } from "../../../../src/api/api-key.ts";
 import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-issues.ts";
 import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
+import { cachesWith } from "../../../support/caches-with.ts";
 import { NOW, object } from "./builders.ts";
 
 const CONNECTION = "ClusterConnection/default";
@@ -14,10 +15,11 @@ function issued(...windows: readonly (readonly [start: number, count: number])[]
     status: { issuances: { windowStartTime: toIso8601(start), count } },
   })) as readonly ApiKey[];
   const account = { metadata: { namespace: "team-a", name: "bot" } };
-  return new NamespaceIssues({
-    serviceAccounts: { byIndex: (_: string, key: string) => (key === CONNECTION ? [account] : []) },
-    apiKeys: { byIndex: () => apiKeys },
-  } as never);
+  const caches = cachesWith({
+    serviceaccounts: { byIndex: (_: string, key: string) => (key === CONNECTION ? [account] : []) },
+    apikeys: { byIndex: () => apiKeys },
+  });
+  return new NamespaceIssues(caches);
 }
 
 test("counts what the statuses tell of the last 24 hours, once", () => {

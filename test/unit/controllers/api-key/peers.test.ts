@@ -4,6 +4,7 @@ import type { ApiKey } from "../../../../src/api/api-key.ts";
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
 import { peerKeysOf, unsettledPeerOf } from "../../../../src/controllers/api-key/peers.ts";
 import { HOUR, toIso8601 } from "../../../../src/util/time.ts";
+import { cachesWith } from "../../../support/caches-with.ts";
 import { keySpec, NOW, object } from "./builders.ts";
 
 const ACCOUNT = "team-a/bot";
@@ -21,7 +22,7 @@ function peer(status: object, spec: object = {}): ApiKey {
 const attempt = { id: "b1", startTime: toIso8601(NOW) };
 
 function look(peers: readonly ApiKey[], attempts: AttemptRegistry) {
-  const caches = { apiKeys: { byIndex: () => [self, ...peers] } };
+  const caches = cachesWith({ apikeys: { byIndex: () => [self, ...peers] } });
   const context = { caches, clock: { now: () => NOW } } as never;
   return {
     keys: peerKeysOf(self, keySpec(), context, attempts),

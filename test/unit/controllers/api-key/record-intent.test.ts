@@ -7,6 +7,7 @@ import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-i
 import { WaitingLine } from "../../../../src/controllers/api-key/waiting-line.ts";
 import { attemptId } from "../../../../src/controllers/marker.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
+import { cachesWith } from "../../../support/caches-with.ts";
 import { account, having, NOW, snapshot } from "./builders.ts";
 
 const ACCOUNT = "team-a/bot";
@@ -16,7 +17,7 @@ const ATTEMPT = attemptId("ci-uid", "a1");
 function setUp(apply: (object: object) => Promise<object>) {
   const attempts = new AttemptRegistry(() => undefined);
   const none = { byIndex: () => [] };
-  const namespaceIssues = new NamespaceIssues({ serviceAccounts: none, apiKeys: none } as never);
+  const namespaceIssues = new NamespaceIssues(cachesWith({ serviceaccounts: none, apikeys: none }));
   const line = new WaitingLine(() => undefined);
   const coordination = { line, attempts, namespaceIssues, heldPairs: new Map() };
   const run = {

@@ -154,7 +154,7 @@ export class KeyWorld {
 
   /** One run; answers when to reconcile again, or the failure. */
   async pass(name = "ci"): Promise<number | Error> {
-    const object = this.#caches.apiKeys.get(keyNamed(name));
+    const object = this.#caches.of(apiKeyType).get(keyNamed(name));
     if (object === undefined) return Number.POSITIVE_INFINITY;
     try {
       const signal = new AbortController().signal;

@@ -10,6 +10,7 @@ import type { IamClient } from "../../../../src/iam/client/client.ts";
 import type { KubeObject } from "../../../../src/kube/resource.ts";
 import { createStore } from "../../../../src/kube/store/memory-store.ts";
 import { silentLog } from "../../../../src/util/log.ts";
+import { cachesWith } from "../../../support/caches-with.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { connectionSpec, rawSpec } from "./specs.ts";
 
@@ -42,11 +43,11 @@ function storeOf<T extends KubeObject>(...objects: T[]) {
 
 function world() {
   const clock = createFakeClock();
-  const caches = {
-    clusterConnections: storeOf(shared),
+  const caches = cachesWith({
+    clusterconnections: storeOf(shared),
     connections: storeOf(own, suspended),
     namespaces: storeOf<KubeObject>(),
-  };
+  });
   const createClient = () => client;
   return { clock, connections: createConnections({ caches, clock, log: silentLog, createClient }) };
 }

@@ -148,7 +148,7 @@ export async function planningWorld({ readOnly = false } = {}) {
       await this.connect();
     },
     async connect(): Promise<void> {
-      const object = caches.clusterConnections.get({ namespace: "", name: "default" });
+      const object = caches.of(clusterConnectionType).get({ namespace: "", name: "default" });
       if (object !== undefined) await clusterConnections.reconcile(object, run());
     },
     put(kind: KindName, name: string, spec: object, isPlanOnly = false): void {

@@ -54,7 +54,7 @@ export async function accountWorld(options: WorldOptions = {}) {
   const events: EventNote[] = [];
   const metrics = createMetrics(new Registry());
   const state = { grant: options.grant ?? ["*"], connected: true, granted: true };
-  const caches = kube.openCaches((options.synced ?? true) ? [] : ["policyBindings"]);
+  const caches = kube.openCaches((options.synced ?? true) ? [] : [policyBindingType]);
   const context: Context = {
     kube: kube.client,
     caches,

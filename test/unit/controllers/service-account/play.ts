@@ -17,6 +17,7 @@ import type {
   AccountSnapshot,
   AccountState,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { cachesWith } from "../../../support/caches-with.ts";
 import { rawSpec } from "../connection/specs.ts";
 import { access, at, deleted, snapshotOf } from "./objects.ts";
 
@@ -32,10 +33,10 @@ function runAmong(others: readonly ServiceAccount[]): ReconcileContext<AccountSt
   return {
     signal: new AbortController().signal,
     clock: { now: () => at.now },
-    caches: {
-      serviceAccounts: { byIndex: (_: string, value: string) => named(value) },
-      clusterConnections: { get: () => connection },
-    },
+    caches: cachesWith({
+      serviceaccounts: { byIndex: (_: string, value: string) => named(value) },
+      clusterconnections: { get: () => connection },
+    }),
     connections: { resolve: async () => ({ ok: true, access }) },
   } as unknown as ReconcileContext<AccountState>;
 }

@@ -136,7 +136,7 @@ export async function createWorld(options: IamServerOptions = {}) {
     },
     /** One pass over the connection, and what it is then. */
     async connect(): Promise<ClusterConnection | undefined> {
-      const object = caches.clusterConnections.get(connectionKey);
+      const object = caches.of(clusterConnectionType).get(connectionKey);
       if (object !== undefined) await connectionController.reconcile(object, pass);
       return kube.get(clusterConnectionType, connectionKey);
     },
@@ -146,7 +146,7 @@ export async function createWorld(options: IamServerOptions = {}) {
       where = namespace,
     ): Promise<{ object: ServiceAccount | undefined; result: Result | undefined; error: unknown }> {
       const key = { namespace: where, name };
-      const stored = caches.serviceAccounts.get(key);
+      const stored = caches.of(serviceAccountType).get(key);
       let result: Result | undefined;
       let error: unknown;
       try {

@@ -1,0 +1,15 @@
+/** Index names; each index maps an object to the text given. */
+export const indexes = {
+  /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
+  serviceAccount: "serviceAccount",
+  /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
+  openAttempt: "openAttempt",
+  /** ApiKey whose Secret has another name than itself → `namespace/name` of that Secret. */
+  secretName: "secretName",
+  /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
+  connection: "connection",
+  /** ServiceAccount → `saId` known from spec or status, and `held/saId` from its status. */
+  saId: "saId",
+  /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
+  apiKey: "apiKey",
+} as const;
