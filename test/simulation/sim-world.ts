@@ -204,8 +204,11 @@ export class SimWorld {
     return this.#call("PATCH", path, patch, "application/merge-patch+json");
   }
 
-  delete(type: ResourceType, name: string): ApiResponse {
-    const namespace = type.namespaced ? NAMESPACE : "";
+  delete(
+    type: ResourceType,
+    name: string,
+    namespace = type.namespaced ? NAMESPACE : "",
+  ): ApiResponse {
     return this.#call("DELETE", objectPath(type, { namespace, name }));
   }
 

@@ -1,3 +1,4 @@
+import { accountStories } from "./accounts.ts";
 import { bindingStories } from "./bindings.ts";
 import { consumerStories } from "./consumers.ts";
 import { endingStories } from "./endings.ts";
@@ -7,6 +8,7 @@ import { rotationStories } from "./rotation.ts";
 import type { Story } from "./story.ts";
 
 export const allStories: readonly Story[] = [
+  ...accountStories,
   ...bindingStories,
   ...keyStories,
   ...rotationStories,
@@ -19,11 +21,14 @@ export const allStories: readonly Story[] = [
 const about: Readonly<Record<string, readonly Story[]>> = {
   "api-key": [...rotationStories, ...endingStories],
   consumers: consumerStories,
+  connection: bindingStories,
   "leader-election": leaderStories,
-  "service-account": endingStories,
+  "policy-binding": bindingStories,
+  "service-account": [...accountStories, ...endingStories],
 };
 
-/** All stories, those about the area first. */
+/** All stories, those about the area first and the long ones last. */
 export function storiesFor(area: string): readonly Story[] {
-  return [...new Set([...(about[area] ?? []), ...allStories])];
+  const ordered = [...new Set([...(about[area] ?? []), ...allStories])];
+  return ordered.toSorted((a, b) => Number(a.isLong ?? false) - Number(b.isLong ?? false));
 }

@@ -152,5 +152,7 @@ export const endingStories: readonly Story[] = [
     await world.pass(2 * MINUTE);
     world.expect("one account was created", world.calls("createServiceAccount"), 1);
     world.expect("it is Ready", world.condition(serviceAccountType, ACCOUNT)?.status, "True");
+    const reasons = world.reasons(serviceAccountType, ACCOUNT);
+    world.expect("nothing said it was gone", reasons.includes("ServiceAccountGone"), false);
   }),
 ];

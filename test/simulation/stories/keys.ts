@@ -79,6 +79,7 @@ export const keyStories: readonly Story[] = [
       world.expect("and the next one a day later", world.issued, 5);
       world.expect("the Secret holds it", world.secret().keyId, world.live.at(-1));
     },
+    { isLong: true },
   ),
   story(
     "a restart does not renew the daily budget",
@@ -188,20 +189,24 @@ export const keyStories: readonly Story[] = [
     const noted = parseInstant(world.key().status?.current?.expirationTime) ?? 0;
     world.expect("never later than in the console", noted <= (key?.expirationTime ?? 0));
   }),
-  story("a rotation waits for its window, but not until the key expires", async (world) => {
-    const rotation = (schedule: string) => ({
-      overlap: "5m",
-      windows: [{ schedule, duration: "1h", timeZone: "UTC" }],
-    });
-    await world.begin({ key: { expiresInDays: 1, rotation: rotation("0 18 * * *") } });
-    createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
-    await world.pass(17 * HOUR);
-    world.expect("nothing was rotated before", world.issued, 2);
-    await world.pass(2 * HOUR);
-    world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
-    await world.pass(4 * HOUR);
-    world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
-  }),
+  story(
+    "a rotation waits for its window, but not until the key expires",
+    async (world) => {
+      const rotation = (schedule: string) => ({
+        overlap: "5m",
+        windows: [{ schedule, duration: "1h", timeZone: "UTC" }],
+      });
+      await world.begin({ key: { expiresInDays: 1, rotation: rotation("0 18 * * *") } });
+      createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
+      await world.pass(17 * HOUR);
+      world.expect("nothing was rotated before", world.issued, 2);
+      await world.pass(2 * HOUR);
+      world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
+      await world.pass(4 * HOUR);
+      world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
+    },
+    { isLong: true },
+  ),
   story(
     "a foreign Secret of the name stays as it is",
     async (world) => {

@@ -29,6 +29,8 @@ export interface StoryOptions {
   readonly endsReady?: boolean;
   /** What the operator does wrong today: the story fails until that is mended. */
   readonly knownBug?: string;
+  /** Takes more of the processor than others: told last while a seeded bug is looked for. */
+  readonly isLong?: boolean;
   /** Invariants that the story breaks on purpose. */
   readonly excuses?: readonly string[];
 }
@@ -68,10 +70,17 @@ export class StoryWorld {
   readonly violations: Violation[] = [];
   /** Grows while the story is told. */
   readonly #faults: Fault[] = [];
+  readonly #reasons = new Map<string, Set<string>>();
 
   constructor({ flags = ["--leader-elect=false"], console }: StoryOptions) {
     const plan = { name: "told by the story", faults: this.#faults };
     this.sim = new SimWorld({ ...console, seed: 1, plan, faults: new FaultPlan(plan), flags });
+    this.sim.kube.storage.subscribe(({ kind: { type }, object }) => {
+      const reason = conditionIn(object, "Ready")?.reason;
+      const id = `${type.kind} ${String(treeAt(object, "metadata").name)}`;
+      if (reason !== undefined)
+        this.#reasons.set(id, (this.#reasons.get(id) ?? new Set()).add(reason));
+    });
   }
 
   /** The operator and everything it is to make, half a minute later. */
@@ -90,6 +99,11 @@ export class StoryWorld {
     this.#faults.push({ on: "call", select: { operation, nth: 1, times }, fault });
   }
 
+  /** The console does what the next calls of an operation ask for, and its responses are rewritten on the way. */
+  rewrite(operation: string, body: (body: string) => string, status = 200): void {
+    this.fault(operation, { kind: "Answer", status, body }, 10_000);
+  }
+
   /** No call goes wrong any more. */
   cease(): void {
     this.sim.faults.cease();
@@ -105,6 +119,12 @@ export class StoryWorld {
   change(type: ResourceType, name: string, spec: Tree, namespace?: string): void {
     const { status, body } = this.sim.patch(type, name, { spec }, undefined, namespace);
     if (status >= 300) throw new Error(JSON.stringify(body));
+  }
+
+  /** Lets time pass until something is so, in steps of a tenth of a second, and at most a minute. */
+  async until(isSo: () => boolean): Promise<void> {
+    for (let waited = 0; waited < MINUTE && !isSo(); waited += SECOND / 10)
+      await this.pass(SECOND / 10);
   }
 
   annotate(type: ResourceType, name: string, values: Tree): void {
@@ -149,11 +169,12 @@ export class StoryWorld {
   }
 
   condition(type: ResourceType, name: string, condition = "Ready", namespace = NAMESPACE) {
-    const object = this.sim.get(type, name, namespace) ?? {};
-    const found = listAt(treeAt(object, "status"), "conditions").find(
-      (each) => isTree(each) && each.type === condition,
-    );
-    return found as unknown as Condition | undefined;
+    return conditionIn(this.sim.get(type, name, namespace) ?? {}, condition);
+  }
+
+  /** Every reason that the Ready condition of an object has given so far. */
+  reasons(type: ResourceType, name: string): readonly string[] {
+    return [...(this.#reasons.get(`${type.kind} ${name}`) ?? [])];
   }
 
   /** Reasons of the events about an object, with their notes. */
@@ -194,4 +215,11 @@ export class StoryWorld {
     const what = everythingIsReady(this.sim);
     if (what !== undefined) this.says("L1 wish fulfilled", what);
   }
+}
+
+function conditionIn(object: Tree, type: string): Condition | undefined {
+  const found = listAt(treeAt(object, "status"), "conditions").find(
+    (each) => isTree(each) && each.type === type,
+  );
+  return found as unknown as Condition | undefined;
 }

@@ -1,3 +1,4 @@
+import type { ServiceAccount } from "../../../api/service-account.ts";
 import { assertNever } from "../../../util/assert-never.ts";
 import { readLive } from "../observe.ts";
 import type { BindingsAction, PerformBindings } from "../rules/snapshot.ts";
@@ -33,6 +34,13 @@ export const perform: PerformBindings<BindingsAction["kind"]> = (action, progres
 
 const readAgain: PerformBindings<"ReadLive"> = async (_, { snapshot, done }, run) => {
   const live = await readLive(snapshot, run);
-  const accountReplaced = live.account?.metadata.uid !== snapshot.account?.metadata.uid;
-  return { snapshot: live, done: { ...done, accountReplaced } };
+  return {
+    snapshot: live,
+    done: { ...done, accountReplaced: !isSame(live.account, snapshot.account) },
+  };
 };
+
+/** What was listed is bound to the account that the status named then. */
+function isSame(one: ServiceAccount | undefined, other: ServiceAccount | undefined): boolean {
+  return one?.metadata.uid === other?.metadata.uid && one?.status?.tpn === other?.status?.tpn;
+}

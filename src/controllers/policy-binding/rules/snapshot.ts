@@ -44,7 +44,7 @@ export interface BindingsSnapshot {
 }
 
 export interface BindingsDone {
-  /** The ServiceAccount is another one than the caches say. */
+  /** The ServiceAccount is a different object than the caches hold, or names a different account. */
   readonly accountReplaced?: boolean;
   readonly synced?: boolean;
   readonly recorded?: boolean;
