@@ -27,13 +27,23 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
     revision: () => server.storage.revision,
     describe: (request) => {
       if (isAccessReview(request))
-        return { operation: "create selfsubjectaccessreviews", target: "", mutating: false };
+        return {
+          operation: "create selfsubjectaccessreviews",
+          target: "",
+          mutating: false,
+          isConditional: false,
+        };
       try {
         const known = server.parse(toRaw(request));
         parsed.set(request, known);
         return describe(known, request);
       } catch {
-        return { operation: "unknown", target: "", mutating: request.method !== "GET" };
+        return {
+          operation: "unknown",
+          target: "",
+          mutating: request.method !== "GET",
+          isConditional: false,
+        };
       }
     },
     handle,
@@ -56,10 +66,20 @@ function describe(
   { verb, kind, status, dryRun, namespace = "", name = "", body }: ApiRequest,
   { method }: HttpRequest,
 ) {
-  const { metadata } = (body ?? {}) as { metadata?: { name?: string } };
+  const { metadata, preconditions } = (body ?? {}) as {
+    metadata?: Identity & { name?: string };
+    preconditions?: Identity;
+  };
   const operation = `${verb} ${kind.type.plural}${status ? "/status" : ""}${dryRun ? " (dry run)" : ""}`;
   const target = keyText({ namespace, name: name || (metadata?.name ?? "") });
-  return { operation, target, mutating: method !== "GET" && !dryRun };
+  const { uid, resourceVersion } = (verb === "delete" ? preconditions : metadata) ?? {};
+  const isConditional = uid !== undefined || resourceVersion !== undefined;
+  return { operation, target, mutating: method !== "GET" && !dryRun, isConditional };
+}
+
+interface Identity {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
 }
 
 function toRaw({ method, url, headers, body }: HttpRequest) {
@@ -74,7 +94,12 @@ export function iamEndpoint(console: Console): Endpoint {
     describe: (request) => {
       const operation = console.operationOf(request);
       const target = new URL(request.url).pathname.split("/").at(-1) ?? "";
-      return { operation, target, mutating: MUTATING_IAM.has(operation) };
+      return {
+        operation,
+        target,
+        mutating: MUTATING_IAM.has(operation),
+        isConditional: false,
+      };
     },
     handle: (request, behindMs) => console.handle(request, behindMs),
     accept: (request) => console.accept(request),

@@ -92,6 +92,24 @@ const bySecret: readonly Planting[] = [
     },
   ],
   [
+    "S9 preconditions",
+    "a Secret changed whatever it is by now",
+    (stage) => stage.call({ server: "kube", operation: "patch secrets", mutating: true }),
+  ],
+  [
+    "S9 nothing left",
+    "an ApiKey that goes before its Secret",
+    async (stage) => {
+      await delivered(stage);
+      const { uid } = stage.stored.metadata;
+      const owner = { apiVersion: "iam-operator.io/v1alpha1", kind: "ApiKey", name: "ci", uid };
+      stage.asOperator(() => {
+        stage.world.patch(secretType, "ci", { metadata: { ownerReferences: [owner] } });
+        stage.world.patch(apiKeyType, "ci", { metadata: { finalizers: null } });
+      });
+    },
+  ],
+  [
     "S15 tenancy",
     "a Secret in another namespace than its owner's",
     (stage) => {
@@ -177,6 +195,16 @@ const byKey: readonly Planting[] = [
     "a key without an announced attempt",
     (stage) => {
       stage.apiKey();
+      stage.issue();
+    },
+  ],
+  [
+    "S6 finalizer",
+    "a key for an ApiKey without the finalizer",
+    (stage) => {
+      stage.apiKey();
+      stage.world.patch(apiKeyType, "ci", { metadata: { finalizers: null } });
+      stage.status(apiKeyType, "ci", { attempt: attemptFor("NoKeyYet", stage) });
       stage.issue();
     },
   ],
@@ -326,6 +354,25 @@ const byBindings: readonly Planting[] = [
     (stage) => {
       stage.serviceAccount();
       bind(stage, "a", "b");
+      bind(stage, "a");
+    },
+  ],
+  [
+    "S11 record",
+    "a policy bound that its PolicyBinding does not have on record",
+    (stage) => {
+      stage.serviceAccount();
+      stage.binding(["a"], []);
+      bind(stage, "a");
+    },
+  ],
+  [
+    "S11 record",
+    "a policy bound for a PolicyBinding without the finalizer",
+    (stage) => {
+      stage.serviceAccount();
+      stage.binding(["a"], ["a"]);
+      stage.world.patch(policyBindingType, "reader", { metadata: { finalizers: null } });
       bind(stage, "a");
     },
   ],

@@ -13,6 +13,8 @@ export interface CallRecord {
   /** Of what: namespace and name, or the path's last part. */
   readonly target: string;
   readonly mutating: boolean;
+  /** Whether it changes an object only if that is still the one, or the version, that the caller has seen. */
+  readonly isConditional: boolean;
   readonly fault: CallFault | undefined;
   /** The server's revision when it was sent. */
   readonly sentRevision: number;

@@ -23,7 +23,9 @@ export interface Answer {
 /** A server as the network sees it. */
 export interface Endpoint {
   readonly name: ServerName;
-  describe(request: HttpRequest): { operation: string; target: string; mutating: boolean };
+  describe(
+    request: HttpRequest,
+  ): Pick<CallRecord, "operation" | "target" | "mutating" | "isConditional">;
   /** Does the call; a read may be answered from what was so `behindMs` ago. */
   handle(request: HttpRequest, behindMs?: number): Answer;
   /** Lets the call in, to be done later. */
@@ -68,7 +70,10 @@ export function createSend(
 function openRecord(
   { kernel, journal }: NetworkContext,
   { name }: SimProcess,
-  call: Pick<CallRecord, "server" | "operation" | "target" | "mutating" | "sentRevision">,
+  call: Pick<
+    CallRecord,
+    "server" | "operation" | "target" | "mutating" | "isConditional" | "sentRevision"
+  >,
   fault: CallFault | undefined,
 ): CallRecord {
   return journal.open({ ...call, sentAt: kernel.elapsed, process: name, fault });

@@ -67,8 +67,13 @@ export function createAll(world: SimWorld, { key, account, connection, policyIds
   createKey(world, "ci", key);
 }
 
-export function createBinding(world: SimWorld, name: string, policyIds: readonly string[]): void {
-  const spec = { serviceAccountRef, policyIds: [...policyIds] };
+export function createBinding(
+  world: SimWorld,
+  name: string,
+  policyIds: readonly string[],
+  change: Tree = {},
+): void {
+  const spec = { serviceAccountRef, policyIds: [...policyIds], ...change };
   world.create(policyBindingType, { metadata: inNamespace(name), spec });
 }
 

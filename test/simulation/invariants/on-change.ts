@@ -1,5 +1,6 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
 import type { Condition } from "../../../src/api/conditions.ts";
+import { FINALIZER } from "../../../src/api/meta.ts";
 import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import type { Change } from "../../support/api-server/storage.ts";
@@ -138,6 +139,27 @@ const foreignSecretStays: ChangeCheck = ({ change, byOperator }) => {
   return isOurs(secret) ? undefined : `deleted the foreign Secret ${placeOf(secret)}`;
 };
 
+/** An ApiKey takes its Secrets with it; what stays for the garbage collector shows consumers a pair that nobody keeps. */
+const secretsGoFirst: ChangeCheck = ({ world, change, byOperator }) => {
+  const { previous, object, kind, type } = change;
+  if (!byOperator || kind.type.kind !== "ApiKey" || previous === undefined) return undefined;
+  const isHeldNow = type !== "DELETED" && hasFinalizer(object);
+  if (!hasFinalizer(previous) || isHeldNow) return undefined;
+  const { metadata, spec } = asApiKey(previous);
+  const mayStay = (secret: Secret) =>
+    isTarget(secret) && (spec.secret?.deletionPolicy === "Retain" || secret.immutable === true);
+  const left = secretsOf(world).find(
+    (secret) =>
+      secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) && !mayStay(secret),
+  );
+  return left && `${metadata.name} went before its Secret ${placeOf(left)}`;
+};
+
+function hasFinalizer(object: Tree): boolean {
+  const { finalizers } = treeAt(object, "metadata");
+  return Array.isArray(finalizers) && finalizers.includes(FINALIZER);
+}
+
 const observedGenerationRises: ChangeCheck = (seen) => {
   const changed = changedApiKey(seen);
   if (changed === undefined || !seen.byOperator) return undefined;
@@ -198,6 +220,7 @@ export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S8 late write": lateWritesAreRefused,
   "S9 ownership": secretIsOurs,
   "S9 deletion": foreignSecretStays,
+  "S9 nothing left": secretsGoFirst,
   "S15 tenancy": secretStaysAtHome,
   "S16 generation": observedGenerationRises,
   "S16 revision": revisionRises,

@@ -1,4 +1,5 @@
 /** What must hold of every change at the console. */
+import { FINALIZER } from "../../../src/api/meta.ts";
 import type { Change } from "../../iam-server/world.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { accountsOf, apiKeysOf, bindingsOf, issuerOf, placeOf } from "./view.ts";
@@ -33,8 +34,44 @@ const accountIntentIsAhead: ConsoleCheck = (world, change) => {
     : `${change.saId} was created without an announced attempt`;
 };
 
+/** Otherwise a deletion would let the object go while the console has what was made for it. */
+const finalizerIsAhead: ConsoleCheck = (world, change) => {
+  const key = issued(world, change);
+  if (key === undefined || world.hasMeddled || isPutOff(world)) return undefined;
+  const place = issuerOf(key.description)?.key;
+  const object = apiKeysOf(world).find((each) => placeOf(each) === place);
+  return object === undefined || isHeld(object)
+    ? undefined
+    : `${key.keyId} was issued before the finalizer was on ${place}`;
+};
+
+function isHeld({ metadata }: { metadata: { finalizers?: readonly string[] } }): boolean {
+  return metadata.finalizers?.includes(FINALIZER) === true;
+}
+
+/** A crash or a deletion after the call leaves no policy that no PolicyBinding accounts for. */
+const bindingsAreOnRecord: ConsoleCheck = (world, change) => {
+  if (change.kind !== "bindingsReplaced" || world.hasMeddled || isPutOff(world)) return undefined;
+  if (!world.console.ownChanges.has(change)) return undefined;
+  const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
+  const own = bindingsOf(world).filter(
+    ({ spec, metadata }) =>
+      spec.serviceAccountRef.name === account?.metadata.name &&
+      metadata.namespace === account.metadata.namespace,
+  );
+  const recorded = own.filter(isHeld).flatMap(({ status }) => status?.appliedPolicyIds ?? []);
+  const wrong = change.after.find(
+    (id) =>
+      !change.before.includes(id) &&
+      !recorded.includes(id) &&
+      own.some(({ spec }) => spec.policyIds.includes(id)),
+  );
+  return wrong && `bound ${wrong}, which no PolicyBinding with a finalizer has on record`;
+};
+
 const nothingWantedIsRevoked: ConsoleCheck = (world, change) => {
   if (change.kind !== "bindingsReplaced" || world.hasMeddled || isPutOff(world)) return undefined;
+  if (!world.console.ownChanges.has(change)) return undefined;
   const account = accountsOf(world).find(({ status }) => status?.tpn === change.tpn);
   if (account?.spec.access === "Revoked") return undefined;
   const wanted = bindingsOf(world)
@@ -55,7 +92,9 @@ const nothingForbiddenIsBound: ConsoleCheck = (world, change) => {
 
 export const consoleChecks: Readonly<Record<string, ConsoleCheck>> = {
   "S6 intent": intentIsAhead,
+  "S6 finalizer": finalizerIsAhead,
   "S6 intent (account)": accountIntentIsAhead,
   "S10 completeness": nothingWantedIsRevoked,
+  "S11 record": bindingsAreOnRecord,
   "S12 scope": nothingForbiddenIsBound,
 };

@@ -156,6 +156,7 @@ export class Stage {
       operation: "login",
       target: "",
       mutating: false,
+      isConditional: false,
       fault: undefined,
       sentRevision: 0,
       ...sent,

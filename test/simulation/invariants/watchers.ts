@@ -9,6 +9,7 @@ import {
   renewalsAreInTime,
 } from "./in-time.ts";
 import { logins } from "./logins.ts";
+import { preconditions } from "./preconditions.ts";
 import { completeReads, releases } from "./releases.ts";
 import { retirement } from "./retirement.ts";
 import { refusedOften, retryAfter } from "./retries.ts";
@@ -21,6 +22,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S4 caps": caps,
   "S4 window": budgetWindow,
   "S8 fence": fence,
+  "S9 preconditions": preconditions,
   "S11 S20 releases": releases,
   "S11 reads": completeReads,
   "S17 early rotation": earlyRotation,

@@ -1,5 +1,6 @@
 import { accountStories } from "./accounts.ts";
 import { bindingStories } from "./bindings.ts";
+import { connectionStories } from "./connections.ts";
 import { consumerStories } from "./consumers.ts";
 import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
@@ -10,6 +11,7 @@ import type { Story } from "./story.ts";
 export const allStories: readonly Story[] = [
   ...accountStories,
   ...bindingStories,
+  ...connectionStories,
   ...keyStories,
   ...rotationStories,
   ...endingStories,
@@ -21,7 +23,7 @@ export const allStories: readonly Story[] = [
 const about: Readonly<Record<string, readonly Story[]>> = {
   "api-key": [...rotationStories, ...endingStories],
   consumers: consumerStories,
-  connection: bindingStories,
+  connection: [...connectionStories, ...bindingStories],
   "leader-election": leaderStories,
   "policy-binding": bindingStories,
   "service-account": [...accountStories, ...endingStories],

@@ -7,7 +7,8 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import type { AccountRecord } from "../../iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
@@ -25,6 +26,15 @@ function bindAtConsole(world: StoryWorld, policyIds: readonly string[]): void {
   const console = world.sim.console.world;
   const [account] = [...console.accounts.values()];
   console.replaceBindings(account?.tpn ?? "", policyIds);
+}
+
+/** An account that an administrator made, with a policy. */
+function createInConsole(world: StoryWorld): AccountRecord {
+  const console = world.sim.console.world;
+  const { orgId, projectId } = SEEDED;
+  const account = console.createAccount({ orgId, projectId, name: "old", description: "" });
+  console.replaceBindings(account.tpn, [MEMBER]);
+  return account;
 }
 
 /** Another namespace with an account of its own. */
@@ -192,6 +202,130 @@ export const bindingStories: readonly Story[] = [
       world.expect("each connection logged in", world.calls("login"), 2);
     },
     { excuses: ["S19 logins"] },
+  ),
+  story(
+    "a policy that is not granted leaves those of others alone",
+    async (world) => {
+      await world.begin({
+        account: { foreignPolicies: "Remove" },
+        connection: grant({ policyIds: [READ] }),
+        policyIds: [DEPLOY],
+      });
+      bindAtConsole(world, [MEMBER]);
+      await world.pass(HOUR);
+      world.expect("bound as before", world.bound, [MEMBER]);
+    },
+    unready,
+  ),
+  story(
+    "of an imported account nothing is unbound while its policies cannot be read",
+    async (world) => {
+      const { saId, tpn } = createInConsole(world);
+      await world.begin({
+        account: { saId },
+        connection: grant({ importServiceAccounts: true, retainPolicies: true }),
+        policyIds: [READ],
+      });
+      createBinding(world.sim, "kept", [DEPLOY], { deletionPolicy: "Retain" });
+      await world.pass(MINUTE);
+      world.rewrite("listBindings", () => "[7]");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(30 * MINUTE);
+      world.expect("nothing is unbound", world.boundTo(tpn), [DEPLOY, MEMBER, READ]);
+      world.expect("the object stays", world.sim.get(policyBindingType, "reader") !== undefined);
+      world.cease();
+      await world.pass(30 * MINUTE);
+      world.expect("then its policy goes", world.boundTo(tpn), [DEPLOY, MEMBER]);
+      world.expect("and it, too", world.sim.get(policyBindingType, "reader"), undefined);
+      world.sim.delete(policyBindingType, "kept");
+      await world.pass(10 * MINUTE);
+      world.expect("one that retains goes", world.sim.get(policyBindingType, "kept"), undefined);
+      world.expect("and leaves its policy", world.boundTo(tpn), [DEPLOY, MEMBER]);
+    },
+    unready,
+  ),
+  story("a list that lacks the policies of others is not believed at once", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    bindAtConsole(world, [READ, MEMBER]);
+    await world.pass(HOUR);
+    const partial = (body: string) => body.replaceAll(MEMBER, READ);
+    world.fault("listBindings", { kind: "Answer", status: 200, body: partial });
+    world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
+    await world.pass(5 * MINUTE);
+    world.expect("theirs and ours", world.bound, [DEPLOY, MEMBER]);
+  }),
+  ...(["bindings", "unreadable"] as const).map((bindings) =>
+    story(
+      `a call that is done late binds nothing for long (the console answers: ${bindings})`,
+      async (world) => {
+        await world.begin({ policyIds: [READ] });
+        world.fault("syncBindings", { kind: "LateCommit", ms: 40 * SECOND, status: 504 });
+        world.change(policyBindingType, "reader", { policyIds: [READ, MEMBER] });
+        await world.pass(5 * SECOND);
+        world.change(policyBindingType, "reader", { policyIds: [READ] });
+        await world.pass(25 * SECOND);
+        world.expect("the late call is still to come", world.bound, [READ]);
+        await world.pass(11 * MINUTE);
+        world.expect("what was taken back is not bound", world.bound, [READ]);
+      },
+      { console: { shapes: { bindings } } },
+    ),
+  ),
+  story(
+    "a fight over policies ends after a while",
+    async (world) => {
+      await world.begin({ policyIds: [READ, DEPLOY] });
+      for (let minute = 0; minute < 50; minute += 1) {
+        bindAtConsole(world, [READ]);
+        await world.pass(MINUTE);
+      }
+      world.expect("few corrections", world.calls("syncBindings") <= 7);
+    },
+    unready,
+  ),
+  story(
+    "more policies than a status can name are not bound",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      const theirs = Array.from({ length: 1_000 }, (_, index) => `pol-${index}`);
+      bindAtConsole(world, [READ, ...theirs]);
+      world.change(policyBindingType, "reader", { policyIds: [READ, DEPLOY] });
+      await world.pass(10 * MINUTE);
+      world.expect("nothing more is bound", world.bound.includes(DEPLOY), false);
+    },
+    unready,
+  ),
+  story(
+    "a policy that the console rejects is not on record",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      createBinding(world.sim, "second", ["pol-unknown"]);
+      await world.pass(5 * MINUTE);
+      world.expect("the other one is bound", world.bound, [READ]);
+      const { status } = world.sim.get(policyBindingType, "second") as { status: Tree };
+      world.expect("nothing is on record", status.appliedPolicyIds ?? [], []);
+      world.expect(
+        "the object says why",
+        world.condition(policyBindingType, "second")?.reason,
+        "PolicyRefused",
+      );
+    },
+    unready,
+  ),
+  story(
+    "a policy that was left bound goes with its grant",
+    async (world) => {
+      await world.begin({ connection: grant({ retainPolicies: true }), policyIds: [READ] });
+      world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(2 * MINUTE);
+      world.expect("it is left bound", world.bound, [READ]);
+      world.happens({ kind: "Kill" });
+      world.change(clusterConnectionType, "default", grant({ policyIds: [DEPLOY] }));
+      await world.pass(2 * MINUTE);
+      world.expect("then it is unbound", world.bound, []);
+    },
+    { ...unready, excuses: ["S11 S20 releases"] },
   ),
   story("access that is suspended comes back", async (world) => {
     await world.begin({ policyIds: [READ] });

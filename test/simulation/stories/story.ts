@@ -12,7 +12,13 @@ import type { ResourceType } from "../../../src/kube/resource.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
-import { type CallFault, type Fault, FaultPlan, type WorldEvent } from "../faults.ts";
+import {
+  type CallFault,
+  type Fault,
+  FaultPlan,
+  type WatchFault,
+  type WorldEvent,
+} from "../faults.ts";
 import { endChecks, everythingIsReady } from "../invariants/at-rest.ts";
 import { apiKeysOf, type StoredApiKey } from "../invariants/view.ts";
 import { Invariants, type Violation } from "../invariants.ts";
@@ -104,6 +110,11 @@ export class StoryWorld {
     this.fault(operation, { kind: "Answer", status, body }, 10_000);
   }
 
+  /** Strikes the nth watch of a kind. */
+  strikeWatch(plural: string, fault: WatchFault, nth = 1): void {
+    this.#faults.push({ on: "watch", plural, nth, fault });
+  }
+
   /** No call goes wrong any more. */
   cease(): void {
     this.sim.faults.cease();
@@ -188,6 +199,11 @@ export class StoryWorld {
   /** How many calls of an operation have been sent. */
   calls(operation: string): number {
     return this.sim.journal.calls.filter((call) => call.operation === operation).length;
+  }
+
+  /** What is bound to an account, in order. */
+  boundTo(tpn: string): readonly string[] {
+    return this.sim.console.world.boundTo(tpn).toSorted();
   }
 
   /** What the console has bound to the first account, in order. */

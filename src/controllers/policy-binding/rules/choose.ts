@@ -55,8 +55,12 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
       ? recorded
       : { ...recorded, live: withoutUnbound(live, recorded, stillBelieved(state.unbound, now)) };
   const decided = decide(input);
+  // A response that cannot be read shows no change that somebody made.
   const isDrift =
-    decided.sync !== undefined && decided.reappeared.length === 0 && !mustAsk(recorded);
+    input.live.readable &&
+    decided.sync !== undefined &&
+    decided.reappeared.length === 0 &&
+    !mustAsk(recorded);
   // Revoking access is never delayed.
   const until =
     isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;

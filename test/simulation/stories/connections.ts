@@ -1,0 +1,160 @@
+/** Connections: who may use them, and which credentials they use when. */
+import {
+  apiKeyType,
+  clusterConnectionType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import { OPERATOR_NAMESPACE } from "../places.ts";
+import { ACCOUNT, DEPLOY, READ } from "../scenarios.ts";
+import { connectionSpec } from "../sim-world.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const unready = { endsReady: false } as const;
+const WRONG = "not-the-password";
+
+const all = { namespaces: { names: ["team-a"] } };
+
+function setLogin(world: StoryWorld, stringData: Tree): void {
+  world.sim.patch(secretType, "console-login", { stringData }, undefined, OPERATOR_NAMESPACE);
+}
+
+function setPassword(world: StoryWorld, password: string): void {
+  const { users } = world.sim.console.world;
+  const user = users.get(DEFAULT_CREDENTIALS.username);
+  if (user !== undefined) user.password = password;
+}
+
+function connectionReason(world: StoryWorld): string | undefined {
+  return world.condition(clusterConnectionType, "default", "Ready", "")?.reason;
+}
+
+export const connectionStories: readonly Story[] = [
+  story(
+    "a namespace whose labels are not known yet gets nothing",
+    async (world) => {
+      const namespaces = { selector: { matchLabels: { tier: "prod" } } };
+      world.strikeWatch("namespaces", { kind: "Late", ms: 20 * SECOND });
+      await world.begin({
+        connection: {
+          grants: [
+            { name: "all", ...all },
+            { name: "prod", namespaces },
+          ],
+        },
+      });
+      world.sim.create(namespaceType, { metadata: { name: "team-b", labels: { tier: "test" } } });
+      world.sim.create(serviceAccountType, {
+        metadata: { name: "theirs", namespace: "team-b" },
+        spec: {},
+      });
+      await world.pass(2 * MINUTE);
+      world.expect("one account", world.sim.console.world.accounts.size, 1);
+    },
+    unready,
+  ),
+  story("grants of a namespace add up", async (world) => {
+    const grants = [
+      { name: "one", ...all, policyIds: [READ] },
+      { name: "two", ...all, policyIds: [DEPLOY], maxServiceAccounts: 5 },
+    ];
+    await world.begin({ connection: { grants } });
+    await world.expectReady();
+    world.expect("policies of both are bound", world.bound, [DEPLOY, READ]);
+    const logins = world.calls("login");
+    world.change(clusterConnectionType, "default", { grants: grants.toReversed() });
+    await world.pass(5 * MINUTE);
+    world.expect("nobody logs in again for grants", world.calls("login"), logins);
+  }),
+  story("one grant that permits to import is enough", async (world) => {
+    const theirs = world.sim.console.world.createAccount({
+      orgId: connectionSpec.orgId as string,
+      projectId: connectionSpec.projectId as string,
+      name: "old",
+      description: "",
+    });
+    const grants = [
+      { name: "one", ...all, policyIds: ["*"] },
+      { name: "two", ...all, importServiceAccounts: true },
+    ];
+    await world.begin({ account: { saId: theirs.saId }, connection: { grants } });
+  }),
+  story(
+    "a connection that is used is not deleted",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.sim.delete(clusterConnectionType, "default");
+      await world.pass(10 * MINUTE);
+      world.expect("it stays", world.sim.get(clusterConnectionType, "default") !== undefined);
+      world.sim.delete(apiKeyType, "ci");
+      world.sim.delete(policyBindingType, "reader");
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(15 * MINUTE);
+      world.expect("nothing is bound", world.bound, []);
+      world.expect("then it goes", world.sim.get(clusterConnectionType, "default"), undefined);
+    },
+    unready,
+  ),
+  story("credentials that were changed are used", async (world) => {
+    await world.begin();
+    setPassword(world, "another-password");
+    setLogin(world, { password: "another-password" });
+    world.sim.console.world.revokeTokens();
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    world.expect("a key was issued with them", world.issued, 2);
+  }),
+  story(
+    "credentials that the connection no longer names are not used",
+    async (world) => {
+      await world.begin();
+      world.sim.create(secretType, {
+        metadata: { name: "other", namespace: OPERATOR_NAMESPACE },
+        stringData: { ...DEFAULT_CREDENTIALS, password: WRONG },
+      });
+      world.fault("get secrets", { kind: "Slow", ms: 5 * SECOND }, 10);
+      world.change(clusterConnectionType, "default", {
+        credentials: { login: { secretRef: { name: "other" } } },
+      });
+      await world.pass(SECOND / 2);
+      world.rotate("one");
+      await world.pass(MINUTE);
+      world.expect("no key is issued", world.issued, 1);
+    },
+    unready,
+  ),
+  story("wrong credentials are tried less and less, and right ones at once", async (world) => {
+    setLogin(world, { password: WRONG });
+    await world.begin();
+    await world.pass(HOUR);
+    world.expect("few logins", world.calls("login") <= 12);
+    setLogin(world, { password: DEFAULT_CREDENTIALS.password });
+    await world.pass(MINUTE);
+    world.expect("the account is there", world.sim.console.world.accounts.size, 1);
+  }),
+  story("empty credentials are not tried", async (world) => {
+    setLogin(world, { password: "" });
+    await world.begin();
+    await world.pass(10 * MINUTE);
+    world.expect("no login", world.calls("login"), 0);
+    setLogin(world, { password: DEFAULT_CREDENTIALS.password });
+    await world.pass(MINUTE);
+  }),
+  story(
+    "a session ends with its credentials",
+    async (world) => {
+      await world.begin();
+      world.sim.delete(secretType, "console-login", OPERATOR_NAMESPACE);
+      await world.pass(MINUTE);
+      world.expect("the connection says so", connectionReason(world), "SecretNotFound");
+      world.rotate("one");
+      await world.pass(5 * MINUTE);
+      world.expect("no key is issued", world.issued, 1);
+    },
+    unready,
+  ),
+];
