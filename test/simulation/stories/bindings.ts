@@ -8,7 +8,7 @@ import {
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord } from "../../iam-server/world.ts";
+import type { AccountRecord, Policy } from "../../iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
@@ -247,7 +247,7 @@ export const bindingStories: readonly Story[] = [
   story("a list that lacks the policies of others is not believed at once", async (world) => {
     await world.begin({ policyIds: [READ] });
     bindAtConsole(world, [READ, MEMBER]);
-    await world.pass(HOUR);
+    await world.pass(20 * MINUTE);
     const partial = (body: string) => body.replaceAll(MEMBER, READ);
     world.fault("listBindings", { kind: "Answer", status: 200, body: partial });
     world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
@@ -287,7 +287,10 @@ export const bindingStories: readonly Story[] = [
     "more policies than a status can name are not bound",
     async (world) => {
       await world.begin({ policyIds: [READ] });
+      const console = world.sim.console.world;
+      const [policy] = [...console.policies.values()];
       const theirs = Array.from({ length: 1_000 }, (_, index) => `pol-${index}`);
+      for (const policyId of theirs) console.putPolicy({ ...(policy as Policy), policyId });
       bindAtConsole(world, [READ, ...theirs]);
       world.change(policyBindingType, "reader", { policyIds: [READ, DEPLOY] });
       await world.pass(10 * MINUTE);
