@@ -1,12 +1,14 @@
 /** Every key that an attempt led to is in the status of its ApiKey, however late or often its call took effect. */
 import { expect, test } from "vitest";
 import { apiKeyType, serviceAccountType } from "../../src/controllers/resource-types.ts";
-import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import type { CallFault } from "./faults.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { apiKeysOf } from "./invariants/view.ts";
 import { createAll, createKey, inNamespace, startWithAll } from "./scenarios.ts";
 import { type ConsoleSettings, SimWorld } from "./sim-world.ts";
+
+const flags = ["--leader-elect=false"];
 
 async function run(
   fault: CallFault & { readonly ms: number },
@@ -15,7 +17,7 @@ async function run(
 ) {
   const select = { server: "iam", operation, nth: 1 } as const;
   const plan = { name: "audit", faults: [{ on: "call", select, fault } as const] };
-  const world = new SimWorld({ seed: 1, plan, ...settings });
+  const world = new SimWorld({ seed: 1, plan, flags, ...settings });
   world.startOperator();
   world.unleash();
   createAll(world);
@@ -95,21 +97,45 @@ test.each([
   expect(orphanedAccounts(world)).toEqual([[0, 1]]);
 });
 
-test("an account that is created twice is found by the next list, and leaves the status once it is deleted", async () => {
+test("an account that is created hours later is found within a day", async () => {
+  const world = await run({ kind: "LateCommit", ms: 3 * HOUR }, {}, "createServiceAccount");
+  expect(orphanedAccounts(world)).toEqual([[0]]);
+  await world.kernel.advance(DAY);
+  expect(orphanedAccounts(world)).toEqual([[0, 1]]);
+});
+
+test("an account that is created twice is found soon, and leaves the status once it is deleted", async () => {
   const fault = { kind: "DoubleCommit", answer: "Second", ms: SECOND } as const;
   const world = await run(fault, {}, "createServiceAccount");
   expect(orphanedAccounts(world)).toEqual([[1]]);
-  world.create(serviceAccountType, { metadata: inNamespace("another"), spec: {} });
-  await world.kernel.advance(MINUTE);
-  expect(orphanedAccounts(world)).toEqual(expect.arrayContaining([[1, 0]]));
+  await world.kernel.advance(5 * MINUTE);
+  expect(orphanedAccounts(world)).toEqual([[1, 0]]);
   const [first = ""] = world.console.world.accounts.keys();
   world.console.world.deleteAccount(first);
   await world.kernel.advance(HOUR + MINUTE);
-  expect(orphanedAccounts(world).flat()).toHaveLength(2);
+  expect(orphanedAccounts(world)).toEqual([[0]]);
+});
+
+test("all accounts are listed for a creation, a quarter of an hour after it, and once a day", {
+  timeout: 120_000,
+}, async () => {
+  const world = new SimWorld({ seed: 1, plan: NO_FAULTS, flags });
+  const lists = () =>
+    world.journal.calls.filter(({ operation }) => operation === "listServiceAccounts").length;
+  await startWithAll(world, { connection: { accountPollInterval: "30m" } });
+  for (const name of ["two", "three"])
+    world.create(serviceAccountType, { metadata: inNamespace(name), spec: {} });
+  await world.kernel.advance(10 * MINUTE);
+  const forCreations = lists();
+  expect(forCreations).toBeLessThanOrEqual(3);
+  await world.kernel.advance(HOUR);
+  expect(lists()).toBe(forCreations + 1);
+  await world.kernel.advance(DAY);
+  expect(lists()).toBe(forCreations + 2);
 });
 
 test("a key that was issued outside the operator is reported, and forged descriptions move nothing", async () => {
-  const world = new SimWorld({ seed: 1, plan: NO_FAULTS });
+  const world = new SimWorld({ seed: 1, plan: NO_FAULTS, flags });
   await startWithAll(world);
   createKey(world, "two");
   await world.kernel.advance(MINUTE);

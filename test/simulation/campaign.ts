@@ -1,7 +1,6 @@
 /** Which shifts a campaign is made of, and how it goes on where it was interrupted. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { allScenarios } from "./all-scenarios.ts";
-import { isAwaited } from "./awaited.ts";
 import type { Plan } from "./faults.ts";
 import { baselineOf } from "./orders.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -25,7 +24,6 @@ export async function* planShifts(
     const { plans, events } = await baselineOf(scenario);
     const step = every === 1 ? 1 : Math.ceil(every * (events / EVENTS_OF_MOST) ** 2);
     const numbers = [...plans.keys()].filter((number) => {
-      if (plans[number]?.faults.some(isAwaited)) return false;
       const kind = kindOf(plans[number]);
       const isNew = !known.has(kind);
       known.add(kind);

@@ -51,6 +51,12 @@ export class Console {
     this.#site = { world: this.world, shapes: { ...DEFAULT_SHAPES, ...shapes }, keyPropagationMs };
   }
 
+  /** Whether its answers about an account list the account's keys, and more than an empty list. */
+  get listsKeys(): boolean {
+    const { keyRecords } = this.#site.shapes;
+    return keyRecords !== "omitted" && keyRecords !== "empty";
+  }
+
   /** The operation's name, or the path of a call that is not shown. */
   operationOf({ method, url }: HttpRequest): string {
     const { pathname } = new URL(url);

@@ -3,7 +3,6 @@
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../iam-server/shapes.ts";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
-import { isAwaited } from "./awaited.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import { gatewayFaults } from "./plans.ts";
 import type { RunOptions } from "./run-plan.ts";
@@ -18,7 +17,7 @@ export function randomPlan(seed: number, single: readonly Plan[]): Plan {
   const faults = isPair
     ? [random.pick(single), random.pick(single)].flatMap((plan) => plan.faults)
     : Array.from({ length: count }, () => randomFault(random));
-  return { name: `random ${seed}`, faults: faults.filter((fault) => !isAwaited(fault)) };
+  return { name: `random ${seed}`, faults };
 }
 
 /** What kind of console it is, and whether an hour is waited for what comes late. */

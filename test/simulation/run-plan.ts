@@ -15,7 +15,7 @@ import {
   noiseSince,
   pictureOf,
 } from "./invariants/at-rest.ts";
-import { isLockedOut } from "./invariants/view.ts";
+import { patienceFor, unnamedIn } from "./invariants/books.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -77,6 +77,7 @@ export async function runPlan(
   await letLateCallsArrive(world);
   if (needsPerson(plan)) askAgain(world);
   const { epochs, unfulfilled = everythingIsReady } = scenario;
+  await letBooksBalance(world);
   const recoveryMs = isMissed(plan) ? RELISTED_MS : RECOVERY_MS;
   const { quietSince, picture } = await comeToRest(world, { quietMs, recoveryMs, unfulfilled });
   const allowance = allowanceOf(world);
@@ -114,6 +115,14 @@ async function letFaultsStrike(world: SimWorld, mostMs: number): Promise<void> {
 /** What faults have put off comes in the end. */
 async function letLateCallsArrive({ faults, kernel }: SimWorld): Promise<void> {
   while (faults.pending > 0) await kernel.advance(LOOK_MS);
+}
+
+/** Whatever can still be named in time is. */
+async function letBooksBalance(world: SimWorld): Promise<void> {
+  const { kernel } = world;
+  const since = kernel.elapsed;
+  const isWaitedFor = () => kernel.elapsed < since + patienceFor(unnamedIn(world));
+  while (isWaitedFor()) await kernel.advance(LOOK_MS);
 }
 
 /** What happens to the world happens whatever the operator does. */
@@ -188,15 +197,11 @@ function excusedByWorld(
   return [
     // A list that is always empty says that no key was issued, until one is known that it lacks.
     ...(shapes?.keyRecords === "empty" && (lacksFirstKeysOnly(world) || hasLateKey(world))
-      ? ["S5 accounting", "S5 books", "S4 caps"]
+      ? ["S5 accounting", "S4 caps"]
       : []),
     // Where the console shows no keys, nothing tells that one was ended.
     ...(shapes?.keyRecords === "omitted" && world.endedKeys.size > 0
       ? ["S2 no gap", "scenario"]
-      : []),
-    // Without a list of keys, or a login, a key that its ApiKey took along can be named by nothing.
-    ...(shapes?.keyRecords === "empty" || shapes?.keyRecords === "omitted" || isLockedOut(world)
-      ? ["S5 books", "S5 audit"]
       : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
@@ -297,7 +302,7 @@ function excuses(event: WorldEvent): readonly string[] {
       return excusesOfWiped(event.plural);
     case "DemandSecondFactor":
       // Nor can be asked what became of a key; one that the console does not accept yet is kept meanwhile.
-      return [...WISH, "S5 accounting", "S5 books", "staging removed"];
+      return [...WISH, "S5 accounting", "staging removed"];
     case "RecreateObject":
       return excusesOfRecreated(event.plural);
     case "EditSecret":

@@ -5,7 +5,6 @@ import {
   serviceAccountType,
 } from "../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
-import { smallScopeLacksGateways } from "./awaited.ts";
 import type { Label, QueuedEvent } from "./event-queue.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { endChecks, everythingIsReady } from "./invariants/at-rest.ts";
@@ -51,8 +50,8 @@ const PUT_OFF_MS = 40 * SECOND;
 /** Longer than a lease and a retry. */
 const DEPOSED_MS = 20 * SECOND;
 const PATIENCE_MS = 5 * MINUTE;
-/** After this, the account has been listed again. */
-const AUDITED_MS = 16 * MINUTE;
+/** After this, the account and all accounts of the connection have been listed again. */
+const AUDITED_MS = 23 * MINUTE;
 const NAMES = ["one", "two", "three"];
 
 export class SmallWorld {
@@ -113,7 +112,7 @@ export class SmallWorld {
       );
       return isFirst && (SERVERS.has(to) || alive.has(to));
     });
-    const gateways = (smallScopeLacksGateways ? [] : arriving)
+    const gateways = arriving
       .filter(({ label: { to, isRead } }) => to === "iam" && !isRead)
       .flatMap(({ event, label }) =>
         (["PutOff", "Repeat"] as const).map(

@@ -33,7 +33,7 @@ export function createServiceAccountController(
       nextOfDeletion,
       needsFinalizer: new Set(["RecordAttempt", "RecordAccount"]),
       // An account is looked at while it is suspended, and one that a status has lost is written down for others.
-      always: new Set(["ListAccounts", "GetAccount", "RecordAccount"]),
+      always: new Set(["ListAccounts", "AuditAccounts", "GetAccount", "RecordAccount"]),
       perform: (action, progress, run) => perform(action, progress, run, marked),
       report,
       foreignFields: FOREIGN_FIELDS,

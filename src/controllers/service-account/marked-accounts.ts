@@ -2,6 +2,7 @@
 import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import { markerOf } from "../marker.ts";
+import { AccountLists } from "./account-lists.ts";
 
 export interface MarkedAccount {
   readonly saId: string;
@@ -12,6 +13,7 @@ type ByObject = ReadonlyMap<string, readonly MarkedAccount[]>;
 
 /** Keeps only accounts that no object names. Losing it costs a finding until the next list. */
 export class MarkedAccounts {
+  readonly lists = new AccountLists();
   readonly #byConnection = new Map<string, ByObject>();
   /** Several objects may share a list. */
   readonly #noted = new WeakSet<readonly IamServiceAccount[]>();

@@ -24,7 +24,7 @@ import { accountStatusCodec } from "./rules/status.ts";
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
-  { caches, connections, state = {} }: ReconcileContext<AccountState>,
+  { caches, connections, clock, state = {} }: ReconcileContext<AccountState>,
   marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;
@@ -57,6 +57,10 @@ export async function observe(
       .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
     ...readKeys(apiKeys, status?.liveKeyIds),
     recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
+    listTimes:
+      spec.saId === undefined
+        ? marked.lists.of(connectionKey(refOf(object), key.namespace), clock.now())
+        : undefined,
     apiKeys,
     apiKeysAreCurrent: apiKeys.every((each) => keyCache.isCurrent(keyOf(each))),
     ...readMarked(object, marked, caches),

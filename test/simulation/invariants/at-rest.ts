@@ -1,6 +1,5 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 
-import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
 import type { KeyRecord } from "../../iam-server/world.ts";
 import type { ServedKind } from "../../support/api-server/kinds.ts";
@@ -9,7 +8,7 @@ import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { booksBalance } from "./books.ts";
-import { accountsOf, apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import { apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
 
 export interface End {
   readonly world: SimWorld;
@@ -117,35 +116,6 @@ function isAccounted({ status }: StoredApiKey, keyId: string, attempt: string): 
   );
 }
 
-/** Whoever issued them: what a console lists of an account in order is named by an ApiKey or by the account. */
-const everyLiveKeyIsNamed: EndCheck = ({ world }) => {
-  const { keys, clock } = world.console.world;
-  const accounts = accountsOf(world).filter(
-    ({ metadata, status }) =>
-      metadata.deletionTimestamp === undefined && status?.liveKeyIds !== undefined,
-  );
-  const open = new Set(apiKeysOf(world).map(({ status }) => status?.attempt?.id));
-  const named = new Set([
-    ...apiKeysOf(world).flatMap(({ status }) => listedKeyIds(status)),
-    ...apiKeysOf(world).flatMap(({ status }) => status?.pending?.keyId ?? []),
-    ...accounts.flatMap(({ status }) => status?.unmanagedKeys ?? []).map(({ keyId }) => keyId),
-  ]);
-  const unnamed = [...keys.values()].filter(
-    ({ saId, keyId, status, expirationTime, description }) =>
-      status === "active" &&
-      !open.has(issuerOf(description)?.attempt) &&
-      clock.now() < expirationTime &&
-      !named.has(keyId) &&
-      accounts.some((account) => account.status?.saId === saId && isListed(account, keyId)),
-  );
-  const ids = unnamed.map(({ keyId }) => keyId).join(", ");
-  return unnamed.length === 0 ? undefined : `no status names ${ids}`;
-};
-
-function isListed({ status }: ServiceAccount, keyId: string): boolean {
-  return status?.liveKeyIds?.includes(keyId) === true;
-}
-
 const issuesAreBounded: EndCheck = ({ world, epochs, allowance }) => {
   const issues = world.console.world.keys.size;
   return issues <= epochs + allowance ? undefined : `${issues} keys, ${epochs + allowance} allowed`;
@@ -219,7 +189,6 @@ export const endChecks: Readonly<Record<string, EndCheck>> = {
   "S4 issues": issuesAreBounded,
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,
-  "S5 audit": everyLiveKeyIsNamed,
   "S5 books": booksBalance,
   "S18 quiescence": isQuiet,
   "staging removed": secretsAreTidy,

@@ -1,3 +1,4 @@
+import { booksInTime } from "./books.ts";
 import { budgetWindow, caps } from "./caps.ts";
 import { earlyRotation } from "./early-rotation.ts";
 import { fence } from "./fence.ts";
@@ -21,6 +22,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S3 retirement": retirement,
   "S4 caps": caps,
   "S4 window": budgetWindow,
+  "S5 books in time": booksInTime,
   "S8 fence": fence,
   "S9 preconditions": preconditions,
   "S11 S20 releases": releases,

@@ -9,11 +9,12 @@ import { reconciling } from "../../frame/rules/waiting.ts";
 import { writeObjectStatus } from "../../frame/write-report.ts";
 import { attemptId } from "../../marker.ts";
 import { CREATING } from "../../new-account.ts";
+import type { MarkedAccounts } from "../marked-accounts.ts";
 import { fromConsole } from "../rules/account.ts";
 import { expectedAccount } from "../rules/desired-account.ts";
 import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
 import type { AccountProgress, AccountState } from "../rules/snapshot.ts";
-import { clientOf } from "./look-up.ts";
+import { clientOf, connectionOf } from "./look-up.ts";
 
 /** S6: only if nobody has changed the object since it was read; rejects with Conflict otherwise. */
 export async function recordAttempt(
@@ -45,11 +46,13 @@ export async function createAccount(
   account: NewServiceAccount,
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
+  { lists }: MarkedAccounts,
 ): Promise<AccountProgress> {
   const { clock, log, signal } = run;
   const { object } = snapshot;
   const attempt = done.announced;
   const lookTime = clock.now();
+  lists.noteCreation(connectionOf(snapshot), lookTime);
   try {
     const created = await clientOf(snapshot).createServiceAccount(account, signal);
     if (attempt !== undefined)

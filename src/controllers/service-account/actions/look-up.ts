@@ -34,8 +34,9 @@ export async function listAccounts(
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
   const { object } = snapshot;
   const serviceAccounts = run.caches.of(serviceAccountType);
+  const connection = connectionOf(snapshot);
+  marked.lists.noteList(connection, listTime);
   if (listing.ok) {
-    const connection = connectionKey(refOf(object), keyOf(object).namespace);
     const isNamed = (saId: string) => serviceAccounts.byIndex(indexes.saId, saId).length > 0;
     marked.note(connection, listing.accounts, isNamed);
   }
@@ -44,6 +45,29 @@ export async function listAccounts(
     snapshot: { ...snapshot, listing, otherClaims, markedAccounts, namedAccounts },
     done: { ...done, listTime },
   };
+}
+
+/**
+ * The list that is due for all objects of the connection. What it fails with is no failure of this object, which did not ask
+ * for it.
+ */
+export async function auditAccounts(
+  progress: AccountProgress,
+  run: ReconcileContext<AccountState>,
+  marked: MarkedAccounts,
+): Promise<AccountProgress> {
+  const { snapshot, done } = progress;
+  const audited = { snapshot, done: { ...done, audited: true } };
+  const connection = connectionOf(snapshot);
+  if (!marked.lists.beginAudit(connection, run.clock.now())) return audited;
+  try {
+    return await listAccounts(audited, run, marked);
+  } catch (error) {
+    if (!isIamError(error)) throw error;
+    marked.lists.noteFailedAudit(connection, run.clock.now());
+    run.log.info({ connection, err: error }, "could not list the accounts of a connection");
+    return audited;
+  }
 }
 
 /** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */
@@ -57,6 +81,11 @@ export async function getAccount(
   const answered = { ...snapshot, answer: { detail } };
   const account = snapshot.account && (judgeAnswer(answered)?.account ?? snapshot.account);
   return { snapshot: { ...answered, account }, done: { ...done, lookTime } };
+}
+
+/** Names the connection, as the memory of its lists does. */
+export function connectionOf({ object }: AccountSnapshot): string {
+  return connectionKey(refOf(object), keyOf(object).namespace);
 }
 
 /** Only for actions, which come after the rules have found the connection usable. */

@@ -7,7 +7,7 @@ import type { MarkedAccounts } from "../marked-accounts.ts";
 import type { AccountAction, AccountProgress, AccountState } from "../rules/snapshot.ts";
 import { deleteAccount, revokePolicies } from "./clean-up.ts";
 import { createAccount, recordAttempt } from "./create-account.ts";
-import { clientOf, getAccount, listAccounts } from "./look-up.ts";
+import { auditAccounts, clientOf, getAccount, listAccounts } from "./look-up.ts";
 
 /**
  * Carries out one action. Rejects with what it failed with; of an object that is being deleted, a failure of the
@@ -42,12 +42,14 @@ async function carryOut(
   switch (action.kind) {
     case "ListAccounts":
       return listAccounts(progress, run, marked);
+    case "AuditAccounts":
+      return auditAccounts(progress, run, marked);
     case "GetAccount":
       return getAccount(action.saId, progress, run);
     case "RecordAttempt":
       return recordAttempt(progress, run);
     case "CreateAccount":
-      return createAccount(action.account, progress, run);
+      return createAccount(action.account, progress, run, marked);
     case "CloseAttempt":
       return {
         snapshot: { ...snapshot, attempt: undefined, recoveryTime: run.clock.now() },

@@ -4,7 +4,7 @@ import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../..
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type { AccountSnapshot, KnownAccount, ListTimes } from "./snapshot.ts";
 
 /** The share of the connection's rate limit that reading its accounts may take. */
 const POLL_SHARE = 0.2;
@@ -17,6 +17,10 @@ const SPREAD_FROM = 0.9;
 const KEYS_LOOK_MS = 10 * SECOND;
 /** From the end of an attempt with an unknown outcome to the further reads: a late call may still take effect. */
 const AFTER_RECOVERY_MS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
+/** From the last creation over a connection to a list of all its accounts: a gateway may have sent the creation twice. */
+const AFTER_CREATION_MS = 15 * MINUTE;
+/** A call may take effect at any time. */
+const AUDIT_INTERVAL_MS = DAY;
 /** How long an answer of call 2 that never came may still take effect, on top of its time-out. */
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
@@ -69,6 +73,12 @@ export function nextListTime(
   // A process that has just started knows of no earlier list.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
   return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));
+}
+
+/** Whether all accounts of a connection are to be listed, whichever object's run makes the list. */
+export function isAuditDue({ creationTime, listTime }: ListTimes, now: Instant): boolean {
+  const afterCreation = creationTime + AFTER_CREATION_MS;
+  return now >= (listTime < afterCreation ? afterCreation : listTime + AUDIT_INTERVAL_MS);
 }
 
 /** The first further read after one at `lastTime`. */

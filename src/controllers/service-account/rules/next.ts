@@ -10,7 +10,7 @@ import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
-import { isLookDue, nextListTime } from "./look.ts";
+import { isAuditDue, isLookDue, nextListTime } from "./look.ts";
 import { preconditions, tooManyCreated } from "./preconditions.ts";
 import { findExisting } from "./recovery.ts";
 import type {
@@ -54,7 +54,7 @@ export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
 function nextWithAccount(
   account: KnownAccount,
   snapshot: AccountSnapshot,
-  { lookTime, listTime }: AccountDone,
+  { lookTime, listTime, audited }: AccountDone,
   now: Instant,
 ): AccountStep {
   if (lookTime === undefined && isLookDue(account, snapshot, now))
@@ -62,6 +62,9 @@ function nextWithAccount(
   const dueTime = nextListTime(snapshot, now);
   if (listTime === undefined && dueTime !== undefined && now >= dueTime)
     return { kind: "ListAccounts" };
+  const { listTimes } = snapshot;
+  if (listTimes !== undefined && audited !== true && isAuditDue(listTimes, now))
+    return { kind: "AuditAccounts" };
   const finding = findingOf(snapshot);
   if (finding !== undefined) return finding;
   const { object, spec } = snapshot;

@@ -51,6 +51,8 @@ export interface AccountSnapshot {
   readonly keyRequests: readonly string[];
   /** When a creation whose outcome was unknown was last closed. */
   readonly recoveryTime: Instant | undefined;
+  /** Of the object's connection; `undefined` if the object imports its account. */
+  readonly listTimes: ListTimes | undefined;
   readonly apiKeys: readonly ApiKey[];
   /** Accounts whose descriptions name the object, and that no object names; `undefined` without a list. */
   readonly markedAccounts: readonly MarkedAccount[] | undefined;
@@ -125,6 +127,8 @@ export type AccountAction =
   | { readonly kind: "GetAccount"; readonly saId: string }
   /** The intent, written before the call that cannot be repeated. */
   | { readonly kind: "RecordAttempt" }
+  /** Lists all accounts, unless another object's run has just done it. */
+  | { readonly kind: "AuditAccounts" }
   /** Call 2, once. */
   | { readonly kind: "CreateAccount"; readonly account: NewServiceAccount }
   | { readonly kind: "CloseAttempt" }
@@ -144,6 +148,12 @@ export type AccountAction =
   /** A call that the connection names. */
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
+/** When all accounts of a connection were last listed, and one was last created. */
+export interface ListTimes {
+  readonly creationTime: Instant;
+  readonly listTime: Instant;
+}
+
 export interface AccountDone {
   /** The attempt that this run has recorded, so that its call may follow. */
   readonly announced?: string;
@@ -151,6 +161,8 @@ export interface AccountDone {
   readonly lookTime?: Instant;
   /** When this run listed the console's accounts: the time before the call. */
   readonly listTime?: Instant;
+  /** Whether this run has seen to the list that is due without anything that happened to the object. */
+  readonly audited?: boolean;
   /** How the account came to be known. */
   readonly became?: AccountOrigin;
   /** What a call of a deletion failed with. */

@@ -91,6 +91,7 @@ export function snapshotOf(
     accountCount: 1,
     apiKeys: [],
     apiKeysAreCurrent: true,
+    listTimes: undefined,
     markedAccounts: undefined,
     namedAccounts: new Set(),
     unlistedKeyTime: undefined,

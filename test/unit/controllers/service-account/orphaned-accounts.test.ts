@@ -6,7 +6,7 @@ import {
   orphanedAccounts,
 } from "../../../../src/controllers/service-account/rules/orphaned-accounts.ts";
 import type { AccountSnapshot } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { toIso8601 } from "../../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { account, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 const description = describeAccount("ci", key, attemptId("u1", "abc"));
@@ -79,6 +79,45 @@ describe("an account is orphaned", () => {
     expect(found?.map(({ observedTime }) => observedTime)).toEqual([NOW - 5_000, NOW]);
     const notes = orphanedAccountEvents(snapshot, found).map(({ event }) => event.note);
     expect(notes).toEqual([expect.stringContaining("sa-3")]);
+  });
+});
+
+describe("all accounts of a connection are listed", () => {
+  const lists = () => {
+    const { lists } = new MarkedAccounts(() => undefined);
+    lists.of("c", NOW);
+    return lists;
+  };
+
+  test.each([
+    ["not at once", 14 * MINUTE, false],
+    ["a quarter of an hour after the process has first seen it", 15 * MINUTE, true],
+  ])("%s", (_, ms, isDue) => expect(lists().beginAudit("c", NOW + ms)).toBe(isDue));
+
+  test("by one of those that find the list due", () => {
+    const times = lists();
+    expect(times.beginAudit("c", NOW + HOUR)).toBe(true);
+    expect(times.beginAudit("c", NOW + HOUR)).toBe(false);
+    expect(times.beginAudit("another", NOW + HOUR)).toBe(false);
+  });
+
+  test("a quarter of an hour after the last creation, whatever was listed before, and then once a day", () => {
+    const times = lists();
+    times.noteCreation("c", NOW + HOUR);
+    times.noteList("c", NOW + HOUR + 14 * MINUTE);
+    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE)).toBe(true);
+    expect(times.beginAudit("c", NOW + DAY + HOUR + 14 * MINUTE)).toBe(false);
+    expect(times.beginAudit("c", NOW + DAY + HOUR + 15 * MINUTE)).toBe(true);
+    expect(times.beginAudit("c", NOW + DAY + 2 * HOUR)).toBe(false);
+  });
+
+  test("again a quarter of an hour after a list that failed", () => {
+    const times = lists();
+    expect(times.beginAudit("c", NOW + HOUR)).toBe(true);
+    times.noteFailedAudit("c", NOW + HOUR);
+    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE)).toBe(true);
   });
 });
 
