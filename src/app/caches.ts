@@ -25,19 +25,22 @@ export interface ClusterCacheOptions extends WatchedSecretsOptions {
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
   /** All of the operator's by default. */
-  readonly kinds?: readonly KindModule[];
+  readonly kinds?: readonly Cached[];
   /** The labels that the operator's objects carry; empty: any. */
   readonly selector: string;
 }
 
 interface CachedType {
   readonly type: ResourceType;
+  readonly indexes: readonly string[];
   readonly store: WritableStore<KubeObject>;
   readonly shrink: (object: KubeObject, size: number) => KubeObject;
 }
 
+type Cached = Pick<KindModule, "type" | "cache">;
+
 /** Grants are given by any of a namespace's labels. */
-const namespaceCache: KindModule = { type: namespaceType, cache: { keep: (_, whole) => whole } };
+const namespaceCache: Cached = { type: namespaceType, cache: { keep: (_, whole) => whole } };
 
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   const { kinds = allKinds } = options;
@@ -53,6 +56,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
         if (store === undefined) throw new Error(`${type.plural} are not cached`);
         return store as unknown as WritableStore<T>;
       },
+      indexedBy: (index) => types.filter(({ indexes }) => indexes.includes(index)),
     },
     types,
     trackerOf: (type) => (isSecret(type) ? secrets : byName.get(nameOf(type))),
@@ -67,7 +71,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
 }
 
 function createType(
-  { type, cache: { indexes = {}, keep } = {} }: KindModule,
+  { type, cache: { indexes = {}, keep } = {} }: Cached,
   { selector, log, metrics }: ClusterCacheOptions,
 ): CachedType {
   const { kind } = type;
@@ -75,6 +79,7 @@ function createType(
   metrics.watchRestarts.inc({ kind, reason: "Ended" }, 0);
   return {
     type,
+    indexes: Object.keys(indexes),
     store: createStore({ indexes, onListenerError: logListenerError(log, kind) }),
     shrink: (object, size) => {
       const trimmed = shrink(object, selector, size);

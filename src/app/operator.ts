@@ -1,8 +1,10 @@
 /** The composition root: the one file that knows every part. */
 import { FIELD_MANAGER } from "../api/meta.ts";
-import type { ApiKeyController, ApiKeyOptions } from "../controllers/api-key/controller.ts";
+import type { Timing } from "../controllers/api-key/timing.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
 import type { Context } from "../controllers/frame/context.ts";
+import type { Unsaved } from "../controllers/frame/kind-module.ts";
+import { type AnyKind, kinds as allKinds } from "../controllers/kinds.ts";
 import type { OpenStream, SendHttp } from "../http/http.ts";
 import { bareHost } from "../http/networks.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
@@ -37,6 +39,8 @@ export interface OperatorOptions {
   readonly metrics: Metrics;
   /** None by default. */
   readonly tracer?: Tracer;
+  /** What the operator works on; all of its kinds by default. */
+  readonly kinds?: readonly AnyKind[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -49,7 +53,7 @@ export interface OperatorOptions {
   };
   /** Takes the place of the network to the consoles. */
   readonly sendIam?: SendHttp;
-  readonly timing?: ApiKeyOptions["timing"];
+  readonly timing?: Partial<Timing>;
   readonly leaseTimings?: LeaseTimings;
 }
 
@@ -71,12 +75,22 @@ export const userAgent = `iam-operator/${version} (${process.platform}/${process
 const MAX_SILENCE_MS = 5 * MINUTE;
 
 export function createOperator(options: OperatorOptions): Operator {
-  const { config, clock, random, log, kube, metrics, tracer = noTracer } = options;
+  const {
+    config,
+    clock,
+    random,
+    log,
+    kube,
+    metrics,
+    tracer = noTracer,
+    kinds = allKinds,
+  } = options;
   const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
   const election = createElection(options);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const { readOnly } = config;
   const cache = createClusterCache({
+    kinds,
     api,
     namespaces: config.namespaces,
     watchSecrets: config.watchSecrets,
@@ -134,7 +148,14 @@ export function createOperator(options: OperatorOptions): Operator {
     random,
     readOnly,
   };
-  const set = createControllers(context, cache, connections, config, options.timing, tracer);
+  const set = createControllers({
+    ...options,
+    kinds,
+    context,
+    cache,
+    registry: connections,
+    tracer,
+  });
   return {
     notReady: () => (cache.synced ? undefined : "caches are not synced"),
     notAlive: () => {
@@ -156,7 +177,7 @@ export function createOperator(options: OperatorOptions): Operator {
 async function lead(
   election: LeaderElection,
   signal: AbortSignal,
-  { controllers, apiKeys, exposeObjects }: ControllerSet,
+  { controllers, unsaved, exposeObjects }: ControllerSet,
   events: EventWriter,
   { clock, config, log }: OperatorOptions,
 ): Promise<LeadershipEnd> {
@@ -167,7 +188,7 @@ async function lead(
     working.abort(signal.reason);
     const deadline = clock.monotonic() + config.shutdownGrace;
     await Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
-    await savePairs(apiKeys, deadline, clock, log);
+    await saveAll(unsaved, deadline, clock, log);
     await events.flush(2 * SECOND);
     electing.abort(signal.reason);
   };
@@ -251,24 +272,21 @@ function createElection({
   });
 }
 
-/** The last chance of pairs that could not be written yet. */
-async function savePairs(
-  apiKeys: ApiKeyController,
+/** The last chance of what could not be written yet. */
+async function saveAll(
+  unsaved: readonly Unsaved[],
   deadline: number,
   clock: Clock,
   log: Log,
 ): Promise<void> {
-  while (apiKeys.unsavedPairs > 0 && clock.monotonic() < deadline) {
+  const countOf = () => unsaved.reduce((sum, { count }) => sum + count, 0);
+  while (countOf() > 0 && clock.monotonic() < deadline) {
     try {
-      await apiKeys.saveHeldPairs(new AbortController().signal);
+      for (const each of unsaved) await each.save(new AbortController().signal);
     } catch (error) {
-      log.warn(
-        { pairs: apiKeys.unsavedPairs, err: toError(error) },
-        "could not write an issued key yet",
-      );
+      log.warn({ pairs: countOf(), err: toError(error) }, "could not write an issued key yet");
       await clock.sleep(SECOND / 2);
     }
   }
-  if (apiKeys.unsavedPairs > 0)
-    log.error({ pairs: apiKeys.unsavedPairs }, "issued keys are lost with this process");
+  if (countOf() > 0) log.error({ pairs: countOf() }, "issued keys are lost with this process");
 }

@@ -1,12 +1,19 @@
-import { apiKeys } from "./api-key/module.ts";
-import { clusterConnections, connections } from "./connection/module.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { type ApiKeyParts, apiKeys } from "./api-key/module.ts";
+import { type ConnectionParts, clusterConnections, connections } from "./connection/module.ts";
 import type { KindModule } from "./frame/kind-module.ts";
 import { policyBindings } from "./policy-binding/module.ts";
-import { resourceQuotaExports } from "./quota-export/module.ts";
+import { type QuotaExportParts, resourceQuotaExports } from "./quota-export/module.ts";
 import { serviceAccounts } from "./service-account/module.ts";
 
+/** What the kinds need in addition to the Context. */
+export type KindParts = ConnectionParts & ApiKeyParts & QuotaExportParts;
+
+/** A kind as the operator sees it. */
+export type AnyKind = KindModule<KubeObject, KindParts>;
+
 /** Every kind that the operator works on. No other file of the operator names all of them. */
-export const kinds: readonly KindModule[] = [
+export const kinds: readonly AnyKind[] = [
   clusterConnections,
   connections,
   serviceAccounts,

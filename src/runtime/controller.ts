@@ -12,29 +12,8 @@ import { ignoreStatusChanges, isRequest, isUnseen } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
+import type { Watch } from "./watch.ts";
 import { type KeyTraits, WorkQueue } from "./work-queue.ts";
-
-/** Another kind whose changes enqueue objects of the controller's own. */
-export interface Watch {
-  readonly store: Pick<Store, "synced">;
-  /** Calls back with the keys a change enqueues, and with when they are due from now, if not at once; returns the way to stop. */
-  subscribe(enqueue: (key: ObjectKey, afterMs?: number) => void): () => void;
-}
-
-/** A watch by a function from a change to the keys it enqueues. All changes within `gatherMs` are met by one run. */
-export function watch<T extends KubeObject>(
-  store: Store<T>,
-  toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
-  gatherMs = 0,
-): Watch {
-  return {
-    store,
-    subscribe: (enqueue) =>
-      store.subscribe((change) => {
-        for (const key of toKeys(change)) enqueue(key, gatherMs);
-      }),
-  };
-}
 
 export interface ControllerOptions<T extends KubeObject> {
   /** In logs and as a metric label; the kind. */

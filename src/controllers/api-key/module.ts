@@ -1,10 +1,24 @@
+import type { ApiKey } from "../../api/api-key.ts";
+import { parseKey } from "../../kube/resource.ts";
+import type { AccessParts } from "../access-watches.ts";
+import type { ConsumersView } from "../consumers-board.ts";
 import { defineKind } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
+import { accountOf, connectionResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
 import { apiKeyType } from "../resource-types.ts";
+import { createApiKeyController } from "./controller.ts";
+import { apiKeyGauges } from "./gauges.ts";
 import { secretNameIndex } from "./secret-claims.ts";
+import type { Timing } from "./timing.ts";
+import { apiKeyWatches } from "./watches.ts";
 
-export const apiKeys = defineKind({
+export interface ApiKeyParts extends AccessParts {
+  readonly timing: Partial<Timing>;
+  readonly consumers: ConsumersView;
+}
+
+export const apiKeys = defineKind<ApiKey, ApiKeyParts>({
   type: apiKeyType,
   cache: {
     indexes: {
@@ -13,5 +27,33 @@ export const apiKeys = defineKind({
       [indexes.openAttempt]: (apiKey) =>
         apiKey.status?.attempt === undefined ? [] : indexedAs(accountKey(apiKey)),
     },
+  },
+  watches: apiKeyWatches,
+  queue: (caches) => ({
+    isMain: true,
+    resourceOf: (apiKey) => {
+      const account = accountOf(caches, apiKey);
+      return account && connectionResource(account);
+    },
+  }),
+  // One operator does everything for an account.
+  selectedBy: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
+  gauges: apiKeyGauges,
+  reconciler: (context, { timing, consumers }, enqueue) => {
+    const controller = createApiKeyController(context, {
+      enqueue: (key) => enqueue(parseKey(key)),
+      timing,
+      consumers,
+    });
+    return {
+      reconcile: controller.reconcile,
+      onGone: controller.onGone,
+      unsaved: {
+        get count() {
+          return controller.unsavedPairs;
+        },
+        save: (signal) => controller.saveHeldPairs(signal),
+      },
+    };
   },
 });

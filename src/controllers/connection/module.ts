@@ -1,17 +1,30 @@
-import type { Connection } from "../../api/connection.ts";
+import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { defineKind } from "../frame/kind-module.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
+import { createClusterConnectionController, createConnectionController } from "./controller.ts";
+import type { ConnectionSources } from "./observe.ts";
 import { bundleId } from "./rules/client-settings.ts";
+import { connectionWatches } from "./watches.ts";
 
-export const clusterConnections = defineKind({
+export type ConnectionParts = ConnectionSources;
+
+export const clusterConnections = defineKind<ClusterConnection, ConnectionParts>({
   type: clusterConnectionType,
   // Only administrators write it.
   cache: { keep: (_, whole) => whole },
+  watches: (caches, { registry }) =>
+    connectionWatches("ClusterConnection", caches, registry.sessions),
+  // Every operator needs its own login.
+  selectedBy: () => undefined,
+  reconciler: createClusterConnectionController,
 });
 
-export const connections = defineKind({
+export const connections = defineKind<Connection, ConnectionParts>({
   type: connectionType,
   cache: { keep: withBundleId },
+  watches: (caches, { registry }) => connectionWatches("Connection", caches, registry.sessions),
+  selectedBy: () => undefined,
+  reconciler: createConnectionController,
 });
 
 /** The certificates of a large Connection are replaced by a hash, which still tells one client from another. */

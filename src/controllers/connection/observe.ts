@@ -6,22 +6,14 @@ import {
 } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import { keyOf, keyText } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
 import type { CommonStatus } from "../frame/rules/report.ts";
 import { indexes } from "../indexes.ts";
-import {
-  apiKeyType,
-  configMapType,
-  namespaceType,
-  policyBindingType,
-  resourceQuotaExportType,
-  secretType,
-  serviceAccountType,
-} from "../resource-types.ts";
+import { configMapType, namespaceType, secretType, serviceAccountType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { clientIdentity } from "./rules/client-settings.ts";
@@ -81,17 +73,20 @@ function outageOf(
 ): ConnectionSnapshot["outage"] {
   if (outage === undefined) return undefined;
   const accounts = caches.of(serviceAccountType).byIndex(indexes.connection, key);
-  const ofAccounts = accounts.flatMap((account) => [
-    ...caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
-    ...caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
-  ]);
-  const exports = caches.of(resourceQuotaExportType).byIndex(indexes.connection, key);
-  const waiting = [...accounts, ...ofAccounts, ...exports].filter(isWaiting).length;
+  const users = caches
+    .indexedBy(indexes.connection)
+    .flatMap(({ store }) => store.byIndex(indexes.connection, key));
+  const ofAccounts = caches
+    .indexedBy(indexes.serviceAccount)
+    .flatMap(({ store }) =>
+      accounts.flatMap((account) => store.byIndex(indexes.serviceAccount, keyText(keyOf(account)))),
+    );
+  const waiting = [...users, ...ofAccounts].filter(isWaiting).length;
   return { ...outage, waiting };
 }
 
 /** Whether the last run over the object failed because the console did not answer. */
-function isWaiting({ status }: { readonly status?: CommonStatus }): boolean {
+function isWaiting({ status }: KubeObject & { readonly status?: CommonStatus }): boolean {
   const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
   return reason === "Unavailable" || reason === "Timeout" || reason === "RateLimited";
 }
@@ -153,22 +148,22 @@ function findUsers(
       namespace,
       caches.of(namespaceType).get({ namespace: "", name: namespace })?.metadata.labels ?? {},
     ) !== undefined;
-  const accounts = caches
-    .of(serviceAccountType)
-    .byIndex(indexes.connection, key)
-    .filter(
-      ({ metadata, status }) =>
-        isGranted(metadata.namespace ?? "") ||
-        status?.saId !== undefined ||
-        status?.attempt !== undefined,
-    )
-    .map(({ metadata }) => `ServiceAccount ${metadata.namespace}/${metadata.name}`);
-  const quotaExports = caches
-    .of(resourceQuotaExportType)
-    .byIndex(indexes.connection, key)
-    .filter(({ metadata }) => isGranted(metadata.namespace ?? ""))
-    .map(({ metadata }) => `ResourceQuotaExport ${metadata.namespace}/${metadata.name}`);
-  return [...accounts.sort(), ...quotaExports.sort()];
+  const isUser = (user: User) => isGranted(user.metadata.namespace ?? "") || hasUsedConsole(user);
+  return caches.indexedBy(indexes.connection).flatMap(({ type, store }) =>
+    store
+      .byIndex(indexes.connection, key)
+      .filter(isUser)
+      .map(({ metadata }) => `${type.kind} ${metadata.namespace}/${metadata.name}`)
+      .sort(),
+  );
+}
+
+type User = KubeObject & {
+  readonly status?: { readonly saId?: string | undefined; readonly attempt?: unknown };
+};
+
+function hasUsedConsole({ status }: User): boolean {
+  return status?.saId !== undefined || status?.attempt !== undefined;
 }
 
 function grantsOf(object: AnyConnection): Grants {

@@ -14,6 +14,8 @@ import type { Waiting } from "./rules/outcome.ts";
 export interface Caches {
   /** The objects of a type that is cached; throws for another type. */
   of<T extends KubeObject>(type: ResourceType<T>): Store<T>;
+  /** The caches that have an index of that name. */
+  indexedBy(index: string): readonly { readonly type: ResourceType; readonly store: Store }[];
   readonly secrets: SecretCache;
 }
 

@@ -1,11 +1,30 @@
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { type AccessParts, accessWatches } from "../access-watches.ts";
 import { defineKind } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
+import { accountResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
-import { policyBindingType } from "../resource-types.ts";
+import { policyBindingType, serviceAccountType } from "../resource-types.ts";
+import { decidingObject } from "../selected-by.ts";
+import { type AccountRef, createAccountStore } from "./account-store.ts";
+import { createAccountBindingsController } from "./controller.ts";
+import { isRevocationDue } from "./revocation.ts";
 
-export const policyBindings = defineKind({
+/** Policies are one list for each ServiceAccount, so the queue holds ServiceAccounts. */
+export const policyBindings = defineKind<PolicyBinding, AccessParts, AccountRef>({
   type: policyBindingType,
   cache: {
     indexes: { [indexes.serviceAccount]: (binding) => indexedAs(accountKey(binding)) },
   },
+  watches: (caches, parts) => accessWatches(serviceAccountType, caches, parts),
+  queue: (caches) => ({
+    store: createAccountStore(caches),
+    predicate: () => true,
+    isRequest: ({ new: ref }) => ref?.isRequested === true,
+    resourceOf: (ref) => accountResource(caches, keyOf(ref)),
+    isUrgent: (ref) => isRevocationDue(caches, caches.of(serviceAccountType).get(keyOf(ref))),
+  }),
+  selectedBy: (binding, caches) => decidingObject(caches, accountKey(binding)) ?? binding,
+  reconciler: (context) => createAccountBindingsController(context),
 });

@@ -1,10 +1,22 @@
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import type { AccessParts } from "../access-watches.ts";
 import { connectionOf } from "../connection-key.ts";
 import { defineKind } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
+import { connectionResource } from "../queue-resources.ts";
 import { apiKeyKey, indexedAs } from "../refs.ts";
 import { resourceQuotaExportType } from "../resource-types.ts";
+import type { ReadPair } from "./actions/list-quotas.ts";
+import type { SeriesLimits } from "./actions/published-quotas.ts";
+import { createQuotaExportController } from "./controller.ts";
+import { quotaExportWatches } from "./watches.ts";
 
-export const resourceQuotaExports = defineKind({
+export interface QuotaExportParts extends AccessParts {
+  readonly readPair: ReadPair;
+  readonly seriesLimits: SeriesLimits;
+}
+
+export const resourceQuotaExports = defineKind<ResourceQuotaExport, QuotaExportParts>({
   type: resourceQuotaExportType,
   cache: {
     indexes: {
@@ -12,4 +24,8 @@ export const resourceQuotaExports = defineKind({
       [indexes.apiKey]: (quotaExport) => indexedAs(apiKeyKey(quotaExport)),
     },
   },
+  watches: quotaExportWatches,
+  queue: () => ({ resourceOf: connectionResource }),
+  reconciler: (context, { readPair, seriesLimits }) =>
+    createQuotaExportController(context, readPair, seriesLimits),
 });

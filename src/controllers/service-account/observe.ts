@@ -8,12 +8,7 @@ import type { Caches } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/request-token.ts";
 import { indexes } from "../indexes.ts";
-import {
-  apiKeyType,
-  namespaceType,
-  policyBindingType,
-  serviceAccountType,
-} from "../resource-types.ts";
+import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
@@ -95,15 +90,14 @@ export function readMarked(
 }
 
 function usersOf(key: ObjectKey, caches: Caches): readonly string[] {
-  const names = (kind: string, objects: readonly { metadata: { name: string } }[]) =>
-    objects.map(({ metadata }) => `${kind} ${metadata.name}`).sort();
-  return [
-    ...names("ApiKey", caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(key))),
-    ...names(
-      "PolicyBinding",
-      caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(key)),
-    ),
-  ];
+  return caches
+    .indexedBy(indexes.serviceAccount)
+    .flatMap(({ type, store }) =>
+      store
+        .byIndex(indexes.serviceAccount, keyText(key))
+        .map(({ metadata }) => `${type.kind} ${metadata.name}`),
+    )
+    .sort();
 }
 
 function accountsBefore(

@@ -41,7 +41,7 @@ function setUp(selector = "") {
   const cluster = new MemoryCluster(systemClock);
   const caches = cluster.openCaches();
   const metrics = createMetrics(new Registry());
-  exposeObjects(metrics, caches, createOwnership(caches, selector));
+  exposeObjects(metrics, kinds, caches, createOwnership(kinds, caches, selector));
   const samples = async () =>
     (await metrics.render())
       .split("\n")
@@ -115,7 +115,7 @@ test("a stored status that cannot be read has no series, and the others have the
   const apikeys = { list: () => [broken, sound] };
   const caches = cachesWith({ ...Object.fromEntries(stores), apikeys });
   const metrics = createMetrics(new Registry());
-  exposeObjects(metrics, caches, () => true);
+  exposeObjects(metrics, kinds, caches, () => true);
   const text = await metrics.render();
   expect(text).toContain('object_ready{kind="ApiKey",namespace="team",name="sound"} 1');
   expect(text).toContain('superseded_live_keys{namespace="team",name="sound"} 0');

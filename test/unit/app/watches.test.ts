@@ -1,18 +1,15 @@
+import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { createWatches, type Watches } from "../../../src/app/watches.ts";
-import { secretNameIndex } from "../../../src/controllers/api-key/secret-claims.ts";
-import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import type { Caches } from "../../../src/controllers/frame/context.ts";
-import { indexes } from "../../../src/controllers/indexes.ts";
-import { saIdIndex } from "../../../src/controllers/service-account/claims.ts";
-import { type KubeObject, keyText } from "../../../src/kube/resource.ts";
-import { createStore, type WritableStore } from "../../../src/kube/store/memory-store.ts";
-import { cachesWith } from "../../support/caches-with.ts";
+import { createClusterCache } from "../../../src/app/caches.ts";
+import { kinds } from "../../../src/controllers/kinds.ts";
+import { keyText } from "../../../src/kube/resource.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import { silentLog } from "../../../src/util/log.ts";
+import { systemRandom } from "../../../src/util/random.ts";
+import { systemClock } from "../../../src/util/time.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
-
-const ref = (name: string) => [`team-a/${name}`];
 
 function createCluster() {
   const names = [
@@ -24,51 +21,45 @@ function createCluster() {
     "resourceQuotaExports",
     "namespaces",
   ] as const;
-  const by: Record<string, Record<string, (object: Raw) => readonly string[]>> = {
-    serviceAccounts: {
-      [indexes.connection]: connectionOf,
-      [indexes.saId]: saIdIndex,
-    },
-    apiKeys: {
-      [indexes.serviceAccount]: ({ spec }) => ref(spec.serviceAccountRef.name),
-      [indexes.secretName]: secretNameIndex,
-    },
-    resourceQuotaExports: {
-      [indexes.connection]: connectionOf,
-      [indexes.apiKey]: ({ spec }) =>
-        spec.apiKeyRef === undefined ? [] : ref(spec.apiKeyRef.name),
-    },
-  };
-  const made = names.map((name) => {
-    const store: WritableStore<KubeObject> = createStore<KubeObject>({
-      indexes: by[name] ?? {},
-      onListenerError: (error) => {
-        throw error;
-      },
-    });
-    const writer = store.openScope("");
-    writer.beginReplace()([], "1");
-    return [name, { store, writer }] as const;
+  const unused = () => Promise.reject(new Error("filled without a watch"));
+  const cache = createClusterCache({
+    api: { baseURL: "", userAgent: "test", send: unused, openStream: unused, clock: systemClock },
+    namespaces: [],
+    clusterScoped: true,
+    selector: "",
+    watchSecrets: "false",
+    random: systemRandom,
+    log: silentLog,
+    metrics: createMetrics(new Registry()),
   });
-  const parts = Object.fromEntries(made) as Record<(typeof names)[number], (typeof made)[0][1]>;
-  const stores = made.map(([name, { store }]) => [name.toLowerCase(), store]);
-  const secrets = { subscribe: () => () => undefined } as never;
-  const caches: Caches = { ...cachesWith(Object.fromEntries(stores)), secrets };
+  const writers = new Map(
+    cache.types.map(({ type, store }) => {
+      const writer = store.openScope("");
+      writer.beginReplace()([], "1");
+      return [type.plural, writer];
+    }),
+  );
+  const writerOf = (name: (typeof names)[number]) => {
+    const writer = writers.get(name.toLowerCase());
+    if (writer === undefined) throw new Error(name);
+    return writer;
+  };
   const listeners: Record<"changed" | "refused" | "outage", ((key: string) => void)[]> = {
     changed: [],
     refused: [],
     outage: [],
   };
-  const watches = createWatches(caches, {
+  const sessions = {
     onChange: (each: (key: string) => void) => void listeners.changed.push(each),
     onRefused: (each: (key: string) => void) => void listeners.refused.push(each),
     onOutage: (each: (key: string) => void) => void listeners.outage.push(each),
-  } as never);
+  };
+  const partsOfKinds = { registry: { sessions }, access: sessions } as never;
   const woken: string[] = [];
-  for (const kind of Object.keys(watches) as (keyof Watches)[])
-    for (const watch of watches[kind])
+  for (const { type, watches } of kinds)
+    for (const watch of watches?.(cache.caches, partsOfKinds) ?? [])
       watch.subscribe((key, afterMs = 0) =>
-        woken.push(`${kind} ${keyText(key)}${afterMs > 0 ? ` in ${afterMs} ms` : ""}`),
+        woken.push(`${type.kind} ${keyText(key)}${afterMs > 0 ? ` in ${afterMs} ms` : ""}`),
       );
   let version = 1;
   const put = (
@@ -80,10 +71,10 @@ function createCluster() {
     version += 1;
     const metadata = { name, namespace, uid: `${kind}-${name}`, generation: 1, ...more.metadata };
     const object = { spec: {}, ...more, metadata: { ...metadata, resourceVersion: `${version}` } };
-    parts[kind].writer.put(object);
+    writerOf(kind).put(object);
     return () => {
       version += 1;
-      parts[kind].writer.remove({
+      writerOf(kind).remove({
         ...object,
         metadata: { ...object.metadata, resourceVersion: `${version}` },
       });
@@ -105,10 +96,10 @@ function createCluster() {
 }
 
 const users = [
-  "accountBindings team-a/bot",
-  "apiKeys team-a/ci",
-  "resourceQuotaExports team-a/quota",
-  "serviceAccounts team-a/bot",
+  "ApiKey team-a/ci",
+  "PolicyBinding team-a/bot",
+  "ResourceQuotaExport team-a/quota",
+  "ServiceAccount team-a/bot",
 ];
 
 describe("who is woken", () => {
@@ -124,10 +115,10 @@ describe("who is woken", () => {
     put("serviceAccounts", "new", { spec: { connectionRef: login } });
     put("apiKeys", "waiting", { spec: { serviceAccountRef: { name: "new" } } });
     const woken = wakes(() => put("connections", "console"));
-    expect(woken).toContain("serviceAccounts team-a/new");
-    expect(woken).not.toContain("apiKeys team-a/waiting");
+    expect(woken).toContain("ServiceAccount team-a/new");
+    expect(woken).not.toContain("ApiKey team-a/waiting");
     const made = { spec: { connectionRef: login }, status: { saId: "sa-2" } };
-    expect(wakes(() => put("serviceAccounts", "new", made))).toContain("apiKeys team-a/waiting");
+    expect(wakes(() => put("serviceAccounts", "new", made))).toContain("ApiKey team-a/waiting");
   });
 
   test("by its status alone: nobody", () => {
@@ -146,13 +137,13 @@ describe("who is woken", () => {
     };
     expect(wakes(all(listeners.changed, "Connection/team-a/console"))).toEqual(users);
     expect(wakes(all(listeners.refused, "Connection/team-a/console"))).toEqual([
-      "connections team-a/console",
+      "Connection team-a/console",
     ]);
     expect(wakes(all(listeners.refused, "ClusterConnection/console"))).toEqual([
-      "clusterConnections console",
+      "ClusterConnection console",
     ]);
     expect(wakes(all(listeners.outage, "ClusterConnection/console"))).toEqual([
-      "clusterConnections console",
+      "ClusterConnection console",
     ]);
   });
 
@@ -162,8 +153,8 @@ describe("who is woken", () => {
     const changed = (status: object) => () =>
       put("serviceAccounts", "bot", { spec, status: { saId: "sa-1", ...status } });
     expect(wakes(changed({ attempt: { id: "x" } }))).toEqual([]);
-    const keys = ["apiKeys team-a/ci"];
-    const exports = ["resourceQuotaExports team-a/quota"];
+    const keys = ["ApiKey team-a/ci"];
+    const exports = ["ResourceQuotaExport team-a/quota"];
     expect(wakes(changed({ state: "active" }))).toEqual([...keys, ...exports]);
     expect(wakes(changed({ state: "active", tpn: "tpn:x" }))).toEqual(keys);
     const ready = { state: "active", conditions: [{ type: "Ready", status: "True" }] };
@@ -174,7 +165,7 @@ describe("who is woken", () => {
     wakes(changed({ ...ready, bindings }));
     // Its own condition reports what is bound while access is revoked.
     const revoked = wakes(changed({ ...ready, bindings: { policyIds: [] } }));
-    expect(revoked).toContain("serviceAccounts team-a/bot");
+    expect(revoked).toContain("ServiceAccount team-a/bot");
   });
 
   test("by a new account: its keys, once it can be used or says why not", () => {
@@ -187,9 +178,9 @@ describe("who is woken", () => {
       });
     wakes(() => put("serviceAccounts", "bot", { spec }));
     expect(wakes(says("False", "Creating"))).toEqual([]);
-    expect(wakes(says("False", "AccountExists"))).toEqual(["apiKeys team-a/ci"]);
+    expect(wakes(says("False", "AccountExists"))).toEqual(["ApiKey team-a/ci"]);
     expect(wakes(says("False", "Unavailable"))).toEqual([]);
-    expect(wakes(says("True", "Created"))).toEqual(["apiKeys team-a/ci"]);
+    expect(wakes(says("True", "Created"))).toEqual(["ApiKey team-a/ci"]);
   });
 
   test("by a key that came into use: exports that call with it, and its account; by its end: the account", () => {
@@ -200,11 +191,11 @@ describe("who is woken", () => {
       () =>
         put("apiKeys", "ci", { spec, status: { current: { keyId }, ...more } });
     expect(wakes(key("k1"))).toEqual([
-      "resourceQuotaExports team-a/quota",
-      "serviceAccounts team-a/bot in 1000 ms",
+      "ResourceQuotaExport team-a/quota",
+      "ServiceAccount team-a/bot in 1000 ms",
     ]);
     expect(wakes(key("k1", { renewalTime: "x" }))).toEqual([]);
-    expect(wakes(removeKey)).toContain("serviceAccounts team-a/bot");
+    expect(wakes(removeKey)).toContain("ServiceAccount team-a/bot");
   });
 
   test("by the labels of a namespace: what is in it", () => {
@@ -222,6 +213,6 @@ describe("who is woken", () => {
     const { put, wakes, login } = createCluster();
     const spec = { connectionRef: login };
     const remove = put("serviceAccounts", "twin", { spec, status: { saId: "sa-1" } });
-    expect(wakes(remove)).toEqual(["connections team-a/console", "serviceAccounts team-a/bot"]);
+    expect(wakes(remove)).toEqual(["Connection team-a/console", "ServiceAccount team-a/bot"]);
   });
 });

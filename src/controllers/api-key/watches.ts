@@ -1,0 +1,95 @@
+/** Which changes of other objects enqueue ApiKeys. */
+import { isDeepStrictEqual } from "node:util";
+import { isTrue } from "../../api/conditions.ts";
+import { labels } from "../../api/meta.ts";
+import type { ServiceAccount, ServiceAccountStatus } from "../../api/service-account.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { StoreChange } from "../../kube/store/store.ts";
+import { type Watch, watch } from "../../runtime/watch.ts";
+import { type AccessParts, accessWatches } from "../access-watches.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { hasHadItsTurn } from "../new-account.ts";
+import { apiKeyType, serviceAccountType } from "../resource-types.ts";
+import { keysFreedBy } from "./secret-claims.ts";
+
+export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
+  const serviceAccounts = caches.of(serviceAccountType);
+  const apiKeys = caches.of(apiKeyType);
+  const keysOf = (account: ObjectKey) =>
+    apiKeys.byIndex(indexes.serviceAccount, keyText(account)).map(keyOf);
+  // The others wait for their account, and are told when there is one.
+  const keysWithAccountAt = (connection: string) =>
+    serviceAccounts
+      .byIndex(indexes.connection, connection)
+      .filter(({ status }) => status?.saId !== undefined)
+      .flatMap((account) => keysOf(keyOf(account)));
+  return [
+    ...accessWatches(apiKeyType, caches, parts, keysWithAccountAt),
+    // Those who name the same Secret.
+    watch(apiKeys, ({ old, new: now }) =>
+      old !== undefined && now === undefined ? keysFreedBy(old, caches) : [],
+    ),
+    watch(serviceAccounts, (change) =>
+      mattersToKeys(change) ? keysOf(change.key) : unlistedKeys(change, caches),
+    ),
+    watch(serviceAccounts, lateKeys),
+    secretWatch(caches),
+  ];
+}
+
+/** An edited or deleted Secret enqueues the ApiKey that it is for. */
+function secretWatch({ secrets }: Caches): Watch {
+  return {
+    store: secrets,
+    subscribe: (enqueue) =>
+      secrets.subscribe(({ key, old, new: now }) => {
+        const { metadata } = now ?? old ?? {};
+        const name = metadata?.labels?.[labels.apiKey];
+        // A staging Secret goes when its pair is delivered: that is our own doing.
+        const isStaging = metadata?.labels?.[labels.role] === "staging";
+        if (name !== undefined && !(now === undefined && isStaging))
+          enqueue({ namespace: key.namespace, name });
+      }),
+  };
+}
+
+/** Of unmanaged keys, some name the ApiKeys that are to list them as orphaned. */
+function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
+  const unmanaged = now?.status?.unmanagedKeys ?? [];
+  if (unmanaged.length === 0 || isDeepStrictEqual(unmanaged, old?.status?.unmanagedKeys)) return [];
+  const names = new Set(unmanaged.flatMap(({ apiKey }) => apiKey ?? []));
+  return [...names].map((name) => ({ namespace: key.namespace, name }));
+}
+
+/** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
+function unlistedKeys(
+  { key, old, new: now }: StoreChange<ServiceAccount>,
+  caches: Caches,
+): readonly ObjectKey[] {
+  const { lacksStatus }: Partial<KubeObject> = now ?? {};
+  if (lacksStatus) return [];
+  const listOf = ({ liveKeyIds, lastKeyListTime }: ServiceAccountStatus = {}) => [
+    liveKeyIds,
+    lastKeyListTime,
+  ];
+  if (isDeepStrictEqual(listOf(old?.status), listOf(now?.status))) return [];
+  const listed = new Set(now?.status?.liveKeyIds);
+  return caches
+    .of(apiKeyType)
+    .byIndex(indexes.serviceAccount, keyText(key))
+    .filter(({ status }) => status?.current && !listed.has(status.current.keyId))
+    .map(keyOf);
+}
+
+/** What every ApiKey takes from its account; the rest of the status changes more often. */
+function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
+  return !isDeepStrictEqual(essence(old), essence(now));
+}
+
+function essence(account: ServiceAccount | undefined): unknown {
+  if (account === undefined) return undefined;
+  const { conditions, saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
+  const readiness = [isTrue(conditions, "Ready"), hasHadItsTurn(account)];
+  return [...readiness, saId, tpn, orgId, projectId, state, consoleURL];
+}

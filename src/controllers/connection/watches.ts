@@ -1,0 +1,48 @@
+/** What enqueues connections: news of their login, and objects that use them. */
+import { type ObjectKey, parseKey } from "../../kube/resource.ts";
+import { type Watch, watch } from "../../runtime/watch.ts";
+import { connectionOf } from "../connection-key.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { serviceAccountType } from "../resource-types.ts";
+import type { ConnectionKindName } from "./rules/kind-name.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** A connection counts its users, and its deletion waits for them. */
+export function connectionWatches(
+  kind: ConnectionKindName,
+  caches: Caches,
+  sessions: Pick<Sessions, "onRefused" | "onOutage">,
+): readonly Watch[] {
+  const users = caches
+    .indexedBy(indexes.connection)
+    .map(({ store }) =>
+      watch(store, ({ old, new: now }) =>
+        (old === undefined) === (now === undefined)
+          ? []
+          : [old, now]
+              .flatMap((object) => (object === undefined ? [] : connectionOf(object)))
+              .flatMap((key) => connectionNamed(kind, key)),
+      ),
+    );
+  return [
+    ...users,
+    {
+      store: caches.of(serviceAccountType),
+      subscribe: (enqueue) => {
+        const news = (key: string) => {
+          for (const each of connectionNamed(kind, key)) enqueue(each);
+        };
+        const ends = [sessions.onRefused(news), sessions.onOutage(news)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
+    },
+  ];
+}
+
+/** `Kind/namespace/name` or `Kind/name` → the object's key, where it is of that kind. */
+function connectionNamed(kind: string, key: string): readonly ObjectKey[] {
+  return key.startsWith(`${kind}/`) ? [parseKey(key.slice(kind.length + 1))] : [];
+}

@@ -1,0 +1,27 @@
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { policyBindingType } from "../resource-types.ts";
+
+/**
+ * Whether an account's access is to be revoked and may still have policies bound. Of an account that the operator created
+ * and bound nothing for, nothing is urgent: a tenant may have any number of them.
+ */
+export function isRevocationDue(
+  caches: Pick<Caches, "of">,
+  account: ServiceAccount | undefined,
+): boolean {
+  const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
+  if (account === undefined || spec?.access !== "Revoked") return false;
+  const { bindings, origin } = account.status ?? {};
+  if (bindings?.unansweredSync !== undefined) return true;
+  if (bindings?.policyCount !== undefined) return bindings.policyCount !== 0;
+  return (
+    origin === "Imported" ||
+    caches
+      .of(policyBindingType)
+      .byIndex(indexes.serviceAccount, keyText(keyOf(account)))
+      .some(({ status }) => (status?.appliedPolicyIds ?? []).length > 0)
+  );
+}

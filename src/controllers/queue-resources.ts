@@ -1,0 +1,39 @@
+/** What a run will wait for, so that the queue is fair to tenants: the connection. */
+import type { ServiceAccount } from "../api/service-account.ts";
+import type { KubeObject, ObjectKey } from "../kube/resource.ts";
+import type { Caches } from "./frame/context.ts";
+import { accountKey } from "./refs.ts";
+import { serviceAccountType } from "./resource-types.ts";
+
+type WithConnection = KubeObject & {
+  readonly spec?: {
+    readonly connectionRef?: {
+      readonly kind?: string | undefined;
+      readonly name?: string | undefined;
+    };
+  };
+};
+
+/**
+ * The ClusterConnection that the object uses. `undefined` for a Connection of its own namespace, which then counts as the
+ * namespace: a tenant may have any number of them.
+ */
+export function connectionResource({ spec }: WithConnection): string | undefined {
+  const { kind, name = "default" } = spec?.connectionRef ?? {};
+  return kind === "Connection" ? undefined : `ClusterConnection/${name}`;
+}
+
+/** The same for an object of the named ServiceAccount. */
+export function accountResource(caches: Caches, key: ObjectKey): string | undefined {
+  const account = caches.of(serviceAccountType).get(key);
+  return account && connectionResource(account);
+}
+
+/** The ServiceAccount that the object names, if it exists. */
+export function accountOf(
+  caches: Caches,
+  object: Parameters<typeof accountKey>[0],
+): ServiceAccount | undefined {
+  const key = accountKey(object);
+  return key && caches.of(serviceAccountType).get(key);
+}

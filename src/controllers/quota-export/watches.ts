@@ -1,0 +1,34 @@
+/** Which changes of other objects enqueue ResourceQuotaExports. */
+import { isDeepStrictEqual } from "node:util";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { type Watch, watch } from "../../runtime/watch.ts";
+import { type AccessParts, accessWatches } from "../access-watches.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { apiKeyType, resourceQuotaExportType, serviceAccountType } from "../resource-types.ts";
+
+export function quotaExportWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
+  const apiKeys = caches.of(apiKeyType);
+  const exportsWith = (apiKey: ObjectKey) =>
+    caches.of(resourceQuotaExportType).byIndex(indexes.apiKey, keyText(apiKey)).map(keyOf);
+  return [
+    ...accessWatches(resourceQuotaExportType, caches, parts),
+    watch(apiKeys, ({ key, old, new: now }) =>
+      old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : exportsWith(key),
+    ),
+    // What a key may list changes with what is bound to its account.
+    watch(caches.of(serviceAccountType), ({ key, old, new: now }) =>
+      isDeepStrictEqual(rights(old), rights(now))
+        ? []
+        : apiKeys
+            .byIndex(indexes.serviceAccount, keyText(key))
+            .flatMap((apiKey) => exportsWith(keyOf(apiKey))),
+    ),
+  ];
+}
+
+function rights(account: ServiceAccount | undefined): unknown {
+  const { state, bindings } = account?.status ?? {};
+  return [state, bindings?.policyIds];
+}

@@ -1,0 +1,14 @@
+import { type KubeObject, keyText, type ObjectKey } from "../kube/resource.ts";
+import type { Caches } from "./frame/context.ts";
+import { indexes } from "./indexes.ts";
+import { policyBindingType, serviceAccountType } from "./resource-types.ts";
+
+/**
+ * The object whose labels decide which operator works on an account and on its policies: the ServiceAccount. If there is
+ * none, one PolicyBinding of it stands for all.
+ */
+export function decidingObject(caches: Caches, key: ObjectKey | undefined): KubeObject | undefined {
+  if (key === undefined) return undefined;
+  const [binding] = caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(key));
+  return caches.of(serviceAccountType).get(key) ?? binding;
+}

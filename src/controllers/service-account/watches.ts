@@ -1,0 +1,67 @@
+/** Which changes of other objects enqueue ServiceAccounts. */
+import { isDeepStrictEqual } from "node:util";
+import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { annotations } from "../../api/meta.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import type { StoreChange } from "../../kube/store/store.ts";
+import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
+import { SECOND } from "../../util/time.ts";
+import { type AccessParts, accessWatches } from "../access-watches.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { accountKey } from "../refs.ts";
+import { apiKeyType, serviceAccountType } from "../resource-types.ts";
+import { saIdIndex } from "./claims.ts";
+
+/** Many keys of one account may come at once. */
+const NEW_KEYS_MS = SECOND;
+
+export function serviceAccountWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
+  const serviceAccounts = caches.of(serviceAccountType);
+  return [
+    ...accessWatches(serviceAccountType, caches, parts),
+    // What still uses an account holds its deletion.
+    ...caches
+      .indexedBy(indexes.serviceAccount)
+      .map(({ store }) => watch(store, whenGone(accountKey))),
+    watch(caches.of(apiKeyType), accountOfNewKey, NEW_KEYS_MS),
+    // Its condition reports what is bound while access is revoked.
+    watch(serviceAccounts, ({ key, old, new: now }) =>
+      now?.spec?.access === "Revoked" &&
+      !isDeepStrictEqual(old?.status?.bindings, now.status?.bindings)
+        ? [key]
+        : [],
+    ),
+    // Those who wait for the claim of another.
+    watch(serviceAccounts, ({ old, new: now }) =>
+      now === undefined && old !== undefined && mayHaveClaimed(old)
+        ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
+        : [],
+    ),
+  ];
+}
+
+/** Thousands of objects may wait for one account: the deletion of those that never had a claim concerns none of them. */
+function mayHaveClaimed({ status }: ServiceAccount): boolean {
+  if (status?.saId !== undefined) return true;
+  const { reason = "" } = findCondition(status?.conditions, "Stalled") ?? {};
+  return reason !== "AlreadyClaimed" && reason !== "NotGranted";
+}
+
+/** The account's list of keys is read soon after a key came into use or was lost, an issue was recovered, or a run was requested. */
+function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+  const key = now && accountKey(now);
+  const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
+  return isNews && key !== undefined ? [key] : [];
+}
+
+function newsOf({ metadata, status }: Partial<ApiKey> = {}): readonly unknown[] {
+  return [
+    status?.current?.keyId,
+    status?.lastRecoveryTime,
+    status?.orphaned,
+    metadata?.annotations?.[annotations.reconcileRequestedAt],
+  ];
+}
