@@ -535,7 +535,7 @@ const byTime: readonly Planting[] = [
     },
   ],
   [
-    "L7 orphans",
+    "L7 expired",
     "an orphan that has long expired",
     async (stage) => {
       stage.apiKey();
@@ -547,7 +547,7 @@ const byTime: readonly Planting[] = [
         expirationTime: stage.time(HOUR),
       };
       stage.status(apiKeyType, "ci", { orphaned: [orphan] });
-      await stage.pass(3 * HOUR);
+      await stage.pass(DAY + 3 * HOUR);
     },
   ],
   [

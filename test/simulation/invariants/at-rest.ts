@@ -1,6 +1,7 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 
 import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
+import { DAY } from "../../../src/util/time.ts";
 import type { KeyRecord } from "../../iam-server/world.ts";
 import type { ServedKind } from "../../support/api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
@@ -78,7 +79,11 @@ const everyKeyIsAccounted: EndCheck = ({ world }) => {
 /** Keys that no ApiKey of their account lists. What a deleted object leaves behind is told by its events. */
 function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
   const objects = apiKeysOf(world);
-  return [...world.console.world.keys.values()].filter(({ keyId, description, issueTime }) => {
+  const { now } = world.kernel;
+  const keys = [...world.console.world.keys.values()];
+  // A day after its end, a key may leave the lists.
+  return keys.filter(({ keyId, description, issueTime, expirationTime }) => {
+    if (now >= expirationTime + DAY) return false;
     const issuer = issuerOf(description);
     const object = objects.find(
       (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issueTime,

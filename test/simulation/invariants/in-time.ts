@@ -53,18 +53,19 @@ function nameOf(object: Tree): string {
   return String(treeAt(object, "metadata").name);
 }
 
-/** [L7] An orphan leaves the list when it has expired. */
-export const orphansLeave = everyMinute((world, { widestSkew, calmMs }) => {
+/** [L7] A key leaves the lists a day after it has expired: until then, the console may still list it. */
+export const expiredKeysLeave = everyMinute((world, { widestSkew, calmMs }) => {
   if (calmMs < HOUR) return undefined;
   const { now } = world.kernel;
   const late = apiKeysOf(world)
     .filter(({ spec }) => spec.suspend !== true)
-    .find(({ status }) =>
-      status?.orphaned?.some(
-        ({ expirationTime }) => now > (parseInstant(expirationTime) ?? 0) + HOUR + widestSkew,
+    .find(({ status: { superseded = [], orphaned = [] } = {} }) =>
+      // What is known of a late key may be forged: it stays as long as the console lists it.
+      [...superseded, ...orphaned.filter((key) => key.late !== true)].some(
+        ({ expirationTime }) => now > (parseInstant(expirationTime) ?? 0) + DAY + HOUR + widestSkew,
       ),
     );
-  return late && `${placeOf(late)} lists an orphan that expired an hour ago`;
+  return late && `${placeOf(late)} lists a key that expired more than a day ago`;
 });
 
 /** [S17, L2] With the console up, no key stays in use until its end. */

@@ -5,8 +5,8 @@ import { fence } from "./fence.ts";
 import {
   damageIsRepaired,
   deletionsEnd,
+  expiredKeysLeave,
   newsArrive,
-  orphansLeave,
   renewalsAreInTime,
 } from "./in-time.ts";
 import { logins } from "./logins.ts";
@@ -33,7 +33,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "L4 succession": succession,
   "L5 repair": damageIsRepaired,
   "L6 deletion": deletionsEnd,
-  "L7 orphans": orphansLeave,
+  "L7 expired": expiredKeysLeave,
   "L8 news": newsArrive,
   "L9 Retry-After": retryAfter,
   "L10 refusals": refusedOften,

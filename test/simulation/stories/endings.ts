@@ -87,7 +87,7 @@ export const endingStories: readonly Story[] = [
       world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
       world.expect("the key is named", world.events("ci").join(" ").includes(keyId));
     },
-    { ...withExtraCalls, knownBug: "searchActions is refused more than 60 times in an hour (L10)" },
+    withExtraCalls,
   ),
   story(
     "an account is unbound before its object goes",

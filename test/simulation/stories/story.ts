@@ -33,8 +33,6 @@ export interface StoryOptions {
   readonly console?: ConsoleSettings;
   /** Whether every object is Ready in the end, as is usual. */
   readonly endsReady?: boolean;
-  /** What the operator does wrong today: the story fails until that is mended. */
-  readonly knownBug?: string;
   /** Takes more of the processor than others: told last while a seeded bug is looked for. */
   readonly isLong?: boolean;
   /** Invariants that the story breaks on purpose. */

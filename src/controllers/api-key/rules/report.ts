@@ -22,6 +22,8 @@ import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
+/** Expired keys leave the lists this much later: until then, the account's next list is compared with them. */
+const LISTED_MS = DAY;
 
 export function report(
   progress: ApiKeyProgress,
@@ -100,22 +102,19 @@ function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pen
   return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
 }
 
-/**
- * Expired keys leave the lists a day later: until then, the account's next list is compared with them. When a late key
- * expires is an estimate; it stays while the console lists it.
- */
+/** When a late key expires is an estimate; it stays while the console lists it. */
 function tidied({ status, account }: ApiKeySnapshot, now: Instant): KeyStatus {
   const isListed = (keyId = "") =>
     account.kind === "Waiting" || account.liveKeyIds?.includes(keyId) === true;
   return {
     ...status,
     superseded: status.superseded
-      .filter((key) => now < key.expirationTime + DAY)
+      .filter((key) => now < key.expirationTime + LISTED_MS)
       .map((key) =>
         now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
     orphaned: status.orphaned.filter(({ late, keyId, expirationTime }) =>
-      late === true ? now < expirationTime || isListed(keyId) : now < expirationTime + DAY,
+      late === true ? now < expirationTime || isListed(keyId) : now < expirationTime + LISTED_MS,
     ),
   };
 }
@@ -225,8 +224,12 @@ export function nextDueMs(
     ...status.superseded.flatMap((key) => [
       overlapEnd(key, spec.rotation, isConverged),
       key.expirationTime,
+      key.expirationTime + LISTED_MS,
     ]),
-    ...status.orphaned.map((key) => key.expirationTime),
+    ...status.orphaned.flatMap(({ expirationTime }) => [
+      expirationTime,
+      expirationTime + LISTED_MS,
+    ]),
   ].filter((instant) => instant > now);
   return Math.min(...due.map((instant) => instant - now), DAY);
 }
