@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { FIELD_MANAGER } from "../../src/api/meta.ts";
 import { type ClusterCache, createClusterCache } from "../../src/app/caches.ts";
 import type { Caches } from "../../src/controllers/frame/context.ts";
+import { type AnyKind, kinds as allKinds } from "../../src/controllers/kinds.ts";
 import { namespaceType } from "../../src/controllers/resource-types.ts";
 import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts";
 import { apiVersionOf, collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
@@ -23,7 +24,7 @@ import { createMetrics } from "../../src/observability/metrics.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type Clock, systemClock } from "../../src/util/time.ts";
-import type { ServedKind } from "./api-server/kinds.ts";
+import { readCustomKinds, type ServedKind } from "./api-server/kinds.ts";
 import type { ApiRequest, Verb } from "./api-server/request.ts";
 import { ApiServer, answered } from "./api-server/server.ts";
 import type { Change } from "./api-server/storage.ts";
@@ -44,6 +45,11 @@ export interface Write {
 
 const BASE_URL = "http://kube";
 const READS: readonly Verb[] = ["get", "list", "watch"];
+interface MemoryClusterOptions {
+  readonly kinds?: readonly AnyKind[];
+  readonly served?: readonly ServedKind[];
+}
+
 export class MemoryCluster {
   readonly server: ApiServer;
   /** The operator's. */
@@ -64,8 +70,16 @@ export class MemoryCluster {
   /** Ends the watches of the latest caches. */
   readonly #endWatches: (() => void)[] = [];
 
-  constructor(clock: Clock) {
-    this.server = new ApiServer({ now: () => clock.now(), newUid: () => this.#newUid() });
+  readonly #kinds: readonly AnyKind[];
+
+  /** `served` are the custom resources of its API server: those of the CRDs by default. */
+  constructor(
+    clock: Clock,
+    { kinds = allKinds, served = readCustomKinds() }: MemoryClusterOptions = {},
+  ) {
+    this.#kinds = kinds;
+    const newUid = () => this.#newUid();
+    this.server = new ApiServer({ now: () => clock.now(), newUid, kinds: served });
     const send: SendHttp = async (request) => this.#answer(request);
     const api = { baseURL: BASE_URL, send, clock, userAgent: "test" };
     this.client = trackWrites(createKubeClient({ ...api, fieldManager: FIELD_MANAGER }), (type) =>
@@ -79,7 +93,7 @@ export class MemoryCluster {
    */
   openCaches(unsynced: readonly ResourceType[] = []): Caches {
     for (const end of this.#endWatches.splice(0)) end();
-    this.#cache = emptyCache();
+    this.#cache = emptyCache(this.#kinds);
     for (const { type, store } of this.#cache.types)
       if (!unsynced.includes(type)) this.#follow(type, store);
     return this.#cache.caches;
@@ -196,10 +210,11 @@ export class MemoryCluster {
 }
 
 /** Indexed as the operator's own, but filled by nobody yet. */
-function emptyCache(): ClusterCache {
+function emptyCache(kinds: readonly AnyKind[]): ClusterCache {
   const unused = () => Promise.reject(new Error("filled without a watch"));
   const api = { baseURL: BASE_URL, openStream: unused, send: unused, clock: systemClock };
   return createClusterCache({
+    kinds,
     api: { ...api, userAgent: "test" },
     namespaces: [],
     clusterScoped: true,
