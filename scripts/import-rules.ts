@@ -58,6 +58,12 @@ export const LAYERS: readonly Layer[] = [
     imports: ["util/**", "pino", "prom-client", "@opentelemetry/*", "node:*", "node:*/promises"],
   },
   {
+    files: "connections/**",
+    because: "what a connection needs is computed from data, for the operator and for the plugin",
+    imports: ["api/**", "http/tls-settings.ts", "kube/resource.ts", "util/**", "node:crypto"],
+    types: ["iam/{model,exchange/exchange}.ts", "kube/resource-types.ts"],
+  },
+  {
     files: "runtime/**",
     because: "the queue knows neither a kind nor the console",
     imports: ["kube/resource.ts", "util/**", "node:util"],
@@ -112,7 +118,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/<kind>/secret/**",
       "controllers/frame/{context,request-token}.ts",
       "controllers/frame/rules/**",
-      "http/tls-settings.ts",
+      "connections/**",
       "iam/errors.ts",
       "kube/{errors,match-labels,resource}.ts",
       "util/**",
@@ -134,6 +140,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/*.ts",
       "controllers/frame/*.ts",
       "controllers/frame/rules/**",
+      "connections/**",
       "iam/{errors,model}.ts",
       "kube/{errors,resource}.ts",
       "runtime/{predicates,watch}.ts",
@@ -170,7 +177,7 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "consumers/rules/**",
     because: "a decision is pure: what it needs comes in as data",
-    imports: ["api/**", "kube/{match-labels,resource-types}.ts", "util/**"],
+    imports: ["api/**", "kube/{match-labels,resource-types,secret-uses}.ts", "util/**"],
     types: ["kube/resource.ts"],
   },
   {
@@ -198,7 +205,7 @@ export const LAYERS: readonly Layer[] = [
     files: "app/**",
     because: "the composition root knows every part, except the plugin",
     imports: [
-      "{api,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
+      "{api,connections,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
       "prom-client",
       "zod",
       "node:{crypto,dns/promises,net,os,util}",
@@ -225,7 +232,7 @@ export const LAYERS: readonly Layer[] = [
     because:
       "the plugin knows the API, both clients and the utilities, and of the operator only how it plans",
     imports: [
-      "{api,http,iam,kube,util}/**",
+      "{api,connections,http,iam,kube,util}/**",
       "app/version.ts",
       "app/plan/plan-objects.ts",
       "js-yaml",

@@ -1,6 +1,6 @@
 /** A tenant whose objects make calls with a shared login that the console answers 401, such as an export of a cluster. */
 import { expect, test } from "vitest";
-import { clientSettings } from "../../src/controllers/connection/rules/client-settings.ts";
+import { clientSettings } from "../../src/connections/client-settings.ts";
 import { createSessions } from "../../src/controllers/connection/sessions.ts";
 import type { IamClient } from "../../src/iam/client/client.ts";
 import { silentLog } from "../../src/util/log.ts";

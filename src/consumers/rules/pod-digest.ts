@@ -1,8 +1,8 @@
 /** What is kept of a Pod that uses Secrets: a few hundred bytes of several thousand. */
 import { CONTENT_ANNOTATIONS } from "../../api/meta.ts";
 import type { ContainerStatus, Pod } from "../../kube/resource-types.ts";
+import { type SecretUse, secretUses } from "../../kube/secret-uses.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
-import { type SecretUse, secretUses } from "./secret-uses.ts";
 
 export interface PodDigest {
   readonly name: string;

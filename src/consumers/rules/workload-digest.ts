@@ -2,8 +2,8 @@
 import { annotations as names } from "../../api/meta.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
 import { type LabelSelector, rolloutType, type Workload } from "../../kube/resource-types.ts";
+import { secretUses } from "../../kube/secret-uses.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
-import { secretUses } from "./secret-uses.ts";
 
 export interface WorkloadDigest {
   readonly type: ResourceType<Workload>;

@@ -3,7 +3,7 @@ import { defineKind } from "../frame/kind-module.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
 import { createClusterConnectionController, createConnectionController } from "./controller.ts";
 import type { ConnectionSources } from "./observe.ts";
-import { bundleId } from "./rules/client-settings.ts";
+import { bundleId } from "../../connections/client-settings.ts";
 import { connectionWatches } from "./watches.ts";
 
 export type ConnectionParts = ConnectionSources;

@@ -6,6 +6,9 @@ import {
 } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
+import { clientIdentity } from "../../connections/client-settings.ts";
+import { parseInputs, sourcesOf } from "../../connections/inputs.ts";
+import type { SourceObject } from "../../connections/source.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
@@ -16,12 +19,9 @@ import { indexes } from "../indexes.ts";
 import { configMapType, namespaceType, secretType, serviceAccountType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
-import { clientIdentity } from "./rules/client-settings.ts";
 import { effectiveGrant, type Grants } from "./rules/effective-grant.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
-import { parseMaterial, sourcesOf } from "./rules/material.ts";
 import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
-import type { Held } from "./rules/source.ts";
 
 export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
@@ -60,7 +60,7 @@ export async function observe(
   if (!spec.ok || spec.suspend) return snapshot;
   try {
     const at = kind === "Connection" ? namespace : operatorNamespace;
-    return { ...snapshot, ...(await readMaterial(object, spec.spec, context, at, signal)) };
+    return { ...snapshot, ...(await readInputs(object, spec.spec, context, at, signal)) };
   } catch (error) {
     throw new PartialFailure({ snapshot, done: {} }, error);
   }
@@ -102,7 +102,7 @@ export function readSpec(kind: ConnectionKindName, object: AnyConnection): Reada
   return { ok: true, suspend: spec.suspend, spec };
 }
 
-async function readMaterial(
+async function readInputs(
   { metadata }: AnyConnection,
   spec: ConnectionSpec,
   { kube }: Pick<Context, "kube">,
@@ -114,14 +114,14 @@ async function readMaterial(
     sources.map(async (source) => {
       if (source === undefined) return undefined;
       const type = source.kind === "Secret" ? secretType : configMapType;
-      return kube.get<Held>(type, source.at, { signal });
+      return kube.get<SourceObject>(type, source.at, { signal });
     }),
   );
   const versions = objects.map((object) => {
     const { uid = "", resourceVersion = "" } = object?.metadata ?? {};
     return `${uid}/${resourceVersion}`;
   });
-  const material = parseMaterial(spec, sources, objects);
+  const material = parseInputs(spec, sources, objects);
   const identity = {
     uid: metadata.uid,
     spec: clientIdentity(spec),

@@ -11,13 +11,13 @@ import {
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { Kind } from "../../api/kind.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
+import { clientIdentity } from "../../connections/client-settings.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../frame/rules/waiting.ts";
 import { clusterConnectionType, connectionType, namespaceType } from "../resource-types.ts";
-import { clientIdentity } from "./rules/client-settings.ts";
 import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effective-grant.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 

@@ -1,11 +1,12 @@
 /** The console clients in use, one per connection, and whether they may be used. */
+
+import type { ClientSettings } from "../../connections/client-settings.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import { type Outage, OutageWatch } from "./outage-watch.ts";
-import type { ClientSettings } from "./rules/client-settings.ts";
 import { loginReason } from "./rules/login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
 

@@ -1,6 +1,7 @@
 /** Pods by the Secrets that they take something from. */
-import type { Pod, PodSpec } from "../../kube/resource-types.ts";
-import { podType } from "../../kube/resource-types.ts";
+
+import { type Pod, podType } from "../../kube/resource-types.ts";
+import { secretUses } from "../../kube/secret-uses.ts";
 import type { Cluster } from "./cluster.ts";
 import { unlessForbidden } from "./read.ts";
 
@@ -20,20 +21,8 @@ export async function podsBySecret(
 
 function usesOf({ metadata, spec }: Pod) {
   if (spec === undefined) return undefined;
-  return [...new Set(secretsOf(spec))].map((secret) => ({
+  return [...new Set(secretUses(spec).map(({ secret }) => secret))].map((secret) => ({
     pod: metadata.name,
     secret: `${metadata.namespace}/${secret}`,
   }));
-}
-
-function secretsOf({ containers, initContainers = [], volumes = [] }: PodSpec): readonly string[] {
-  const inVolumes = volumes.flatMap(({ secret, projected }) => [
-    secret?.secretName,
-    ...(projected?.sources ?? []).map((source) => source.secret?.name),
-  ]);
-  const inVariables = [...containers, ...initContainers].flatMap(({ env = [], envFrom = [] }) => [
-    ...env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
-    ...envFrom.map(({ secretRef }) => secretRef?.name),
-  ]);
-  return [...inVolumes, ...inVariables].filter((name) => name !== undefined);
 }

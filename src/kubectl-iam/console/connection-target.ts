@@ -1,61 +1,67 @@
-/** The console of a connection, with the certificates that are in Secrets and ConfigMaps. */
-import { type ConnectionSpec, holdsCertificates } from "../../api/connection.ts";
+/** The console and the login of a connection, from the Secrets and ConfigMaps that its spec refers to. */
+import type { ConnectionSpec } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
-import { type ClientCertificate, readClientCertificate } from "../../http/tls-settings.ts";
+import {
+  bundleSource,
+  certificateSource,
+  parseBundle,
+  parseClientCertificate,
+} from "../../connections/certificates.ts";
+import { consoleSettings } from "../../connections/client-settings.ts";
+import { credentialsSource, parseCredentials } from "../../connections/credentials.ts";
+import type { MissingInput, Source, SourceObject } from "../../connections/source.ts";
+import type { IamCredentials } from "../../iam/model.ts";
 import { configMapType, secretType } from "../../kube/resource-types.ts";
-import { ownEntry } from "../../util/own-entry.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { entry, readReferenced } from "./from-cluster.ts";
-import { type ConsoleTarget, targetOf } from "./target.ts";
+import { operatorNamespace } from "./from-cluster.ts";
+import type { ConsoleTarget } from "./target.ts";
 
-/** Throws Failure where a certificate is not there, or not whole. */
+/** Throws Failure if a certificate is missing or invalid. */
 export async function readTarget(
   cluster: Cluster,
   ref: ConnectionRef,
   spec: ConnectionSpec,
   options: Options,
 ): Promise<ConsoleTarget> {
-  const caBundle = (await readBundle(cluster, ref, spec, options)) ?? spec.caBundle;
-  const clientCertificate = await readCertificate(cluster, ref, spec, options);
-  return targetOf(spec, { caBundle, clientCertificate });
+  const namespace = homeOf(cluster, ref, options);
+  const bundle = bundleSource(spec, namespace);
+  const certificate = certificateSource(spec, namespace);
+  const { orgId, projectId } = spec;
+  const certificates = {
+    ...(bundle && (await readSource(cluster, bundle, parseBundle))),
+    ...(certificate && (await readSource(cluster, certificate, parseClientCertificate))),
+  };
+  return { orgId, projectId, ...consoleSettings(spec, certificates) };
 }
 
-async function readBundle(
+/** Throws Failure if the login is missing or incomplete. */
+export async function readCredentials(
   cluster: Cluster,
   ref: ConnectionRef,
-  { caBundleFrom: { configMapRef, secretRef } = {} }: ConnectionSpec,
+  spec: ConnectionSpec,
   options: Options,
-): Promise<string | undefined> {
-  if (configMapRef !== undefined) {
-    const { name, key } = configMapRef;
-    const configMap = await readReferenced(cluster, ref, configMapType, name, options);
-    return certificatesIn(ownEntry(configMap.data, key) ?? "", `configmap/${name}`, key);
-  }
-  if (secretRef === undefined) return undefined;
-  const { name, key } = secretRef;
-  const secret = await readReferenced(cluster, ref, secretType, name, options);
-  return certificatesIn(entry(secret, key), `secret/${name}`, key);
-}
-
-function certificatesIn(text: string, object: string, key: string): string {
-  if (holdsCertificates(text)) return text;
-  throw new Failure(`${object} has no certificates in PEM in its entry "${key}".`);
-}
-
-async function readCertificate(
-  cluster: Cluster,
-  ref: ConnectionRef,
-  { clientCertificate }: ConnectionSpec,
-  options: Options,
-): Promise<ClientCertificate | undefined> {
-  if (clientCertificate === undefined) return undefined;
-  const { name } = clientCertificate.secretRef;
-  const secret = await readReferenced(cluster, ref, secretType, name, options);
-  const pair = readClientCertificate(entry(secret, "tls.crt"), entry(secret, "tls.key"));
-  if (pair !== undefined) return pair;
-  throw new Failure(
-    `secret/${name} has no certificate in tls.crt with its private key in tls.key.`,
+): Promise<IamCredentials> {
+  const login = credentialsSource(spec, homeOf(cluster, ref, options));
+  const { credentials } = await readSource(cluster, login, (source, secret) =>
+    parseCredentials(spec, source, secret),
   );
+  return credentials;
+}
+
+/** Where the operator looks for the Secrets and ConfigMaps of a connection. */
+function homeOf({ namespace }: Cluster, { kind }: ConnectionRef, options: Options): string {
+  return kind === "Connection" ? namespace : operatorNamespace(options);
+}
+
+async function readSource<Found extends { readonly ok: true }>(
+  { kube }: Cluster,
+  source: Source,
+  parse: (source: Source, object: SourceObject | undefined) => Found | MissingInput,
+): Promise<Found> {
+  const type = source.kind === "Secret" ? secretType : configMapType;
+  const parsed = parse(source, await kube.get<SourceObject>(type, source.at));
+  if (parsed.ok) return parsed;
+  throw new Failure(parsed.message);
 }

@@ -7,11 +7,10 @@ import {
 import type { ConnectionRef } from "../../api/fields.ts";
 import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import type { IamCredentials, KeyPair } from "../../iam/model.ts";
+import { readEntries } from "../../connections/source.ts";
+import type { KeyPair } from "../../iam/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
-import { type Secret, secretType } from "../../kube/resource-types.ts";
-import { ownEntry } from "../../util/own-entry.ts";
+import { secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
@@ -52,49 +51,6 @@ export async function readConnection(
   }
 }
 
-/** The login of a connection, from its Secret. Throws Failure where it is not whole. */
-export async function readCredentials(
-  cluster: Cluster,
-  ref: ConnectionRef,
-  { credentials: { login, token } }: ConnectionSpec,
-  options: Options,
-): Promise<IamCredentials> {
-  const name = login?.secretRef.name ?? token?.secretRef.name ?? "";
-  const secret = await readReferenced(cluster, ref, secretType, name, options);
-  if (token !== undefined)
-    return { kind: "token", token: new Redacted(entry(secret, token.secretRef.key)) };
-  const { usernameKey = "", passwordKey = "", domainKey = "" } = login?.secretRef ?? {};
-  return {
-    kind: "login",
-    username: entry(secret, usernameKey),
-    password: new Redacted(entry(secret, passwordKey)),
-    domain: entry(secret, domainKey),
-  };
-}
-
-/** What a connection refers to, from where the operator looks for it. Throws Failure where it is not there. */
-export async function readReferenced<T extends KubeObject>(
-  { kube, namespace: own }: Cluster,
-  { kind }: ConnectionRef,
-  type: ResourceType<T>,
-  name: string,
-  options: Options,
-): Promise<T> {
-  const namespace = kind === "Connection" ? own : operatorNamespace(options);
-  const object = await kube.get(type, { namespace, name });
-  if (object === undefined) throw notFound(`${type.kind.toLowerCase()}/${name}`, namespace);
-  return object;
-}
-
-/** Line breaks at the end, as `echo` leaves them, are dropped. */
-export function entry({ metadata, data = {} }: Secret, key: string): string {
-  const value = Buffer.from(ownEntry(data, key) ?? "", "base64")
-    .toString("utf8")
-    .replace(/[\r\n]+$/, "");
-  if (value !== "") return value;
-  throw new Failure(`secret/${metadata.name} has no entry "${key}", or an empty one.`);
-}
-
 export interface KeyInSecret {
   readonly key: KeyPair;
   readonly connectionRef: ConnectionRef;
@@ -116,7 +72,11 @@ export async function readKeyInSecret(cluster: Cluster, name: string): Promise<K
     throw new Failure(
       `no entry of secret/${name} holds the key's secret alone: give it by --key-id ${keyId} and --key-secret-file`,
     );
-  const key = { keyId, secret: new Redacted(entry(secret, secretEntry)) };
+  const at = { namespace, name };
+  const read = readEntries({ kind: "Secret", title: "key's", at, keys: [secretEntry] }, secret);
+  if (!read.ok) throw new Failure(read.message);
+  const [value = ""] = read.values;
+  const key = { keyId, secret: new Redacted(value) };
   return { key, connectionRef: account.spec.connectionRef };
 }
 

@@ -40,15 +40,15 @@ export async function targetFromFlags(invocation: Invocation): Promise<ConsoleTa
     );
   const orgId = required(invocation, "orgId", "--org-id");
   const caFile = setting(invocation, "caFile");
+  const partitionId = setting(invocation, "partitionId");
   return {
     baseURL,
     orgId,
     projectId: setting(invocation, "projectId"),
     domainId: orgId,
     domainName: required(invocation, "domainName", "--domain-name"),
-    partitionId: setting(invocation, "partitionId"),
+    ...(partitionId === undefined ? {} : { partitionId }),
     caBundle: caFile === undefined ? undefined : await readText(io, caFile),
-    proxyURL: undefined,
     limits: defaultLimits,
   };
 }

@@ -14,13 +14,8 @@ import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { userAgent } from "../user-agent.ts";
-import { readTarget } from "./connection-target.ts";
-import {
-  connectionRefOf,
-  readConnection,
-  readCredentials,
-  readKeyInSecret,
-} from "./from-cluster.ts";
+import { readCredentials, readTarget } from "./connection-target.ts";
+import { connectionRefOf, readConnection, readKeyInSecret } from "./from-cluster.ts";
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
 import { type Caller, type ConsoleTarget, proxyOf } from "./target.ts";
 

@@ -1,22 +1,15 @@
 /** Which console, seen from which organization, as whom. */
-import type { ConnectionSpec } from "../../api/connection.ts";
+import type { ConsoleSettings } from "../../connections/client-settings.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
-import type { TlsSettings } from "../../http/tls-settings.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
 import type { IamCredentials, KeyPair } from "../../iam/model.ts";
-import { parseDuration, SECOND } from "../../util/time.ts";
+import { SECOND } from "../../util/time.ts";
 import type { Io } from "../cli/io.ts";
 
-/** Everything about a console but the credentials. */
-export interface ConsoleTarget extends TlsSettings {
-  readonly baseURL: string;
+/** Everything about a console except the credentials. */
+export interface ConsoleTarget extends ConsoleSettings {
   readonly orgId: string;
   readonly projectId: string | undefined;
-  readonly domainId: string;
-  readonly domainName: string;
-  readonly partitionId: string | undefined;
-  readonly proxyURL: string | undefined;
-  readonly limits: Limits;
 }
 
 /** As whom calls are made. */
@@ -34,27 +27,8 @@ export const defaultLimits: Limits = {
 
 /** The proxy that leads to the console from here: the connection's, or that of the environment. */
 export function proxyOf(
-  { baseURL, proxyURL }: Pick<ConsoleTarget, "baseURL" | "proxyURL">,
+  { baseURL, proxyURL }: { readonly baseURL: string; readonly proxyURL?: string | undefined },
   environment: Io["environment"],
 ): string | undefined {
   return proxyURL ?? proxyFor(baseURL, readProxyEnvironment(environment));
-}
-
-export function targetOf(
-  spec: ConnectionSpec,
-  certificates: Pick<TlsSettings, "caBundle" | "clientCertificate">,
-): ConsoleTarget {
-  const { timeout, ...limits } = spec.limits;
-  return {
-    baseURL: spec.baseURL,
-    orgId: spec.orgId,
-    projectId: spec.projectId,
-    domainId: spec.domainId ?? spec.orgId,
-    domainName: spec.domainName,
-    partitionId: spec.partitionId,
-    ...certificates,
-    trustOnlyCABundle: spec.trustOnlyCABundle,
-    proxyURL: spec.proxyURL,
-    limits: { ...limits, timeoutMs: parseDuration(timeout) ?? defaultLimits.timeoutMs },
-  };
 }

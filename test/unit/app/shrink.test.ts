@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
 import { annotations, FINALIZER, labels } from "../../../src/api/meta.ts";
 import { shrink, shrinkSecret } from "../../../src/app/shrink.ts";
+import { bundleId, clientIdentity } from "../../../src/connections/client-settings.ts";
 import { connections } from "../../../src/controllers/connection/module.ts";
-import {
-  bundleId,
-  clientIdentity,
-} from "../../../src/controllers/connection/rules/client-settings.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 
 const apiKey = (metadata: object, secret: object = {}, status?: object) =>

@@ -240,7 +240,7 @@ describe("a console with mutual TLS", () => {
     const metadata = { name: "console-ca", namespace };
     const data = { "ca.crt": authority.cert, other: "x" };
     await world.kube.create(configMapType, { metadata, data });
-    expect((await iam(accounts)).notes).toContain("secret/operator-tls");
+    expect((await iam(accounts)).notes).toContain(`Secret ${namespace}/operator-tls does not exist`);
     const pair = { "tls.crt": client.cert, "tls.key": client.key };
     await world.writeSecret("operator-tls", pair);
     expect(await iam(accounts)).toMatchObject({ code: 0 });

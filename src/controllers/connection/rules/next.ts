@@ -1,10 +1,11 @@
 /** What a connection needs next. Pure. */
+
+import { clientSettings } from "../../../connections/client-settings.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Released, Settled, Waiting } from "../../frame/rules/outcome.ts";
 import { authentication } from "./authentication.ts";
-import { clientSettings } from "./client-settings.ts";
 import type {
   ConnectionAction,
   ConnectionKind,

@@ -1,13 +1,13 @@
 /** What a run over a connection works with, as data. */
 import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { ClientSettings } from "../../../connections/client-settings.ts";
+import type { InputsFinding } from "../../../connections/inputs.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { KindTypes } from "../../frame/kind-controller.ts";
 import type { Outage } from "../outage-watch.ts";
 import type { Session, SessionIdentity } from "../sessions.ts";
-import type { ClientSettings } from "./client-settings.ts";
 import type { AnyConnection } from "./kind-name.ts";
 import type { LoginReason } from "./login-reason.ts";
-import type { MaterialFinding } from "./material.ts";
 
 export interface ConnectionKind extends KindTypes {
   readonly Object: AnyConnection;
@@ -29,7 +29,7 @@ export interface ConnectionSnapshot {
   readonly key: string;
   readonly spec: ReadableSpec;
   /** What the spec's Secrets and ConfigMaps hold; absent where the spec is invalid or one could not be read. */
-  readonly material: MaterialFinding | undefined;
+  readonly material: InputsFinding | undefined;
   /** What a session made now would be made from; absent without its material. */
   readonly identity: SessionIdentity | undefined;
   readonly session: Session | undefined;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { ClusterConnection, Connection } from "../../../../src/api/connection.ts";
+import { clientIdentity } from "../../../../src/connections/client-settings.ts";
 import {
   type ConnectionRegistry,
   createConnections,
 } from "../../../../src/controllers/connection/registry.ts";
-import { clientIdentity } from "../../../../src/controllers/connection/rules/client-settings.ts";
 import type { Session } from "../../../../src/controllers/connection/sessions.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import type { KubeObject } from "../../../../src/kube/resource.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { API_VERSION } from "../../../../src/api/meta.ts";
-import { clientIdentity } from "../../../../src/controllers/connection/rules/client-settings.ts";
+import { clientIdentity } from "../../../../src/connections/client-settings.ts";
 import { next, nextOfDeletion } from "../../../../src/controllers/connection/rules/next.ts";
 import type { ConnectionSnapshot } from "../../../../src/controllers/connection/rules/snapshot.ts";
 import type { Session } from "../../../../src/controllers/connection/sessions.ts";

@@ -1,7 +1,7 @@
 /** A console that does not answer: noticed by the calls that are made anyway, said once, and over with the first answer. */
 import { describe, expect, test } from "vitest";
+import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import { authentication } from "../../../../src/controllers/connection/rules/authentication.ts";
-import { clientSettings } from "../../../../src/controllers/connection/rules/client-settings.ts";
 import { next } from "../../../../src/controllers/connection/rules/next.ts";
 import { report } from "../../../../src/controllers/connection/rules/report.ts";
 import type {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { API_VERSION } from "../../../../src/api/meta.ts";
-import { clientIdentity } from "../../../../src/controllers/connection/rules/client-settings.ts";
+import { clientIdentity } from "../../../../src/connections/client-settings.ts";
 import { next, nextOfDeletion } from "../../../../src/controllers/connection/rules/next.ts";
 import { report } from "../../../../src/controllers/connection/rules/report.ts";
 import type {

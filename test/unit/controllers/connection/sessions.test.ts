@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clientSettings } from "../../../../src/controllers/connection/rules/client-settings.ts";
+import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import { createSessions, refuse } from "../../../../src/controllers/connection/sessions.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError } from "../../../../src/iam/errors.ts";

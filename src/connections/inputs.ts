@@ -1,7 +1,7 @@
 /** Everything that a spec takes from Secrets and ConfigMaps. Pure. */
-import type { ConnectionSpec } from "../../../api/connection.ts";
-import type { ClientCertificate } from "../../../http/tls-settings.ts";
-import type { IamCredentials } from "../../../iam/model.ts";
+import type { ConnectionSpec } from "../api/connection.ts";
+import type { ClientCertificate } from "../http/tls-settings.ts";
+import type { IamCredentials } from "../iam/model.ts";
 import {
   bundleSource,
   certificateSource,
@@ -9,17 +9,19 @@ import {
   parseClientCertificate,
 } from "./certificates.ts";
 import { credentialsSource, parseCredentials } from "./credentials.ts";
-import type { Held, Lack, Source } from "./source.ts";
+import type { MissingInput, Source, SourceObject } from "./source.ts";
 
-export interface Material {
+export interface ConnectionInputs {
   readonly credentials: IamCredentials;
   readonly caBundle?: string;
   readonly clientCertificate?: ClientCertificate;
 }
 
-export type MaterialFinding = { readonly ok: true; readonly material: Material } | Lack;
+export type InputsFinding =
+  | { readonly ok: true; readonly material: ConnectionInputs }
+  | MissingInput;
 
-/** In the order in which {@link parseMaterial} wants what is found there. */
+/** In the order in which {@link parseInputs} wants what is found there. */
 export function sourcesOf(
   spec: ConnectionSpec,
   namespace: string,
@@ -32,11 +34,11 @@ export function sourcesOf(
 }
 
 /** Says of several lacks the first. */
-export function parseMaterial(
+export function parseInputs(
   spec: ConnectionSpec,
   [login, bundle, certificate]: ReturnType<typeof sourcesOf>,
-  [inLogin, inBundle, inCertificate]: readonly (Held | undefined)[],
-): MaterialFinding {
+  [inLogin, inBundle, inCertificate]: readonly (SourceObject | undefined)[],
+): InputsFinding {
   const credentials = parseCredentials(spec, login, inLogin);
   if (!credentials.ok) return credentials;
   const authorities =

@@ -1,7 +1,7 @@
-import type { ConnectionSpec } from "../../../api/connection.ts";
-import type { IamCredentials } from "../../../iam/model.ts";
-import { Redacted } from "../../../util/redacted.ts";
-import { type Held, type Lack, readEntries, type Source } from "./source.ts";
+import type { ConnectionSpec } from "../api/connection.ts";
+import type { IamCredentials } from "../iam/model.ts";
+import { Redacted } from "../util/redacted.ts";
+import { type MissingInput, readEntries, type Source, type SourceObject } from "./source.ts";
 
 export function credentialsSource(
   { credentials: { login, token } }: ConnectionSpec,
@@ -19,8 +19,8 @@ export function credentialsSource(
 export function parseCredentials(
   spec: ConnectionSpec,
   source: Source,
-  secret: Held | undefined,
-): { readonly ok: true; readonly credentials: IamCredentials } | Lack {
+  secret: SourceObject | undefined,
+): { readonly ok: true; readonly credentials: IamCredentials } | MissingInput {
   const read = readEntries(source, secret);
   if (!read.ok) return read;
   const [first = "", password = "", domain = ""] = read.values;

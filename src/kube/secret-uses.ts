@@ -1,5 +1,5 @@
 /** How the containers of a Pod use Secrets. Pure. */
-import type { Container, PodSpec } from "../../kube/resource-types.ts";
+import type { Container, PodSpec } from "./resource-types.ts";
 
 export interface SecretUse {
   readonly secret: string;

@@ -4,9 +4,9 @@ import {
   certificateSource,
   parseBundle,
   parseClientCertificate,
-} from "../../../../src/controllers/connection/rules/certificates.ts";
-import { opensslCertificate } from "../../../support/openssl-certificate.ts";
-import { connectionSpec } from "./specs.ts";
+} from "../../../src/connections/certificates.ts";
+import { opensslCertificate } from "../../support/openssl-certificate.ts";
+import { connectionSpec } from "../controllers/connection/specs.ts";
 
 const NAMESPACE = "team-a";
 const PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----";

@@ -1,41 +1,50 @@
 import { createHash } from "node:crypto";
-import type { ConnectionSpec } from "../../../api/connection.ts";
-import type { TlsSettings } from "../../../http/tls-settings.ts";
-import type { IamCredentials } from "../../../iam/model.ts";
-import { parseDuration, SECOND } from "../../../util/time.ts";
-import type { Material } from "./material.ts";
+import type { ConnectionSpec } from "../api/connection.ts";
+import type { TlsSettings } from "../http/tls-settings.ts";
+import type { Limits } from "../iam/exchange/exchange.ts";
+import type { IamCredentials } from "../iam/model.ts";
+import { parseDuration, SECOND } from "../util/time.ts";
+import type { ConnectionInputs } from "./inputs.ts";
 
-/** What a console client needs to know of its connection; the rest is the same for all clients. */
-export interface ClientSettings extends TlsSettings {
+/** The console of a connection, and how to reach it. */
+export interface ConsoleSettings extends TlsSettings {
   readonly baseURL: string;
   readonly domainId: string;
   readonly domainName: string;
   readonly partitionId?: string;
   readonly proxyURL?: string;
+  readonly limits: Limits;
+}
+
+/** What a console client needs to know of its connection; the rest is the same for all clients. */
+export interface ClientSettings extends ConsoleSettings {
   readonly credentials: IamCredentials;
-  readonly limits: {
-    readonly requestsPerSecond: number;
-    readonly burst: number;
-    readonly concurrency: number;
-    readonly timeoutMs: number;
-  };
   readonly extraCalls: NonNullable<ConnectionSpec["extraCalls"]>;
 }
 
-export function clientSettings(spec: ConnectionSpec, material: Material): ClientSettings {
+export function clientSettings(spec: ConnectionSpec, inputs: ConnectionInputs): ClientSettings {
+  return {
+    ...consoleSettings(spec, inputs),
+    credentials: inputs.credentials,
+    extraCalls: spec.extraCalls ?? {},
+  };
+}
+
+export function consoleSettings(
+  spec: ConnectionSpec,
+  { caBundle = spec.caBundle, clientCertificate }: Omit<ConnectionInputs, "credentials">,
+): ConsoleSettings {
   const { timeout, ...limits } = spec.limits;
   return {
     baseURL: spec.baseURL,
     domainId: spec.domainId ?? spec.orgId,
     domainName: spec.domainName,
     ...(spec.partitionId === undefined ? {} : { partitionId: spec.partitionId }),
-    caBundle: material.caBundle ?? spec.caBundle,
+    caBundle,
     trustOnlyCABundle: spec.trustOnlyCABundle,
-    clientCertificate: material.clientCertificate,
+    clientCertificate,
     ...(spec.proxyURL === undefined ? {} : { proxyURL: spec.proxyURL }),
-    credentials: material.credentials,
     limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
-    extraCalls: spec.extraCalls ?? {},
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { secretUses } from "../../../src/consumers/rules/secret-uses.ts";
 import type { Container, PodSpec } from "../../../src/kube/resource-types.ts";
+import { secretUses } from "../../../src/kube/secret-uses.ts";
 
 const volumes = [
   { name: "key", secret: { secretName: "ci" } },

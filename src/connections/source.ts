@@ -1,10 +1,10 @@
 /** The Secrets and ConfigMaps that a connection's spec refers to, and what they lack. Pure. */
-import { keyText, type ObjectKey } from "../../../kube/resource.ts";
-import { ownEntry } from "../../../util/own-entry.ts";
-import type { ConfigMap, Secret } from "../../resource-types.ts";
+import { keyText, type ObjectKey } from "../kube/resource.ts";
+import type { ConfigMap, Secret } from "../kube/resource-types.ts";
+import { ownEntry } from "../util/own-entry.ts";
 
 /** The part of both that counts here. */
-export type Held = Pick<Secret | ConfigMap, "metadata" | "data">;
+export type SourceObject = Pick<Secret | ConfigMap, "metadata" | "data">;
 
 export interface Source {
   readonly kind: "Secret" | "ConfigMap";
@@ -15,7 +15,7 @@ export interface Source {
   readonly keys: readonly string[];
 }
 
-export interface Lack {
+export interface MissingInput {
   readonly ok: false;
   readonly reason:
     | "SecretNotFound"
@@ -29,8 +29,8 @@ export interface Lack {
 /** The values of the needed entries, none of them empty. Line breaks at the end, as `echo` leaves them, are dropped. */
 export function readEntries(
   source: Source,
-  object: Held | undefined,
-): { readonly ok: true; readonly values: readonly string[] } | Lack {
+  object: SourceObject | undefined,
+): { readonly ok: true; readonly values: readonly string[] } | MissingInput {
   const { kind, keys } = source;
   if (object === undefined) {
     const message = `${nameOf(source)} does not exist; create it with ${listed(keys)}.`;
@@ -49,7 +49,7 @@ export function nameOf({ kind, title, at }: Source): string {
   return `The ${title} ${kind} ${keyText(at)}`;
 }
 
-function textOf(kind: Source["kind"], { data = {} }: Held, key: string): string {
+function textOf(kind: Source["kind"], { data = {} }: SourceObject, key: string): string {
   const value = ownEntry(data, key);
   if (value === undefined) return "";
   const text = kind === "Secret" ? Buffer.from(value, "base64").toString("utf8") : value;

@@ -1,6 +1,12 @@
-import { type ConnectionSpec, holdsCertificates } from "../../../api/connection.ts";
-import { type ClientCertificate, readClientCertificate } from "../../../http/tls-settings.ts";
-import { type Held, type Lack, nameOf, readEntries, type Source } from "./source.ts";
+import { type ConnectionSpec, holdsCertificates } from "../api/connection.ts";
+import { type ClientCertificate, readClientCertificate } from "../http/tls-settings.ts";
+import {
+  type MissingInput,
+  nameOf,
+  readEntries,
+  type Source,
+  type SourceObject,
+} from "./source.ts";
 
 /** All authorities of a distribution fit; each Connection has its own copy in memory. */
 const MOST_OF_BUNDLE = 262_144;
@@ -18,8 +24,8 @@ export function bundleSource(
 
 export function parseBundle(
   source: Source,
-  object: Held | undefined,
-): { readonly ok: true; readonly caBundle: string } | Lack {
+  object: SourceObject | undefined,
+): { readonly ok: true; readonly caBundle: string } | MissingInput {
   const read = readEntries(source, object);
   if (!read.ok) return read;
   const [caBundle = ""] = read.values;
@@ -47,8 +53,8 @@ export function certificateSource(
 
 export function parseClientCertificate(
   source: Source,
-  secret: Held | undefined,
-): { readonly ok: true; readonly clientCertificate: ClientCertificate } | Lack {
+  secret: SourceObject | undefined,
+): { readonly ok: true; readonly clientCertificate: ClientCertificate } | MissingInput {
   const read = readEntries(source, secret);
   if (!read.ok) return read;
   const [chain = "", key = ""] = read.values;
@@ -60,6 +66,6 @@ export function parseClientCertificate(
   );
 }
 
-function invalid(source: Source, need: string): Lack {
+function invalid(source: Source, need: string): MissingInput {
   return { ok: false, reason: "CertificateInvalid", message: `${nameOf(source)} ${need}` };
 }
