@@ -399,7 +399,6 @@ export const clusterConnectionSpec = withRules(
 
 const connectionStatus = z.object({
   ...commonStatus,
-  apiURL: z.string().max(512).optional().meta({ description: "The address that calls go to." }),
   lastAuthenticationTime: timestamp.optional().meta({
     description:
       "When the console last accepted the credentials. While it goes on to, a new login within an hour is not noted.",

@@ -27,9 +27,6 @@ const status = z.object({
   appliedPolicyIds: atomic(z.string().max(256), 1_000)
     .optional()
     .meta({ description: "Policies that the operator bound on behalf of this object." }),
-  foreignPolicyIds: atomic(z.string().max(256), 1_000)
-    .optional()
-    .meta({ description: "Policies bound to the account that no PolicyBinding asks for." }),
   policyCount: z
     .int()
     .min(0)

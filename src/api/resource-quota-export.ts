@@ -8,7 +8,6 @@ import {
   timestamp,
 } from "./fields.ts";
 import { defineKind } from "./kind.ts";
-import { boundedKeys } from "./labels.ts";
 import { atomic, setOf } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
@@ -42,12 +41,6 @@ const status = z.object({
     .optional()
     .meta({ description: "When the listing was last taken as a whole." }),
   total: z.int().min(0).optional().meta({ description: "How many quotas the listing holds." }),
-  statusCounts: boundedKeys(
-    z.record(z.string().max(256), z.int().min(0)).meta({ maxProperties: 256 }),
-    256,
-  )
-    .optional()
-    .meta({ description: "Quotas by their status; a quota without one counts as None." }),
   quotas: atomic(
     z.object({
       name: z.string().max(512).meta({ description: "The quota's name." }),

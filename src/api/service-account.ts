@@ -176,9 +176,6 @@ const status = z.object({
         description:
           "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response may still take effect.",
       }),
-      readable: z.boolean().optional().meta({
-        description: "False while the console's answer about bound policies cannot be read.",
-      }),
     })
     .optional()
     .meta({ description: "What is bound to the account, as last written or read." }),

@@ -202,7 +202,6 @@ function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly 
     field("Account", `iamsa/${spec.serviceAccountRef.name}`),
     field("Wanted", spec.policyIds.join(", ")),
     field("Bound", status?.appliedPolicyIds?.join(", ") || "none"),
-    field("Foreign", status?.foreignPolicyIds?.join(", ") || undefined),
     field("Synced", status?.lastSyncTime && relative(status.lastSyncTime, now)),
   ];
 }

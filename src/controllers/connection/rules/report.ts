@@ -68,18 +68,16 @@ function readinessOf(
 }
 
 function statusFields(
-  { object, spec, users, clockSkewSeconds }: ConnectionSnapshot,
+  { object, users, clockSkewSeconds }: ConnectionSnapshot,
   login: Login | undefined,
   now: Instant,
 ): ConnectionStatus {
-  const { apiURL, lastAuthenticationTime, clockSkewSeconds: oldSkew } = object.status ?? {};
-  const url = spec.ok ? spec.spec.baseURL : apiURL;
+  const { lastAuthenticationTime, clockSkewSeconds: oldSkew } = object.status ?? {};
   const isNews = login?.kind === "Accepted" && login.isNew && !isKnownToAuthenticate(object, now);
   const authenticatedAt = isNews ? toIso8601(now) : lastAuthenticationTime;
   const skew = steady(oldSkew, clockSkewSeconds);
   return {
     users: users.length,
-    ...(url === undefined ? {} : { apiURL: url }),
     ...(authenticatedAt === undefined ? {} : { lastAuthenticationTime: authenticatedAt }),
     ...(skew === undefined ? {} : { clockSkewSeconds: skew }),
   };

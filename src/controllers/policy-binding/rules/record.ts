@@ -10,7 +10,7 @@ import { toStored } from "./unanswered-sync.ts";
 
 /** `undefined` where the record says so already. */
 export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
-  const { account, availability, live, now, state } = snapshot;
+  const { account, availability, now, state } = snapshot;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
   const { unansweredSync, confirmationTime: _, leftPolicyIds, ungrantedTime: __, ...old } = stored;
@@ -32,7 +32,6 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
           policyCount: bound.length,
         }
       : {}),
-    ...(live === undefined ? {} : { readable: live.readable }),
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
     ...(left.length === 0 ? {} : { leftPolicyIds: left.slice(0, MAX_POLICIES) }),
     ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),

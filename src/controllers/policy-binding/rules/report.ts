@@ -9,7 +9,7 @@ import { type ObjectReport, ownFields, type Report } from "../../frame/rules/rep
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable, watchedSync } from "./choose.ts";
-import { isActive, MAX_POLICIES } from "./decide.ts";
+import { isActive } from "./decide.ts";
 import { common, contains, listed, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
 import { isStale } from "./schedule.ts";
@@ -82,15 +82,14 @@ function statusOf(
   conclusion: Conclusion,
 ): PolicyBindingStatus {
   const old = ownFields(status);
-  const withPolicies = (applied: PolicySet, foreign = old.foreignPolicyIds) => ({
+  const withPolicies = (applied: PolicySet) => ({
     ...old,
     appliedPolicyIds: [...applied],
     policyCount: applied.length,
-    ...(foreign === undefined ? {} : { foreignPolicyIds: foreign.slice(0, MAX_POLICIES) }),
   });
   if ("decision" in conclusion) {
-    const { shares, foreign } = conclusion.decision;
-    const next = withPolicies(shares.get(binding.uid) ?? binding.applied, [...foreign]);
+    const { shares } = conclusion.decision;
+    const next = withPolicies(shares.get(binding.uid) ?? binding.applied);
     const isSynced = conclusion.verified && isActive(binding);
     return isSynced && hasNews(status, next, binding, now)
       ? { ...next, lastSyncTime: toIso8601(now) }
@@ -98,7 +97,7 @@ function statusOf(
   }
   const isMissing = source === "Server" && account === undefined;
   // Otherwise what is recorded stays, intents of this run included.
-  return isMissing ? withPolicies([], []) : withPolicies(old.appliedPolicyIds ?? binding.applied);
+  return isMissing ? withPolicies([]) : withPolicies(old.appliedPolicyIds ?? binding.applied);
 }
 
 function hasNews(

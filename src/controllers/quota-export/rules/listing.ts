@@ -6,7 +6,6 @@ type Entry = NonNullable<ResourceQuotaExportStatus["quotas"]>[number];
 
 interface Summary {
   readonly total: number;
-  readonly statusCounts: Record<string, number>;
   readonly quotas: Entry[];
   readonly truncated: boolean;
 }
@@ -17,12 +16,10 @@ const MAX_NAME = 253;
 const MAX_TEXT = 512;
 const MAX_DATE = 64;
 const MAX_STATUS = 256;
-const MAX_STATUSES = 50;
 
 export function summarize(quotas: readonly Quota[]): Summary {
   return {
     total: quotas.length,
-    statusCounts: countStatuses(quotas),
     quotas: quotas.toSorted(byName).slice(0, SHOWN).map(toEntry),
     truncated: quotas.length > SHOWN,
   };
@@ -43,19 +40,6 @@ function toEntry(quota: Quota): Entry {
     limit: cut(quota.displayLimit, MAX_TEXT),
     creationTime: cut(quota.createdAt, MAX_DATE),
   };
-}
-
-/** The most frequent statuses by name; the rest, if a console invents hundreds, under `Other`. */
-function countStatuses(quotas: readonly Quota[]): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const { status } of quotas) {
-    const name = status === undefined || status === "" ? "None" : cut(status, MAX_STATUS);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  const ranked = [...counts].sort(([a, m], [b, n]) => n - m || compare(a, b));
-  const shown = ranked.slice(0, MAX_STATUSES).sort(([a], [b]) => compare(a, b));
-  const rest = ranked.slice(MAX_STATUSES).reduce((sum, [, count]) => sum + count, 0);
-  return Object.fromEntries(rest === 0 ? shown : [...shown, ["Other", rest]]);
 }
 
 function byName(a: Quota, b: Quota): number {

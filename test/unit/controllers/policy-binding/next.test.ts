@@ -140,7 +140,7 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
     "a PUT that is done",
     withIntent(snapshot(account(), [held], server), ["p1"]),
     { synced: true },
-    { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1, readable: true } },
+    { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } },
   ],
   [
     "a record that is written",

@@ -42,12 +42,11 @@ describe("binding", () => {
     expect(world.bound()).toEqual(["pol-deploy", "pol-read"]);
     expect(world.status("deploying")).toMatchObject({
       appliedPolicyIds: ["pol-deploy", "pol-read"],
-      foreignPolicyIds: [],
       policyCount: 2,
       lastSyncTime: "2026-01-01T00:00:00Z",
     });
     expect(world.ready("reading")).toBe("Synced");
-    expect(world.record()).toMatchObject({ foreignPolicyIds: [], policyCount: 2, readable: true });
+    expect(world.record()).toMatchObject({ foreignPolicyIds: [], policyCount: 2 });
     expect(world.record().policyIds.toSorted()).toEqual(["pol-deploy", "pol-read"]);
   });
 
@@ -127,7 +126,7 @@ describe("binding", () => {
     world.bind("reading", ["pol-read"]);
     await world.settle();
     expect(world.bound()).toEqual(["pol-member", "pol-read"]);
-    expect(world.status("reading").foreignPolicyIds).toEqual(["pol-member"]);
+    expect(world.record().foreignPolicyIds).toEqual(["pol-member"]);
   });
 
   test("nothing is called while a cache is not synced", async () => {
@@ -352,7 +351,7 @@ describe("the console's answers", () => {
     await world.pass();
     expect(world.puts()).toEqual([]);
     expect(world.ready("reading")).toBe("BindingsUnreadable");
-    expect(world.record()).toEqual({ readable: false });
+    expect(world.record()).toBeUndefined();
     expect(world.console.requests.count("listBindings")).toBe(1);
   });
 
@@ -652,7 +651,7 @@ describe("drift", () => {
     await world.clock.advance(10 * MINUTE);
     await world.settle();
     expect(world.bound()).toEqual(["pol-member", "pol-read"]);
-    expect(world.status("reading").foreignPolicyIds).toEqual(["pol-member"]);
+    expect(world.record().foreignPolicyIds).toEqual(["pol-member"]);
     expect(world.events.at(-1)).toMatchObject({ reason: "ForeignPoliciesFound" });
     expect(world.puts()).toHaveLength(1);
   });

@@ -26,7 +26,6 @@ describe("listing", () => {
       observedGeneration: 1,
       lastSuccessTime: "2026-01-01T00:00:00Z",
       total: 12,
-      statusCounts: { Active: 8, Exceeded: 1, None: 3 },
       truncated: false,
     });
     expect(world.object().status.quotas).toHaveLength(12);

@@ -33,7 +33,7 @@ describe("a connection", () => {
     await world.connect();
     expect(ready(object)).toBe("Ready=True Authenticated");
     expect(object?.metadata.finalizers).toEqual(["iam-operator.io/finalizer"]);
-    expect(object?.status).toMatchObject({ apiURL: world.console.url, users: 0 });
+    expect(object?.status).toMatchObject({ users: 0 });
     expect(world.console.requests.count("login")).toBe(1);
   });
 
