@@ -205,7 +205,7 @@ export const LAYERS: readonly Layer[] = [
     files: "app/**",
     because: "the composition root knows every part, except the plugin",
     imports: [
-      "{api,connections,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
+      "{api,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
       "prom-client",
       "zod",
       "node:{crypto,dns/promises,net,os,util}",

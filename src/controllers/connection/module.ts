@@ -1,9 +1,9 @@
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
+import { bundleId } from "../../connections/client-settings.ts";
 import { defineKind } from "../frame/kind-module.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
 import { createClusterConnectionController, createConnectionController } from "./controller.ts";
 import type { ConnectionSources } from "./observe.ts";
-import { bundleId } from "../../connections/client-settings.ts";
 import { connectionWatches } from "./watches.ts";
 
 export type ConnectionParts = ConnectionSources;

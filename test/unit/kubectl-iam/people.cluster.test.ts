@@ -236,11 +236,15 @@ describe("a console with mutual TLS", () => {
     await connect("mutual", { clientCertificate: { secretRef: { name: "operator-tls" } } });
     await connect("bare", {});
     const accounts = "console accounts --connection iamconn/mutual";
-    expect((await iam(accounts)).notes).toContain("configmap/console-ca");
+    expect((await iam(accounts)).notes).toContain(
+      `ConfigMap ${namespace}/console-ca does not exist`,
+    );
     const metadata = { name: "console-ca", namespace };
     const data = { "ca.crt": authority.cert, other: "x" };
     await world.kube.create(configMapType, { metadata, data });
-    expect((await iam(accounts)).notes).toContain(`Secret ${namespace}/operator-tls does not exist`);
+    expect((await iam(accounts)).notes).toContain(
+      `Secret ${namespace}/operator-tls does not exist`,
+    );
     const pair = { "tls.crt": client.cert, "tls.key": client.key };
     await world.writeSecret("operator-tls", pair);
     expect(await iam(accounts)).toMatchObject({ code: 0 });

@@ -1,5 +1,5 @@
 /** What stored objects say about an account and its PolicyBindings. Pure. */
-import { findCondition, isTrue } from "../../../api/conditions.ts";
+import { findCondition } from "../../../api/conditions.ts";
 import type { Rights } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
@@ -10,6 +10,7 @@ import {
   serviceAccountKind,
 } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
+import { accountStanding, type Standing } from "../../account-standing.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
@@ -116,9 +117,10 @@ export function toAccountView(account: ServiceAccount | undefined, name: string)
     return { availability: waiting(`The spec of ServiceAccount ${name} is invalid.`), ...unknown };
   const { spec } = parsed;
   const bound = toBound(account, spec);
+  const standing = accountStanding(account);
   return {
-    availability: toAvailability(account, spec, bound),
-    named: isItsOwn(account) ? bound : undefined,
+    availability: toAvailability(account, spec, bound, standing),
+    named: standing === "InCharge" || standing === "NotReady" ? bound : undefined,
     connectionRef: spec.connectionRef,
   };
 }
@@ -127,6 +129,7 @@ function toAvailability(
   account: ServiceAccount,
   spec: ServiceAccountSpec,
   bound: BoundAccount | undefined,
+  standing: Standing,
 ): AccountAvailability {
   const { name } = account.metadata;
   if (revokesItself(account, spec)) return BEING_DELETED;
@@ -137,11 +140,11 @@ function toAvailability(
       reason: "ServiceAccountSuspended",
       message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
     };
+  if (standing === "InCharge" && bound !== undefined) return { kind: "Usable", account: bound };
   const ready = findCondition(account.status?.conditions, "Ready");
-  if (isInCharge(account) && bound !== undefined) return { kind: "Usable", account: bound };
   const why = ready === undefined ? "" : ` (${ready.reason})`;
   const wait = waiting(`ServiceAccount ${name} is not ready${why}.`);
-  return ready !== undefined && GONE.has(ready.reason) ? { ...wait, endsAs: "AccountGone" } : wait;
+  return standing === "Gone" ? { ...wait, endsAs: "AccountGone" } : wait;
 }
 
 /** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
@@ -152,27 +155,6 @@ const BEING_DELETED: UnavailableAccount = {
   message: "The ServiceAccount is being deleted and waits for its PolicyBindings to go.",
   endsAs: "AccountDeleting",
 };
-
-/** While it waits for its PolicyBindings to go, a ServiceAccount is not ready but still in charge. */
-function isInCharge({ metadata, status }: ServiceAccount): boolean {
-  const deleting = metadata.deletionTimestamp !== undefined;
-  const ready = findCondition(status?.conditions, "Ready");
-  return isTrue(status?.conditions, "Ready") || (deleting && ready?.reason === "InUse");
-}
-
-/** Reasons for not being ready that do not put in doubt whose account it is. */
-const STILL_ITS_OWN: ReadonlySet<string> = new Set([
-  "InUse",
-  "NotGranted",
-  "Suspended",
-  "ServiceAccountNotActive",
-  "DeleteNotPossible",
-]);
-
-function isItsOwn(account: ServiceAccount): boolean {
-  const ready = findCondition(account.status?.conditions, "Ready");
-  return isInCharge(account) || (ready !== undefined && STILL_ITS_OWN.has(ready.reason));
-}
 
 function toBound(
   { metadata, status = {} }: ServiceAccount,
@@ -204,9 +186,6 @@ function revokesItself(
   const imported = status?.origin === undefined ? saId !== undefined : status.origin === "Imported";
   return (deletionPolicy ?? (imported ? "Retain" : "Revoke")) !== "Retain";
 }
-
-/** What the ServiceAccount's own controller says of an account that the console answers 404 for. */
-const GONE: ReadonlySet<string> = new Set(["ServiceAccountGone", "ServiceAccountNotFound"]);
 
 function waiting(message: string): UnavailableAccount {
   return { kind: "Unavailable", state: "Reconciling", reason: "WaitingForServiceAccount", message };

@@ -6,6 +6,7 @@ import { quoteServerText } from "../../../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
 import { keyText } from "../../../kube/resource.ts";
 import { nameSome } from "../../../util/name-some.ts";
+import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { makerOf } from "../../marker.ts";
@@ -76,11 +77,11 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
 function missing({ account, spec }: AccountSnapshot): Waiting {
   return account === undefined
     ? stalled(
-        "ServiceAccountNotFound",
+        ACCOUNT_REASON.notFound,
         `The console does not know service account ${spec.saId}. Correct spec.saId by creating this object anew.`,
       )
     : stalled(
-        "ServiceAccountGone",
+        ACCOUNT_REASON.gone,
         `The console no longer knows service account ${account.saId}. It is not created again by itself: its keys and policies are lost. Delete this object and create it anew to get a new account.`,
       );
 }
@@ -135,7 +136,7 @@ function projectMismatch(saId: string, projectId: string): Waiting {
 export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Ready | Waiting {
   if (state !== undefined && state !== "active") {
     return stalled(
-      "ServiceAccountNotActive",
+      ACCOUNT_REASON.notActive,
       `The console says that service account ${saId} is ${state.slice(0, 64)}, not active; its keys do not work and none is issued. Activate it at the console.`,
     );
   }

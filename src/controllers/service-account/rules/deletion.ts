@@ -2,6 +2,7 @@
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
+import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { accessToRevoke } from "../../frame/context.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
@@ -56,7 +57,8 @@ function deletionStep(progress: AccountProgress, now: Instant): AccountDeletionS
       : undefined;
   if (lost?.kind === "Next") return lost.action;
   if (users.length > 0) return inUse(users);
-  if (spec.suspend) return stalled("Suspended", "Nothing is done while spec.suspend is true.");
+  if (spec.suspend)
+    return stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.");
   if (account !== undefined) return nextWithAccount(account, progress, failure);
   return attempt === undefined
     ? nextWithoutAccount(lost, snapshot, failure)
@@ -144,7 +146,7 @@ function deleteNotPossible(
   const isPossible = accessToRevoke(connection)?.client.extra.deleteServiceAccount;
   if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
-    "DeleteNotPossible",
+    ACCOUNT_REASON.deleteNotPossible,
     `The console documents no call that deletes service account ${saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
     RECHECK_MS,
   );
@@ -236,7 +238,7 @@ function cannotCleanUp(snapshot: AccountSnapshot): Waiting | undefined {
   // Of an account that was never imported, nothing is even asked.
   if (snapshot.account !== undefined || mayManageImported(snapshot)) return undefined;
   const message = "The connection does not let this namespace manage imported service accounts.";
-  return stalled("NotGranted", message);
+  return stalled(ACCOUNT_REASON.notGranted, message);
 }
 
 function isImported({ account, spec }: AccountSnapshot): boolean {
@@ -266,10 +268,9 @@ function remainder({ object, account, attempt }: AccountSnapshot): string {
     : `an account that attempt ${attempt.id} of ${name} may have created`;
 }
 
-/** PolicyBindings know by the reason that the object is still in charge. */
 export function inUse(users: readonly string[]): Waiting {
   return reconciling(
-    "InUse",
+    ACCOUNT_REASON.inUse,
     `Deletion waits for what still uses it: ${nameAll(users)}. Delete these first.`,
     RECHECK_MS,
   );

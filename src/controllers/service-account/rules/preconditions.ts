@@ -4,6 +4,7 @@ import type { IamServiceAccount } from "../../../iam/model.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import { MINUTE } from "../../../util/time.ts";
+import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
 import { makerOf } from "../../marker.ts";
@@ -29,7 +30,11 @@ export const preconditions: readonly Precondition[] = [
 
 function suspendedWithoutAccount({ spec, account }: AccountSnapshot): Waiting | undefined {
   return spec.suspend && account === undefined
-    ? stalled("Suspended", "Nothing is created or imported while spec.suspend is true.", RECHECK_MS)
+    ? stalled(
+        ACCOUNT_REASON.suspended,
+        "Nothing is created or imported while spec.suspend is true.",
+        RECHECK_MS,
+      )
     : undefined;
 }
 
@@ -118,7 +123,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
   return connection.access.grant.importServiceAccounts
     ? undefined
     : stalled(
-        "NotGranted",
+        ACCOUNT_REASON.notGranted,
         "The connection does not let this namespace import service accounts. Leave out spec.saId, or ask its administrator to set importServiceAccounts: true in the grant.",
         RECHECK_MS,
       );

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { ACCOUNT_REASON, accountStanding } from "../../../src/controllers/account-standing.ts";
+
+function account(status: "True" | "False", reason: string, deletionTimestamp?: string) {
+  const condition = { type: "Ready", status, reason, message: "", lastTransitionTime: "" };
+  const metadata = deletionTimestamp === undefined ? {} : { deletionTimestamp };
+  return { metadata, status: { conditions: [condition] } } as unknown as ServiceAccount;
+}
+
+test.each([
+  ["InCharge", account("True", "Created")],
+  ["InCharge", account("False", ACCOUNT_REASON.inUse, "2026-01-01T00:00:00Z")],
+  ["NotReady", account("False", ACCOUNT_REASON.inUse)],
+  ["NotReady", account("False", ACCOUNT_REASON.suspended)],
+  ["NotReady", account("False", ACCOUNT_REASON.notActive)],
+  ["Gone", account("False", ACCOUNT_REASON.gone)],
+  ["Gone", account("False", ACCOUNT_REASON.notFound)],
+  ["Uncertain", account("False", "AlreadyClaimed")],
+  ["Uncertain", { metadata: {} } as unknown as ServiceAccount],
+])("an account is %s: %#", (expected, given) => {
+  expect(accountStanding(given)).toBe(expected);
+});
