@@ -32,6 +32,8 @@ export const annotations = {
   previousPairHash: `${GROUP}/previous-pair-hash`,
   /** The attempt whose answer a staging Secret holds. */
   attempt: `${GROUP}/attempt`,
+  /** On the Lease: keys that were issued for ApiKeys which have been deleted since, for the next leader. */
+  deletedIssues: `${GROUP}/deleted-issues`,
   /** On the Pod template of a workload: when the operator last restarted it. */
   restartedAt: `${GROUP}/restarted-at`,
 } as const;

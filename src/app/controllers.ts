@@ -1,5 +1,6 @@
 /** A controller for every kind: its reconciler behind a queue and workers. */
 import { createConsumersController } from "../consumers/controller.ts";
+import type { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
 import { readPair } from "../controllers/api-key/read-pair.ts";
 import type { Timing } from "../controllers/api-key/timing.ts";
 import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
@@ -38,6 +39,7 @@ export interface ControllersOptions {
   readonly registry: ConnectionRegistry;
   readonly config: Config;
   readonly timing?: Partial<Timing>;
+  readonly deletedIssues?: DeletedIssues;
   readonly tracer: Tracer;
 }
 
@@ -94,7 +96,7 @@ function createKind(
 
 /** What kinds need in addition to the Context. */
 function partsOf(
-  { context, registry, config, timing }: ControllersOptions,
+  { context, registry, config, timing, deletedIssues }: ControllersOptions,
   consumers: ConsumersBoard,
 ): KindParts {
   return {
@@ -102,6 +104,7 @@ function partsOf(
     access: registry.sessions,
     operatorNamespace: config.operatorNamespace,
     timing: { secretCheckMs: config.secretCheckInterval, ...timing },
+    ...(deletedIssues === undefined ? {} : { deletedIssues }),
     consumers,
     readPair: (apiKey, signal) => readPair(context, apiKey, signal),
     seriesLimits: { perExport: config.quotaSeriesPerExport, total: config.quotaSeries },

@@ -1,5 +1,6 @@
 /** The composition root: the one file that knows every part. */
-import { FIELD_MANAGER } from "../api/meta.ts";
+import { annotations, FIELD_MANAGER } from "../api/meta.ts";
+import { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
 import type { Timing } from "../controllers/api-key/timing.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
 import type { Context } from "../controllers/frame/context.ts";
@@ -86,7 +87,8 @@ export function createOperator(options: OperatorOptions): Operator {
     kinds = allKinds,
   } = options;
   const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
-  const election = createElection(options);
+  const deletedIssues = new DeletedIssues();
+  const election = createElection(options, deletedIssues);
   const beforeMutation = (timeoutMs: number) => election.assertMayMutate(timeoutMs);
   const { readOnly } = config;
   const cache = createClusterCache({
@@ -154,6 +156,7 @@ export function createOperator(options: OperatorOptions): Operator {
     context,
     cache,
     registry: connections,
+    deletedIssues,
     tracer,
   });
   return {
@@ -241,15 +244,10 @@ function watchesCluster({ clusterConnections, namespaces }: Config): boolean {
   return clusterConnections === "auto" ? namespaces.length === 0 : clusterConnections === "true";
 }
 
-function createElection({
-  config,
-  clock,
-  random,
-  log,
-  kube,
-  metrics,
-  leaseTimings,
-}: OperatorOptions): LeaderElection {
+function createElection(
+  { config, clock, random, log, kube, metrics, leaseTimings }: OperatorOptions,
+  deletedIssues: DeletedIssues,
+): LeaderElection {
   const onStatus = (leading: boolean) =>
     metrics.leaderStatus.set({ name: "iam-operator" }, leading ? 1 : 0);
   if (!config.leaderElect) return noElection(onStatus);
@@ -268,6 +266,10 @@ function createElection({
     random,
     log,
     onStatus,
+    legacy: {
+      take: (left) => deletedIssues.restore(left[annotations.deletedIssues]),
+      leave: () => ({ [annotations.deletedIssues]: deletedIssues.toText(clock.now()) }),
+    },
     ...(leaseTimings === undefined ? {} : { timings: leaseTimings }),
   });
 }

@@ -14,6 +14,7 @@
  */
 import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
+import type { ObjectMeta } from "../util/object-meta.ts";
 import type { Random } from "../util/random.ts";
 import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
@@ -78,6 +79,14 @@ export interface LeaderElection {
   run(run: ElectionRun): Promise<LeadershipEnd>;
 }
 
+/** What a leader leaves to the next one, in annotations of the lease: written with the renewals, at no other cost. */
+export interface Legacy {
+  /** Called with what was left, before leading starts. */
+  take(annotations: Readonly<Record<string, string>>): void;
+  /** Called at each renewal; it may take a few seconds until it is written. `undefined` removes an annotation. */
+  leave(): Readonly<Record<string, string | undefined>>;
+}
+
 export interface ElectionOptions {
   /** A client of its own: its pool is not shared, its calls are not fenced. */
   readonly client: KubeClient;
@@ -91,6 +100,7 @@ export interface ElectionOptions {
   readonly log: Log;
   /** Told whenever leadership changes. */
   readonly onStatus?: (leading: boolean) => void;
+  readonly legacy?: Legacy;
 }
 
 /** For a process that runs alone: it leads from the start to the end. */
@@ -129,6 +139,7 @@ class Elector implements LeaderElection {
   #askedPauseUntil = 0;
   /** The holder that the log says is waited for. */
   #waitingFor: string | undefined;
+  #hasTakenLegacy = false;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -149,6 +160,7 @@ class Elector implements LeaderElection {
     if (!(await this.#acquire(signal))) return "Stopped";
     log.info({ identity }, "became leader");
     onStatus?.(true);
+    this.#takeLegacy();
     const leading = new AbortController();
     onStartedLeading(leading.signal);
 
@@ -255,14 +267,31 @@ class Elector implements LeaderElection {
   async #create(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, identity } = this.#options;
     const holder = this.isLeader ? identity : UNKNOWN_HOLDER;
-    const lease = leaseObject({ namespace, name }, this.#nextSpec(undefined, holder));
+    const metadata = this.#withLegacy({ namespace, name });
+    const lease = leaseObject(metadata, this.#nextSpec(undefined, holder));
     this.#see(await client.create(leaseType, lease, { signal }));
     return holder === identity ? this.#seen?.lease : undefined;
   }
 
   #write(lease: Lease, signal?: AbortSignal): Promise<Lease> {
-    const next = leaseObject(lease.metadata, this.#nextSpec(lease.spec, this.#options.identity));
+    const spec = this.#nextSpec(lease.spec, this.#options.identity);
+    const next = leaseObject(this.#withLegacy(lease.metadata), spec);
     return this.#options.client.replace(leaseType, next, signal === undefined ? {} : { signal });
+  }
+
+  #takeLegacy(): void {
+    this.#options.legacy?.take(this.#seen?.lease.metadata.annotations ?? {});
+    this.#hasTakenLegacy = true;
+  }
+
+  /** Until it is taken, it stays as it is. */
+  #withLegacy(metadata: ObjectMeta): ObjectMeta {
+    const { legacy } = this.#options;
+    if (legacy === undefined || !this.#hasTakenLegacy) return metadata;
+    const annotations = Object.entries({ ...metadata.annotations, ...legacy.leave() }).flatMap(
+      ([key, text]) => (text === undefined ? [] : [[key, text] as const]),
+    );
+    return { ...metadata, annotations: Object.fromEntries(annotations) };
   }
 
   #nextSpec(old: LeaseSpec | undefined, holder: string): LeaseSpec {
@@ -340,7 +369,7 @@ class Elector implements LeaderElection {
     const { client, clock, log } = this.#options;
     try {
       await within(clock, this.#timings.retryMs, (signal) =>
-        client.replace(leaseType, leaseObject(lease.metadata, spec), { signal }),
+        client.replace(leaseType, leaseObject(this.#withLegacy(lease.metadata), spec), { signal }),
       );
       log.info({}, "released the lease");
     } catch (error) {

@@ -13,6 +13,7 @@ import { apiKeyType } from "../resource-types.ts";
 import { perform } from "./actions/perform.ts";
 import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
+import type { DeletedIssues } from "./deleted-issues.ts";
 import { NamespaceIssues } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
@@ -39,6 +40,8 @@ export interface ApiKeyOptions {
   readonly timing?: Partial<Timing>;
   /** Without one, Pods are of no concern. */
   readonly consumers?: ConsumersView;
+  /** What the leader before has left. */
+  readonly deletedIssues?: DeletedIssues;
 }
 
 /**
@@ -49,10 +52,14 @@ export interface ApiKeyOptions {
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const apiKeys = context.caches.of(apiKeyType);
   const states = new ProcessState<ApiKeyMemory>();
-  const coordination = createCoordination(context, options.enqueue);
+  const coordination = createCoordination(context, options);
   const { attempts, heldPairs } = coordination;
   notifyWhenForgotten(context, coordination);
   rememberKeysBeforeRestore(context, states);
+  context.caches.of(apiKeyType).subscribe(({ old, new: now }) => {
+    if (old !== undefined && old.metadata.uid !== now?.metadata.uid)
+      coordination.namespaceIssues.onDeleted(old);
+  });
   const reconciler = createReconciler(createKind(context, options, coordination), context, states);
 
   const reconcile: Reconcile<ApiKey> = async (object, run) => {
@@ -82,13 +89,13 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
 
 function createCoordination(
   { caches }: Context,
-  enqueue: ApiKeyOptions["enqueue"],
+  { enqueue, deletedIssues }: ApiKeyOptions,
 ): IssueCoordination {
   const line = new WaitingLine(enqueue);
   return {
     line,
     attempts: new AttemptRegistry((account) => line.notify(account)),
-    namespaceIssues: new NamespaceIssues(caches),
+    namespaceIssues: new NamespaceIssues(caches, deletedIssues),
     heldPairs: new Map(),
   };
 }
@@ -112,11 +119,7 @@ function createKind(
     perform: (action, progress, run) => perform(progress, action, run, coordination),
     report: (progress, outcome, at) => report(progress, outcome, at, timing),
     rehearsal: () =>
-      createKind(
-        context,
-        options,
-        createCoordination(context, () => undefined),
-      ),
+      createKind(context, options, createCoordination(context, { enqueue: () => undefined })),
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {
       const owner = keyText({ namespace, name });

@@ -8,6 +8,7 @@ import { accountOf, connectionResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { createApiKeyController } from "./controller.ts";
+import type { DeletedIssues } from "./deleted-issues.ts";
 import { apiKeyGauges } from "./gauges.ts";
 import { secretNameIndex } from "./secret-claims.ts";
 import type { Timing } from "./timing.ts";
@@ -15,6 +16,7 @@ import { apiKeyWatches } from "./watches.ts";
 
 export interface ApiKeyParts extends AccessParts {
   readonly timing: Partial<Timing>;
+  readonly deletedIssues?: DeletedIssues;
   readonly consumers: ConsumersView;
 }
 
@@ -39,10 +41,11 @@ export const apiKeys = defineKind<ApiKey, ApiKeyParts>({
   // One operator does everything for an account.
   selectedBy: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
   gauges: apiKeyGauges,
-  reconciler: (context, { timing, consumers }, enqueue) => {
+  reconciler: (context, { timing, deletedIssues, consumers }, enqueue) => {
     const controller = createApiKeyController(context, {
       enqueue: (key) => enqueue(parseKey(key)),
       timing,
+      ...(deletedIssues === undefined ? {} : { deletedIssues }),
       consumers,
     });
     return {

@@ -503,3 +503,54 @@ describe("on a real API server", () => {
     await Promise.all([a, b, c].map((each) => each.close()));
   });
 });
+
+describe("what a leader leaves to the next one", () => {
+  test("is written with its renewals, and stays until the next one has taken it", async () => {
+    const clock = createFakeClock();
+    const server = new LeaseServer();
+    const start = (identity: string, left: () => string | undefined) => {
+      const process = new Process(clock, server, {});
+      const taken: (string | undefined)[] = [];
+      const stop = new AbortController();
+      const election = createLeaderElection({
+        client: process.client,
+        namespace: "iam",
+        name: "iam-operator",
+        identity,
+        clock: process.clock,
+        random: systemRandom,
+        log: silentLog,
+        legacy: {
+          take: ({ note }) => taken.push(note),
+          leave: () => ({ note: left() }),
+        },
+      });
+      const end = election.run({ signal: stop.signal, onStartedLeading: () => undefined });
+      return { taken, stop, end };
+    };
+    let note: string | undefined;
+    const first = start("a", () => note);
+    await clock.advance(60_000);
+    expect(first.taken).toEqual([undefined]);
+    note = "1";
+    await clock.advance(5_000);
+    const second = start("b", () => undefined);
+    await clock.advance(5_000);
+    expect(second.taken).toEqual([]);
+    note = "2";
+    first.stop.abort();
+    await clock.advance(20_000);
+    await first.end;
+    expect(second.taken).toEqual(["2"]);
+    await clock.advance(5_000);
+    second.stop.abort();
+    await clock.advance(1_000);
+    await second.end;
+    const third = start("c", () => undefined);
+    await clock.advance(20_000);
+    expect(third.taken).toEqual([undefined]);
+    third.stop.abort();
+    await clock.advance(1_000);
+    await third.end;
+  });
+});

@@ -134,7 +134,7 @@ export async function recordIntent(
     if (count >= most)
       return withSnapshot(progress, { account: { ...account, namespaceIssues: { most, count } } });
   }
-  namespaceIssues.note(account.connection, self.namespace, startTime);
+  namespaceIssues.note(account.connection, self.namespace, self.uid, startTime);
   const id = attemptId(self.uid, run.random.id());
   const attempt: IssueAttempt = {
     id,
@@ -159,7 +159,7 @@ export async function recordIntent(
   } catch (error) {
     // Only the run that recorded an attempt carries it out: nothing will come of this one.
     attempts.withdraw(id);
-    namespaceIssues.takeBack(account.connection, self.namespace, startTime);
+    namespaceIssues.takeBack(account.connection, self.namespace, self.uid, startTime);
     throw error;
   }
 }
@@ -188,7 +188,7 @@ export async function issueKey(
       noteFailure(self, attempt, error, run);
       if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
       attempts.explain(attempt.id, accountKeyOf(object), []);
-      namespaceIssues.takeBack(connection, self.namespace, attempt.startTime);
+      namespaceIssues.takeBack(connection, self.namespace, self.uid, attempt.startTime);
       const refused = { status: withoutAttempt(status, true) };
       throw new PartialFailure(withSnapshot(carriedOut, refused), error);
     });

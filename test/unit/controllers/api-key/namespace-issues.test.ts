@@ -1,6 +1,7 @@
 /** What counts towards the number of keys that a namespace may be issued in a day. */
 import { expect, test } from "vitest";
 import type { ApiKey } from "../../../../src/api/api-key.ts";
+import { DeletedIssues } from "../../../../src/controllers/api-key/deleted-issues.ts";
 import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-issues.ts";
 import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
@@ -10,16 +11,25 @@ const CONNECTION = "ClusterConnection/default";
 const OTHER = "ClusterConnection/other";
 
 function issued(...windows: readonly (readonly [start: number, count: number])[]) {
-  const apiKeys = windows.map(([start, count]) => ({
-    ...object(),
-    status: { issuances: { windowStartTime: toIso8601(start), count } },
-  })) as readonly ApiKey[];
+  return issuesOf(
+    windows.map(([start, count]) =>
+      apiKey({ issuances: { windowStartTime: toIso8601(start), count } }),
+    ),
+  );
+}
+
+function apiKey(status: ApiKey["status"], uid = "uid-1"): ApiKey {
+  const { metadata, ...rest } = object();
+  return { ...rest, metadata: { ...metadata, namespace: "team-a", uid }, status } as ApiKey;
+}
+
+function issuesOf(apiKeys: readonly ApiKey[], deleted?: DeletedIssues) {
   const account = { metadata: { namespace: "team-a", name: "bot" } };
   const caches = cachesWith({
     serviceaccounts: { byIndex: (_: string, key: string) => (key === CONNECTION ? [account] : []) },
     apikeys: { byIndex: () => apiKeys },
   });
-  return new NamespaceIssues(caches);
+  return new NamespaceIssues(caches, deleted);
 }
 
 test("counts what the statuses tell of the last 24 hours, once", () => {
@@ -33,20 +43,65 @@ test("counts what the statuses tell of the last 24 hours, once", () => {
 test("adds what is issued from then on, and takes back what did not come about", () => {
   const issues = issued([NOW - HOUR, 1]);
   expect(issues.count(CONNECTION, "team-a", NOW)).toBe(1);
-  issues.note(CONNECTION, "team-a", NOW);
-  issues.note(CONNECTION, "team-a", NOW + 1);
-  issues.takeBack(CONNECTION, "team-a", NOW);
-  issues.takeBack(CONNECTION, "team-a", NOW + 7);
+  issues.note(CONNECTION, "team-a", "uid", NOW);
+  issues.note(CONNECTION, "team-a", "uid", NOW + 1);
+  issues.takeBack(CONNECTION, "team-a", "uid", NOW);
+  issues.takeBack(CONNECTION, "team-a", "uid", NOW + 7);
   expect(issues.count(CONNECTION, "team-a", NOW + 1)).toBe(2);
   expect(issues.count(CONNECTION, "team-a", NOW + 1 + DAY)).toBe(0);
 });
 
 test("what was issued before anybody asked is in the statuses, and not counted twice", () => {
   const issues = issued([NOW, 1]);
-  issues.note(CONNECTION, "team-a", NOW);
+  issues.note(CONNECTION, "team-a", "uid", NOW);
   expect(issues.count(CONNECTION, "team-a", NOW)).toBe(1);
 });
 
 test("a status with an absurd number costs no memory", () => {
   expect(issued([NOW, 2 ** 40]).count(CONNECTION, "team-a", NOW)).toBe(2 ** 40);
 });
+
+test("a key counts from when it was asked for, and not from the start of its window", () => {
+  const at = (hours: number) => toIso8601(NOW - hours * HOUR);
+  const status = {
+    current: { issueTime: at(1) },
+    superseded: [{ issueTime: at(3) }, { issueTime: at(23) }, { issueTime: at(30) }],
+    issuances: { windowStartTime: at(22), count: 4 },
+  };
+  const issues = issuesOf([apiKey(status as ApiKey["status"])]);
+  expect(issues.count(CONNECTION, "team-a", NOW)).toBe(5);
+  expect(issues.count(CONNECTION, "team-a", NOW + 2 * HOUR)).toBe(4);
+  // Two of the window are in no list: they count as issued with the last one.
+  expect(issues.count(CONNECTION, "team-a", NOW + 22 * HOUR)).toBe(3);
+  expect(issues.count(CONNECTION, "team-a", NOW + 23 * HOUR)).toBe(0);
+});
+
+test("what was issued for deleted ApiKeys counts for the next leader, too, for a day", () => {
+  const deleted = new DeletedIssues();
+  const gone = apiKey({ issuances: { windowStartTime: toIso8601(NOW - 2 * HOUR), count: 3 } });
+  const issues = issuesOf([gone], deleted);
+  expect(issues.count(CONNECTION, "team-a", NOW)).toBe(3);
+  issues.note(CONNECTION, "team-a", "uid-1", NOW);
+  issues.note(CONNECTION, "team-a", "uid-2", NOW);
+  expect(deleted.toText(NOW)).toBeUndefined();
+  issues.onDeleted(gone);
+
+  const next = new DeletedIssues();
+  next.restore(deleted.toText(NOW));
+  const standby = issuesOf([], next);
+  expect(standby.count(CONNECTION, "team-a", NOW)).toBe(4);
+  expect(standby.count(OTHER, "team-a", NOW)).toBe(0);
+  expect(standby.count(CONNECTION, "team-b", NOW)).toBe(0);
+  expect(standby.count(CONNECTION, "team-a", NOW + 23 * HOUR)).toBe(1);
+  expect(standby.count(CONNECTION, "team-a", NOW + 26 * HOUR)).toBe(0);
+  expect(next.toText(NOW + 26 * HOUR)).toBeUndefined();
+});
+
+test.each([undefined, "", "{", "[]", "7", '{"a":7}', '{"a":[7,["x",1],[1,"y"],[null,null]]}'])(
+  "%j from a Lease counts as nothing",
+  (text) => {
+    const deleted = new DeletedIssues();
+    deleted.restore(text);
+    expect(deleted.toText(NOW)).toBeUndefined();
+  },
+);

@@ -1,0 +1,69 @@
+/**
+ * What namespaces were issued for ApiKeys that have been deleted since, by the hour: no status tells it any more. A leader
+ * leaves it to the next one as a text. Nothing is kept for longer than it counts.
+ */
+import { DAY, HOUR, type Instant } from "../../util/time.ts";
+
+/** Namespaces and connections with the most issues; an entry has at most 25 numbers. */
+const MOST_ENTRIES = 500;
+const LONGEST_TEXT = 200_000;
+
+type Hours = Map<number, number>;
+
+export class DeletedIssues {
+  readonly #issues = new Map<string, Hours>();
+
+  add(name: string, time: Instant, count: number): void {
+    // Counted as issued at the end of the hour: never for too short.
+    const hour = Math.ceil(time / HOUR);
+    const hours = this.#issues.get(name) ?? new Map<number, number>();
+    this.#issues.set(name, hours.set(hour, (hours.get(hour) ?? 0) + count));
+  }
+
+  of(name: string): readonly { readonly time: Instant; readonly count: number }[] {
+    const hours = this.#issues.get(name) ?? new Map<number, number>();
+    return [...hours].map(([hour, count]) => ({ time: hour * HOUR, count }));
+  }
+
+  /** `undefined` where there is nothing to tell. */
+  toText(now: Instant): string | undefined {
+    for (const [name, hours] of this.#issues) {
+      for (const hour of hours.keys()) if (hour * HOUR <= now - DAY) hours.delete(hour);
+      if (hours.size === 0) this.#issues.delete(name);
+    }
+    if (this.#issues.size === 0) return undefined;
+    const entries = [...this.#issues]
+      .toSorted(([, a], [, b]) => total(b) - total(a))
+      .slice(0, MOST_ENTRIES);
+    return JSON.stringify(Object.fromEntries(entries.map(([name, hours]) => [name, [...hours]])));
+  }
+
+  /** Takes over what the leader before has left; a text that is not such a text counts as nothing. */
+  restore(text: string | undefined): void {
+    for (const [name, hours] of entriesOf(parse(text)))
+      for (const [hour, count] of entriesOf(Object.fromEntries(asPairs(hours))))
+        if (Number.isSafeInteger(count)) this.add(name, Number(hour) * HOUR, Number(count));
+  }
+}
+
+function total(hours: Hours): number {
+  return [...hours.values()].reduce((sum, count) => sum + count, 0);
+}
+
+function parse(text = ""): unknown {
+  if (text.length > LONGEST_TEXT) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+function asPairs(value: unknown): readonly (readonly [number, unknown])[] {
+  const pairs = Array.isArray(value) ? value.filter(Array.isArray) : [];
+  return pairs.filter(([hour]) => Number.isSafeInteger(hour)).map(([hour, count]) => [hour, count]);
+}
