@@ -192,6 +192,12 @@ export function holdsCertificates(text: string): boolean {
   return text.includes("-----BEGIN CERTIFICATE-----");
 }
 
+const allowedMetadata = matching(
+  z.string().max(317),
+  /^[*]$|^[a-z0-9]([-a-z0-9.]*[a-z0-9])?([/][-._A-Za-z0-9]+)?$/,
+  'must be a key such as argocd.argoproj.io/secret-type, a domain such as argocd.argoproj.io, or "*"',
+);
+
 const connectionFields = {
   baseURL: matching(
     z.string().max(512),
@@ -261,6 +267,10 @@ const connectionFields = {
   extraCalls: extraCalls.optional().meta({
     description:
       "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
+  }),
+  allowedSecretMetadata: setOf(allowedMetadata, 32).default([]).meta({
+    description:
+      'Labels and annotations of other controllers that ApiKeys may set on their Secrets although these controllers act on them: a key such as argocd.argoproj.io/secret-type, a domain such as argocd.argoproj.io, or ["*"]; at most 32, none by default.',
   }),
   suspend: suspend.meta({
     description:

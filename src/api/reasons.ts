@@ -198,6 +198,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "The Secret belongs to another ApiKey or another owner: the message names the safe ways out. spec.secret.name of an existing ApiKey is immutable.",
         TooManyListedKeys:
           "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
+        MetadataNotAllowed:
+          "Remove the label or annotation from spec.secret, or have the connection's administrator add it to allowedSecretMetadata.",
         LifetimeNotGranted:
           "Set spec.expiresInDays to the number in the message, or ask the connection's administrator for more.",
       },

@@ -56,7 +56,7 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   const { attempts, heldPairs } = coordination;
   notifyWhenForgotten(context, coordination);
   rememberKeysBeforeRestore(context, states);
-  context.caches.of(apiKeyType).subscribe(({ old, new: now }) => {
+  apiKeys.subscribe(({ old, new: now }) => {
     if (old !== undefined && old.metadata.uid !== now?.metadata.uid)
       coordination.namespaceIssues.onDeleted(old);
   });

@@ -19,6 +19,7 @@ import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
+import { withoutReserved } from "./rules/reserved-metadata.ts";
 import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
 import { otherClaimOn } from "./secret-claims.ts";
@@ -52,7 +53,7 @@ export async function observe(
     ...(run.state ?? nothingRemembered),
     object,
     self,
-    spec,
+    ...(account.kind === "Ready" ? withoutReserved(spec, account) : { spec }),
     status,
     account,
     target,
@@ -153,6 +154,7 @@ function readyAccount(
     lastKeyListTime: parseInstant(status?.lastKeyListTime),
     callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
     maxExpiresInDays: grant.maxExpiresInDays,
+    allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
       grant.maxIssuesPerDay === undefined
         ? undefined

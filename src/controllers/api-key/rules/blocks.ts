@@ -7,6 +7,7 @@ import type { Waiting } from "../../frame/rules/outcome.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { isUsable } from "./readiness.ts";
+import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { liveKeyCap, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed, VainAttempts } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
@@ -37,6 +38,7 @@ export const blocks: readonly BlockRule[] = [
   secretIsClaimed,
   secretConflict,
   stagingConflict,
+  reservedMetadataBlocks,
   lifetimeIsNotGranted,
   namespaceBudgetIsUsedUp,
   statusIsFull,

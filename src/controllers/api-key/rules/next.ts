@@ -26,6 +26,7 @@ import {
 import { carryOutIntent, prepareIssue } from "./issue.ts";
 import { readTarget, renderSecret, retire } from "./maintenance.ts";
 import { recoverAttempt } from "./recovery.ts";
+import { reportReservedMetadata } from "./reserved-metadata.ts";
 import type { ActionOf, ApiKeyAction, ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
 import { verifyCurrent } from "./verification.ts";
 
@@ -50,7 +51,12 @@ const issuing: readonly ApiKeyRule[] = [
   prepareIssue,
 ];
 
-const maintenance: readonly ApiKeyRule[] = [renderSecret, verifyCurrent, retire];
+const maintenance: readonly ApiKeyRule[] = [
+  renderSecret,
+  verifyCurrent,
+  retire,
+  reportReservedMetadata,
+];
 
 /** Actions that leave something to clean up. */
 export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([

@@ -36,6 +36,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   /** Another ApiKey's claim on one of these Secrets that comes before this one's. */
   readonly otherClaim: SecretClaim | undefined;
   readonly held: HeldPair | undefined;
+  /** Labels and annotations that are left out of `spec`, since the connection does not allow them. */
+  readonly reservedMetadata?: readonly string[];
   /** Keys of this ApiKey's attempts that its account reports as unmanaged, and the status does not list. */
   readonly lateKeys: readonly LateKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
@@ -91,6 +93,7 @@ export interface ReadyAccount {
   /** How long a call to the console may take. */
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
+  readonly allowedSecretMetadata: readonly string[];
   /** Keys that the namespace was issued in the last 24 hours, where its grant limits them. */
   readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
   readonly canDisableKeys: boolean;

@@ -68,6 +68,7 @@ export const account: ReadyAccount = {
   lastKeyListTime: undefined,
   callTimeoutMs: 15_000,
   maxExpiresInDays: 365,
+  allowedSecretMetadata: [],
   canDisableKeys: false,
   canDeleteKeys: false,
 };

@@ -133,6 +133,16 @@ describe("a key may not be issued", () => {
       snapshot({ account: { ...account, maxExpiresInDays: 89 } }),
       "LifetimeNotGranted",
     ],
+    [
+      "with metadata of another controller",
+      snapshot({ reservedMetadata: ["argocd.argoproj.io/secret-type"] }),
+      "MetadataNotAllowed",
+    ],
+    [
+      "but as a successor of a key in use",
+      delivered({ reservedMetadata: ["argocd.argoproj.io/secret-type"] }),
+      undefined,
+    ],
     ["over the budget of a day", snapshot({ status: used(4, DAY - 1) }), "BudgetExceeded"],
     ["but on the next day", snapshot({ status: used(4, DAY) }), undefined],
     ["but with budget left", snapshot({ status: used(3) }), undefined],

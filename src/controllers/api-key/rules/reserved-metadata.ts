@@ -1,0 +1,77 @@
+/** Labels and annotations by which other controllers act on a Secret: only with the connection's permission. Pure. */
+import type { ApiKeySpec } from "../../../api/api-key.ts";
+import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { ApiKeyProgress, ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
+
+/**
+ * Domains of controllers that copy Secrets elsewhere, take their content as configuration or credentials of their own, or
+ * write to them.
+ */
+const RESERVED = [
+  "argoproj.io",
+  "banzaicloud.io",
+  "cattle.io",
+  "cert-manager.io",
+  "cluster.x-k8s.io",
+  "clustersecret.io",
+  "emberstack.com",
+  "external-secrets.io",
+  "fluxcd.io",
+  "helm.sh",
+  "kubed.appscode.com",
+  "mittwald.de",
+  "open-cluster-management.io",
+  "sealedsecrets.bitnami.com",
+];
+
+type Entries = Readonly<Record<string, string>>;
+
+/** The spec without what the connection does not allow, and the keys that were left out. */
+export function withoutReserved(
+  spec: ApiKeySpec,
+  { allowedSecretMetadata: allowed }: Pick<ReadyAccount, "allowedSecretMetadata">,
+): { readonly spec: ApiKeySpec; readonly reservedMetadata: readonly string[] } {
+  const { labels, annotations } = spec.secret;
+  const isRefused = (key: string) => isReserved(key) && !isAllowed(key, allowed);
+  const reservedMetadata = Object.keys({ ...labels, ...annotations }).filter(isRefused);
+  if (reservedMetadata.length === 0) return { spec, reservedMetadata };
+  const keep = (entries: Entries | undefined) =>
+    entries && Object.fromEntries(Object.entries(entries).filter(([key]) => !isRefused(key)));
+  const secret = { ...spec.secret, labels: keep(labels), annotations: keep(annotations) };
+  return { spec: { ...spec, secret }, reservedMetadata };
+}
+
+function isReserved(key: string): boolean {
+  const domain = domainOf(key);
+  return RESERVED.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`));
+}
+
+function isAllowed(key: string, allowed: readonly string[]): boolean {
+  return allowed.includes("*") || allowed.includes(key) || allowed.includes(domainOf(key));
+}
+
+function domainOf(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf("/"))).toLowerCase();
+}
+
+/** A first key waits until somebody has decided; a key in use is renewed all the same, without the metadata. */
+export function reservedMetadataBlocks(snapshot: ApiKeySnapshot): Waiting | undefined {
+  return snapshot.status.current === undefined ? refusal(snapshot) : undefined;
+}
+
+/** Says so of a key in use, once there is nothing else to do. */
+export function reportReservedMetadata({ snapshot }: ApiKeyProgress): Waiting | undefined {
+  return refusal(snapshot);
+}
+
+function refusal({ reservedMetadata = [] }: ApiKeySnapshot): Waiting | undefined {
+  if (reservedMetadata.length === 0) return undefined;
+  const named = reservedMetadata.slice(0, 3).join(", ");
+  const more = reservedMetadata.length > 3 ? ` and ${reservedMetadata.length - 3} others` : "";
+  return {
+    kind: "Waiting",
+    state: "Stalled",
+    reason: "MetadataNotAllowed",
+    message: `Other controllers act on Secrets with ${named}${more}, and the connection does not allow that. Remove it from spec.secret.labels and spec.secret.annotations, or ask the connection's administrator to add it to allowedSecretMetadata.`,
+  };
+}
