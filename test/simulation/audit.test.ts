@@ -97,7 +97,9 @@ test.each([
   expect(orphanedAccounts(world)).toEqual([[0, 1]]);
 });
 
-test("an account that is created hours later is found within a day", async () => {
+test("an account that is created hours later is found within a day", {
+  timeout: 120_000,
+}, async () => {
   const world = await run({ kind: "LateCommit", ms: 3 * HOUR }, {}, "createServiceAccount");
   expect(orphanedAccounts(world)).toEqual([[0]]);
   await world.kernel.advance(DAY);

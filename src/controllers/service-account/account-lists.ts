@@ -25,8 +25,8 @@ export class AccountLists {
   }
 
   /** Whether the audit is still due and the caller is to make it. */
-  beginAudit(connection: string, now: Instant): boolean {
-    const isDue = isAuditDue(this.of(connection, now), now);
+  beginAudit(connection: string, now: Instant, isRequested: boolean): boolean {
+    const isDue = isAuditDue(this.of(connection, now), now, isRequested);
     if (isDue) this.noteList(connection, now);
     return isDue;
   }

@@ -31,6 +31,8 @@ export interface Accounts {
   bind(account: string, policyIds: readonly string[]): Promise<void>;
   revoke(account: string): Promise<void>;
   apiKey(name: string): Promise<ApiKey | undefined>;
+  /** Accounts that the console has of that name, in the order in which they were made. */
+  accountIds(account: string): readonly string[];
   /** Keys that the console has of an account. */
   keyIds(account: string): readonly string[];
 }
@@ -109,6 +111,7 @@ export async function openAccounts(
       await kube.mergePatch(serviceAccountType, { namespace, name: account }, { spec });
     },
     apiKey: get,
+    accountIds: (account) => consoleAccounts(account).map(({ saId }) => saId),
     keyIds: (account) => consoleAccounts(account).flatMap(({ saId }) => keyIdsOf(saId)),
   };
 

@@ -59,7 +59,8 @@ export async function auditAccounts(
   const { snapshot, done } = progress;
   const audited = { snapshot, done: { ...done, audited: true } };
   const connection = connectionOf(snapshot);
-  if (!marked.lists.beginAudit(connection, run.clock.now())) return audited;
+  const isRequested = snapshot.request !== undefined;
+  if (!marked.lists.beginAudit(connection, run.clock.now(), isRequested)) return audited;
   try {
     return await listAccounts(audited, run, marked);
   } catch (error) {

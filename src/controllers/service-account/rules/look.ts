@@ -19,6 +19,8 @@ const KEYS_LOOK_MS = 10 * SECOND;
 const AFTER_RECOVERY_MS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
 /** From the last creation over a connection to a list of all its accounts: a gateway may have sent the creation twice. */
 const AFTER_CREATION_MS = 15 * MINUTE;
+/** Between two lists that people ask for. */
+const REQUESTED_LISTS_MS = 10 * SECOND;
 /** A call may take effect at any time. */
 const AUDIT_INTERVAL_MS = DAY;
 /** How long an answer of call 2 that never came may still take effect, on top of its time-out. */
@@ -75,8 +77,13 @@ export function nextListTime(
   return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));
 }
 
-/** Whether all accounts of a connection are to be listed, whichever object's run makes the list. */
-export function isAuditDue({ creationTime, listTime }: ListTimes, now: Instant): boolean {
+/** Whether all accounts of a connection are to be listed, whichever object's run makes the list. A request brings it forward. */
+export function isAuditDue(
+  { creationTime, listTime }: ListTimes,
+  now: Instant,
+  isRequested = false,
+): boolean {
+  if (isRequested && now >= listTime + REQUESTED_LISTS_MS) return true;
   const afterCreation = creationTime + AFTER_CREATION_MS;
   return now >= (listTime < afterCreation ? afterCreation : listTime + AUDIT_INTERVAL_MS);
 }

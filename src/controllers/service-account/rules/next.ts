@@ -62,9 +62,9 @@ function nextWithAccount(
   const dueTime = nextListTime(snapshot, now);
   if (listTime === undefined && dueTime !== undefined && now >= dueTime)
     return { kind: "ListAccounts" };
-  const { listTimes } = snapshot;
-  if (listTimes !== undefined && audited !== true && isAuditDue(listTimes, now))
-    return { kind: "AuditAccounts" };
+  const { listTimes, request } = snapshot;
+  const isDue = listTimes !== undefined && isAuditDue(listTimes, now, request !== undefined);
+  if (isDue && listTime === undefined && audited !== true) return { kind: "AuditAccounts" };
   const finding = findingOf(snapshot);
   if (finding !== undefined) return finding;
   const { object, spec } = snapshot;

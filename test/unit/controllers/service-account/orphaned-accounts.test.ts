@@ -92,32 +92,39 @@ describe("all accounts of a connection are listed", () => {
   test.each([
     ["not at once", 14 * MINUTE, false],
     ["a quarter of an hour after the process has first seen it", 15 * MINUTE, true],
-  ])("%s", (_, ms, isDue) => expect(lists().beginAudit("c", NOW + ms)).toBe(isDue));
+  ])("%s", (_, ms, isDue) => expect(lists().beginAudit("c", NOW + ms, false)).toBe(isDue));
 
   test("by one of those that find the list due", () => {
     const times = lists();
-    expect(times.beginAudit("c", NOW + HOUR)).toBe(true);
-    expect(times.beginAudit("c", NOW + HOUR)).toBe(false);
-    expect(times.beginAudit("another", NOW + HOUR)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR, false)).toBe(true);
+    expect(times.beginAudit("c", NOW + HOUR, false)).toBe(false);
+    expect(times.beginAudit("another", NOW + HOUR, false)).toBe(false);
   });
 
   test("a quarter of an hour after the last creation, whatever was listed before, and then once a day", () => {
     const times = lists();
     times.noteCreation("c", NOW + HOUR);
     times.noteList("c", NOW + HOUR + 14 * MINUTE);
-    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE)).toBe(false);
-    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE)).toBe(true);
-    expect(times.beginAudit("c", NOW + DAY + HOUR + 14 * MINUTE)).toBe(false);
-    expect(times.beginAudit("c", NOW + DAY + HOUR + 15 * MINUTE)).toBe(true);
-    expect(times.beginAudit("c", NOW + DAY + 2 * HOUR)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE, false)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE, false)).toBe(true);
+    expect(times.beginAudit("c", NOW + DAY + HOUR + 14 * MINUTE, false)).toBe(false);
+    expect(times.beginAudit("c", NOW + DAY + HOUR + 15 * MINUTE, false)).toBe(true);
+    expect(times.beginAudit("c", NOW + DAY + 2 * HOUR, false)).toBe(false);
+  });
+
+  test("at once if a person asks for it, but no more often than every ten seconds", () => {
+    const times = lists();
+    expect(times.beginAudit("c", NOW + 9_000, true)).toBe(false);
+    expect(times.beginAudit("c", NOW + 10_000, true)).toBe(true);
+    expect(times.beginAudit("c", NOW + 11_000, true)).toBe(false);
   });
 
   test("again a quarter of an hour after a list that failed", () => {
     const times = lists();
-    expect(times.beginAudit("c", NOW + HOUR)).toBe(true);
+    expect(times.beginAudit("c", NOW + HOUR, false)).toBe(true);
     times.noteFailedAudit("c", NOW + HOUR);
-    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE)).toBe(false);
-    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE)).toBe(true);
+    expect(times.beginAudit("c", NOW + HOUR + 14 * MINUTE, false)).toBe(false);
+    expect(times.beginAudit("c", NOW + HOUR + 15 * MINUTE, false)).toBe(true);
   });
 });
 
