@@ -183,9 +183,6 @@ metricRelabelings:
 
 {{/* What no schema can say. */}}
 {{- define "iam-operator.validate" -}}
-{{- if and (gt (int .Values.replicas) 1) (not .Values.leaderElection.enabled) }}
-{{- fail "replicas: more than one needs leaderElection.enabled, or two Pods would issue keys at the same time" }}
-{{- end }}
 {{- if and .Values.secrets.namespaces (not .Values.secrets.strict) }}
 {{- fail "secrets.namespaces: has a meaning only with secrets.strict=true" }}
 {{- end }}
@@ -226,9 +223,6 @@ metricRelabelings:
 {{- end }}
 {{- if and .Values.metrics.secure.readers (not .Values.metrics.secure.enabled) }}
 {{- fail "metrics.secure.readers: has a meaning only with metrics.secure.enabled=true" }}
-{{- end }}
-{{- if and .Values.podDisruptionBudget.minAvailable .Values.podDisruptionBudget.maxUnavailable }}
-{{- fail "podDisruptionBudget: set maxUnavailable to null where minAvailable is set" }}
 {{- end }}
 {{- if le (int .Values.terminationGracePeriodSeconds) (trimSuffix "s" .Values.shutdownGrace | int) }}
 {{- fail "terminationGracePeriodSeconds: must be more than shutdownGrace, or a stop could lose an issued key" }}

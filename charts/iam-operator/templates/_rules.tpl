@@ -83,7 +83,6 @@
 
 {{/* Beside the operator itself; may be empty. */}}
 {{- define "iam-operator.rules.own" -}}
-{{- if .Values.leaderElection.enabled }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
@@ -91,7 +90,6 @@
   resources: [leases]
   resourceNames: [{{ include "iam-operator.leaseName" . }}]
   verbs: [get, update]
-{{- end }}
 {{- $everySecret := and (include "iam-operator.clusterWide" .) (not .Values.secrets.strict) }}
 {{- if and (include "iam-operator.clusterConnections" .) (not $everySecret) }}
 {{- with include "iam-operator.credentials" . | fromJsonArray }}
