@@ -24,8 +24,8 @@ import { celPattern, matching, withRule } from "./rule.ts";
 import { OPAQUE, secretTypeSchema, typedDataRules } from "./secret-types.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
 
-const keyId = z.string().max(256).meta({ description: "The key's identifier at the console." });
-const issueTime = timestamp.meta({ description: "When the key was asked for." });
+const keyId = z.string().max(256).meta({ description: "The key's identifier in the console." });
+const issueTime = timestamp.meta({ description: "When the issuing call was made." });
 const expirationTime = timestamp.meta({ description: "When the key expires." });
 
 /** The most superseded and the most orphaned keys that a status lists. */
@@ -81,17 +81,19 @@ const rotation = withRule(
     }),
     renewBeforePercentage: z.int().min(1).max(99).optional().meta({
       description:
-        "Renew when this percentage of the lifetime remains: 1 to 99; 33 if renewBefore is not set either. Up to a tenth of it earlier, so that keys issued together are not renewed together: 33 to 36.3.",
+        "Renew when this percentage of the lifetime remains: 1 to 99. Default 33 unless renewBefore is set. Renewal comes up to a tenth of it earlier (33 to 36.3), so that keys issued together are not renewed together.",
     }),
     overlap: duration.default("24h").meta({
-      description: "How long the superseded key is kept in use for slow consumers.",
+      description:
+        "How long the previous key is protected after a rotation; values below 5m count as 5m. Without extraCalls it works until it expires.",
     }),
     maxOverlapExtension: duration.optional().meta({
       description:
-        "The most by which the overlap grows while Pods are still on an older content of the Secret, such as 72h; never beyond the superseded key's expiry.",
+        "Maximum extension of the overlap while Pods use an older version of the Secret, such as 72h; never beyond the previous key's expiry.",
     }),
     windows: atomic(window, 16).default([]).meta({
-      description: "Rotate only inside these, at most 16, except when expiry would come first.",
+      description:
+        "Windows for scheduled rotations, at most 16. Ignored if the next one opens too close to expiry.",
     }),
   }),
   {
@@ -102,7 +104,7 @@ const rotation = withRule(
   },
 )
   .prefault({})
-  .meta({ description: "When the key is replaced by a new one." });
+  .meta({ description: "When the key is renewed." });
 
 const anyData = entries(
   z.record(
@@ -167,15 +169,15 @@ const anySecret = z.object({
   }),
   labels: metadataEntries(labelValue).optional().meta({
     description:
-      "Labels of the Secret, at most 32. What is taken out here is removed from the Secret; labels of others stay.",
+      "Labels of the Secret, at most 32. Labels removed here are removed from the Secret; labels of other owners stay.",
   }),
   annotations: metadataEntries(text(4_096)).optional().meta({
     description:
-      "Annotations of the Secret, at most 32. What is taken out here is removed from the Secret; annotations of others stay.",
+      "Annotations of the Secret, at most 32. Annotations removed here are removed from the Secret; annotations of other owners stay.",
   }),
   onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
     description:
-      "What to do about a Secret of that name that is not ours: Fail leaves it alone, Adopt takes it over.",
+      "What to do if a Secret of another owner has this name. Fail leaves it; Adopt overwrites it if it carries the label iam-operator.io/api-key.",
   }),
   deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
     description: "Whether the Secret is deleted with this ApiKey or stays.",
@@ -192,7 +194,7 @@ const workloadRef = z
     kind: z
       .enum(["Deployment", "StatefulSet", "DaemonSet", "Rollout"])
       .default("Deployment")
-      .meta({ description: "The workload's kind; Rollout is the one of Argo Rollouts." }),
+      .meta({ description: "The workload's kind. Rollout is a Rollout of Argo Rollouts." }),
     name: objectName.meta({ description: "The workload's name." }),
   })
   .meta({ description: "A workload in the same namespace." });
@@ -205,10 +207,10 @@ const rollout = withRule(
       .meta({ description: "Workloads by name, 1 to 16." }),
     selector: labelSelector.optional().meta({
       description:
-        "Deployments, StatefulSets and DaemonSets by label; {} means every one that reads the Secret.",
+        "Deployments, StatefulSets and DaemonSets by label; {} selects every workload that reads the Secret.",
     }),
     minInterval: durationBetween("0s", "24h").default("5m").meta({
-      description: "The least time between two restarts of one workload: 0s to 24h.",
+      description: "Minimum time between two restarts of a workload: 0s to 24h.",
     }),
   }),
   {
@@ -219,7 +221,7 @@ const rollout = withRule(
   },
 ).meta({
   description:
-    "Workloads that are restarted when the Secret's content has changed and they read it only at their start: as variables or by subPath. The operator must be allowed to.",
+    "Workloads to restart when the Secret changed and they read it only at their start: as variables or by subPath. Requires --consumers=restart.",
 });
 
 const anySpec = z.object({
@@ -232,7 +234,8 @@ const anySpec = z.object({
   secret,
   rollout: rollout.optional(),
   maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
-    description: "The most keys that may be issued for this object in 24 hours: 1 to 100.",
+    description:
+      "Safety limit: keys per 24 hours, 1 to 100. Rotations requested by annotation are exempt.",
   }),
   suspend,
 });
@@ -249,8 +252,7 @@ const spec = withRule(anySpec, {
 const status = z.object({
   ...commonStatus,
   lastHandledRotateAt: z.string().max(256).optional().meta({
-    description:
-      "The last value of the annotation iam-operator.io/rotate-requested-at that was acted on.",
+    description: "Last handled value of the annotation iam-operator.io/rotate-requested-at.",
   }),
   current: z
     .object({
@@ -267,16 +269,16 @@ const status = z.object({
   pending: z
     .object({ keyId, expirationTime })
     .optional()
-    .meta({ description: "A new key that is kept in the Secret NAME-next and not delivered yet." }),
+    .meta({ description: "A new key in the pending Secret NAME-next, not delivered yet." }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
   secretName: z.string().max(253).optional().meta({ description: "The Secret's name." }),
   content: z
     .object({
       hash: z.string().max(64).meta({
-        description: "Changes with what the Secret holds, and is made without the key's secret.",
+        description: "Changes with the content of the Secret; computed without the key's secret.",
       }),
       replacementTime: timestamp.optional().meta({
-        description: "When it took the place of another content; absent for the first one.",
+        description: "When it replaced the previous content; absent for the first content.",
       }),
       declarationHash: z.string().max(64).optional().meta({
         description:
@@ -284,24 +286,24 @@ const status = z.object({
       }),
       resourceVersion: z.string().max(64).optional().meta({
         description:
-          "The Secret's resource version when it was last read and found as declared. As long as it has that one, it need not be read again.",
+          "Internal. The Secret's resource version when its content was last verified. It is read again when the version changes.",
       }),
     })
     .optional()
-    .meta({ description: "What the Secret holds, the previous pair left aside." }),
+    .meta({ description: "Content of the Secret without the previous pair." }),
   consumers: z
     .object({
       pods: z.int().min(0).meta({ description: "Pods that use the Secret." }),
       stale: z.int().min(0).meta({
-        description: "Those of them that are still on an older content of the Secret.",
+        description: "Pods that still use an older version of the Secret.",
       }),
     })
     .optional()
-    .meta({ description: "Who uses the Secret; only where the operator counts them." }),
+    .meta({ description: "Pods that use the Secret, if the operator counts them." }),
   attempt: z
     .object({
       id: z.string().max(64).meta({
-        description: "Identifies the attempt; part of the key's description at the console.",
+        description: "Identifies the attempt; part of the key's description in the console.",
       }),
       revision: z.int().min(1).meta({ description: "The revision that the key would have." }),
       reason: z.string().max(64).meta({ description: "Why a key was needed." }),
@@ -310,13 +312,14 @@ const status = z.object({
         .int()
         .min(1)
         .optional()
-        .meta({ description: "The lifetime in days that is asked for." }),
+        .meta({ description: "The requested lifetime in days." }),
       knownKeyIds: atomic(keyId, 10_000).optional().meta({
-        description: "The account's keys before the attempt; absent where the console lists none.",
+        description:
+          "The account's keys before the attempt; absent if the console does not list keys.",
       }),
     })
     .optional()
-    .meta({ description: "An issuance that was recorded and is not closed yet." }),
+    .meta({ description: "Internal. A recorded attempt to issue a key that is not closed yet." }),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When an issuance with an unknown outcome was last closed. The account is read from the console sooner for an hour afterwards.",
@@ -328,16 +331,16 @@ const status = z.object({
       expirationTime,
       supersededTime: timestamp.meta({ description: "When another key took its place." }),
       state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
-        description: "What has become of it; a Live key still works.",
+        description: "State of the key; a Live key still works.",
       }),
     }),
     MAX_LISTED_KEYS,
   )
     .optional()
-    .meta({ description: "Earlier keys of this object that the console may still honour." }),
+    .meta({ description: "Superseded keys of this object that the console can still accept." }),
   orphaned: atomic(
     z.object({
-      keyId: keyId.optional().meta({ description: "Absent where the console lists no keys." }),
+      keyId: keyId.optional().meta({ description: "Absent if the console does not list keys." }),
       attemptId: z.string().max(64).meta({ description: "The attempt that it comes from." }),
       observedTime: timestamp.meta({ description: "When the loss was noticed." }),
       expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
@@ -349,7 +352,7 @@ const status = z.object({
     MAX_LISTED_KEYS,
   )
     .optional()
-    .meta({ description: "Keys that were issued but whose secret is lost." }),
+    .meta({ description: "Keys that were issued but whose secret was lost." }),
   rotationPending: z
     .boolean()
     .optional()
@@ -382,13 +385,13 @@ export const apiKeyKind = defineKind({
       at: "spec.serviceAccountRef",
       field: "name",
       rule: "self.name == oldSelf.name",
-      message: "is immutable; delete this ApiKey and create another one",
+      message: "is immutable; delete this ApiKey and create a new one",
     },
     {
       at: "spec.secret",
       field: "name",
       rule: "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
-      message: "is immutable; delete this ApiKey and create another one",
+      message: "is immutable; delete this ApiKey and create a new one",
     },
     {
       at: "spec.secret",
@@ -423,14 +426,14 @@ export const apiKeyKind = defineKind({
       name: "Orphans",
       type: "integer",
       jsonPath: ".status.orphanCount",
-      description: "Issued keys whose secret is lost.",
+      description: "Keys that were issued but whose secret was lost.",
       priority: 1,
     },
     {
       name: "Stale",
       type: "integer",
       jsonPath: ".status.consumers.stale",
-      description: "Pods that are still on an older content of the Secret.",
+      description: "Pods that still use an older version of the Secret.",
       priority: 1,
     },
   ],

@@ -3,7 +3,7 @@ import { type Instant, toIso8601 } from "../util/time.ts";
 
 export const conditionSchema = z
   .object({
-    type: z.string().max(316).meta({ description: "What the condition is about, such as Ready." }),
+    type: z.string().max(316).meta({ description: "Type of the condition, such as Ready." }),
     status: z
       .enum(["True", "False", "Unknown"])
       .meta({ description: "Whether it holds: True, False or Unknown." }),
@@ -15,13 +15,10 @@ export const conditionSchema = z
     lastTransitionTime: z.iso
       .datetime()
       .meta({ format: "date-time", description: "When status last changed." }),
-    reason: z
-      .string()
-      .max(1024)
-      .meta({ description: "The cause in one CamelCase word, for programs." }),
-    message: z.string().max(32_768).meta({ description: "The cause in a sentence, for people." }),
+    reason: z.string().max(1024).meta({ description: "Machine-readable cause in CamelCase." }),
+    message: z.string().max(32_768).meta({ description: "Human-readable cause." }),
   })
-  .meta({ description: "One thing that is known about the object, as a metav1.Condition." });
+  .meta({ description: "A condition of the object, as a metav1.Condition." });
 
 /** metav1.Condition, as kstatus and `kubectl wait` read it. */
 export type Condition = Readonly<z.output<typeof conditionSchema>>;

@@ -45,7 +45,7 @@ const extraCall = z
   .meta({ description: "A call that the console's documentation does not show." });
 
 const KEY_CALL_MESSAGE =
-  "must contain {saId} and {keyId}: the call is about one key of one service account";
+  "must contain {saId} and {keyId}, which identify the key of a service account";
 const ACCOUNT_CALL_MESSAGE =
   "must contain {saId} and not {keyId}: the call is about a whole service account";
 
@@ -99,19 +99,19 @@ const limits = z
       .min(1)
       .max(10_000)
       .default(40)
-      .meta({ description: "Calls that may be made at once after a pause: 1 to 10000." }),
+      .meta({ description: "Burst of calls after a pause: 1 to 10000." }),
     concurrency: z
       .int()
       .min(1)
       .max(256)
       .default(8)
-      .meta({ description: "Calls that may be open at the same time: 1 to 256." }),
+      .meta({ description: "Maximum concurrent calls: 1 to 256." }),
     timeout: durationBetween("100ms", "30s")
       .default("15s")
-      .meta({ description: "Deadline of one call: 100ms to 30s." }),
+      .meta({ description: "Deadline of a call: 100ms to 30s." }),
   })
   .prefault({})
-  .meta({ description: "How much of the console this connection may use." });
+  .meta({ description: "Limits of the calls over this connection." });
 
 const BASE_URL =
   /^https?:[/][/]([-.A-Za-z0-9]+|[[][0-9A-Fa-f:.]+[\]])(:[0-9]{1,5})?([/][-._~!$&()*+,;=:@%A-Za-z0-9]*)*$/;
@@ -221,18 +221,17 @@ const connectionFields = {
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
   caBundleFrom: caBundleFrom.optional().meta({
     description:
-      "Takes the place of caBundle: a ConfigMap or Secret with the PEM certificates, exactly one of the two. A change is noticed within a minute.",
+      "Replaces caBundle: a ConfigMap or a Secret (exactly one) with PEM certificates. The operator detects a change within a minute.",
   }),
   trustOnlyCABundle: z.boolean().default(false).meta({
-    description:
-      "Whether only caBundle or caBundleFrom is trusted, and none of the system's authorities.",
+    description: "Whether to trust only caBundle or caBundleFrom, and no system CA.",
   }),
   clientCertificate: z
     .object({ secretRef: z.object({ name: secretName }).meta({ description: where }) })
     .optional()
     .meta({
       description:
-        "A Secret of the type kubernetes.io/tls, whose certificate (tls.crt, tls.key) is presented to the console. A renewed one is noticed within a minute.",
+        "A Secret of the type kubernetes.io/tls, whose certificate (tls.crt, tls.key) the operator presents to the console. The operator detects a renewed certificate within a minute.",
     }),
   proxyURL: matching(
     z.string().max(512),
@@ -243,7 +242,7 @@ const connectionFields = {
     .optional()
     .meta({
       description:
-        "The HTTP proxy that leads to the console, such as http://proxy.example.com:3128. By default that of the operator's environment.",
+        "The HTTP proxy to the console, such as http://proxy.example.com:3128. Defaults to the proxy of the operator's environment.",
     }),
   orgId: consoleId.meta({ description: "The organization that service accounts are created in." }),
   projectId: consoleId
@@ -266,15 +265,14 @@ const connectionFields = {
   }),
   extraCalls: extraCalls.optional().meta({
     description:
-      "Calls that an administrator knows beyond the documented ones. Without them the operator makes none.",
+      "Undocumented calls of this console that the administrator names. By default the operator makes only documented calls.",
   }),
   allowedSecretMetadata: setOf(allowedMetadata, 32).default([]).meta({
     description:
       'Labels and annotations of other controllers that ApiKeys may set on their Secrets although these controllers act on them: a key such as argocd.argoproj.io/secret-type, a domain such as argocd.argoproj.io, or ["*"]; at most 32, none by default.',
   }),
   suspend: suspend.meta({
-    description:
-      "While true, the operator makes no call over this connection; objects that use it wait.",
+    description: "Pauses all calls over this connection; objects that use it wait.",
   }),
 };
 
@@ -290,7 +288,7 @@ const grant = z
       z.string().max(63),
       /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
       "must be a name of lower-case letters, digits and '-', such as team-a",
-    ).meta({ description: "Tells this grant from the others, such as team-a." }),
+    ).meta({ description: "Name of the grant, unique in the list, such as team-a." }),
     namespaces: withRule(
       z.object({
         names: setOf(namespaceName, 256)
@@ -316,36 +314,36 @@ const grant = z
       .meta({ description: 'Policies its PolicyBindings may bind, at most 100; ["*"] for any.' }),
     retainPolicies: z.boolean().default(false).meta({
       description:
-        "Whether deletionPolicy: Retain and the deletion of a suspended PolicyBinding leave policies bound. If false, they are unbound as with Revoke. Policies that are retained are still unbound when this grant no longer has them, as long as their ServiceAccount exists.",
+        "Whether deletionPolicy: Retain and the deletion of a suspended PolicyBinding leave policies bound. If false, they are unbound as with Revoke. Retained policies are still unbound when this grant no longer lists them, as long as their ServiceAccount exists.",
     }),
     importServiceAccounts: z
       .boolean()
       .default(false)
-      .meta({ description: "Whether its ServiceAccounts may adopt existing accounts by saId." }),
+      .meta({ description: "Whether its ServiceAccounts can import existing accounts by saId." }),
     maxExpiresInDays: z
       .int()
       .min(1)
       .max(3_650)
       .default(90)
-      .meta({ description: "The longest key lifetime its ApiKeys may ask for, in days." }),
+      .meta({ description: "Maximum lifetime of its keys, in days." }),
     projectIds: setOf(grantedId("project", "prj-1"), 100).default([]).meta({
       description:
         'Projects that its ServiceAccounts may name besides the connection\'s own, at most 100; ["*"] for any.',
     }),
     maxServiceAccounts: z.int().min(0).max(100_000).optional().meta({
       description:
-        "How many accounts of this connection one namespace may have; without it any number. Accounts that were created for deleted objects count as long as the console has them, if its list shows descriptions.",
+        "Maximum accounts of this connection per namespace; unlimited by default. Accounts of deleted objects count while they exist in the console, if its list shows descriptions.",
     }),
     maxIssuesPerDay: z.int().min(0).max(100_000).optional().meta({
       description:
-        "How many keys all ApiKeys of one namespace may be issued in 24 hours, requests of people included; without it any number.",
+        "Maximum keys per namespace in 24 hours, requested rotations included; unlimited by default.",
     }),
     quotaExports: setOf(z.int().min(1), 100).default([]).meta({
       description:
-        "Container clusters whose quotas its ResourceQuotaExports may list with the connection's own login, at most 100; none by default. With an apiKeyRef the key's policies decide.",
+        "Container clusters whose quotas its ResourceQuotaExports can list with the connection's login, at most 100; none by default. With an apiKeyRef the key's policies decide.",
     }),
   })
-  .meta({ description: "What the matching namespaces may do with this connection." });
+  .meta({ description: "Permissions of the matching namespaces on this connection." });
 export type Grant = z.output<typeof grant>;
 /** What a namespace may do, whichever grants it comes from. */
 export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
@@ -379,13 +377,13 @@ function withRules<Schema extends typeof anyConnectionSpec>(schema: Schema): Sch
   const fromOnePlace = withRule(encrypted, {
     field: "caBundleFrom",
     rule: "!has(self.caBundle) || !has(self.caBundleFrom)",
-    message: "takes the place of caBundle: set only one of them",
+    message: "replaces caBundle: set only one of the two",
     holds: ({ caBundle, caBundleFrom }) => caBundle === undefined || caBundleFrom === undefined,
   });
   return withRule(fromOnePlace, {
     field: "trustOnlyCABundle",
     rule: "!self.trustOnlyCABundle || has(self.caBundle) || has(self.caBundleFrom)",
-    message: "needs a caBundle or caBundleFrom, or there would be no authority to trust",
+    message: "requires caBundle or caBundleFrom: without them no CA is trusted",
     holds: ({ trustOnlyCABundle, caBundle, caBundleFrom }) =>
       !trustOnlyCABundle || caBundle !== undefined || caBundleFrom !== undefined,
   });
@@ -398,7 +396,7 @@ export const clusterConnectionSpec = withRules(
     ...connectionFields,
     grants: mapOf(grant, ["name"], 64).default([]).meta({
       description:
-        "Who may use this connection, at most 64 grants. A namespace that no grant matches may not.",
+        "Namespaces that can use this connection, at most 64 grants. A namespace without a matching grant cannot use it.",
     }),
     withdrawalGracePeriod: gracePeriod.default("10m").meta({
       description:
@@ -410,8 +408,7 @@ export const clusterConnectionSpec = withRules(
 const connectionStatus = z.object({
   ...commonStatus,
   lastAuthenticationTime: timestamp.optional().meta({
-    description:
-      "When the console last accepted the credentials. While it goes on to, a new login within an hour is not noted.",
+    description: "When the console last accepted the credentials, to the hour.",
   }),
   clockSkewSeconds: z
     .int()
@@ -447,7 +444,7 @@ export const connectionKind = defineKind({
   singular: "connection",
   shortName: "iamconn",
   scope: "Namespaced",
-  description: "A login at an IAM console for the objects of one namespace.",
+  description: "Credentials for an IAM console, for the objects of one namespace.",
   spec: connectionSpec,
   status: connectionStatus,
   rules: [],
@@ -462,7 +459,7 @@ export const clusterConnectionKind = defineKind({
   shortName: "iamcconn",
   scope: "Cluster",
   description:
-    "A login at an IAM console that an administrator grants to namespaces. Its credentials Secret is in the operator's namespace.",
+    "Credentials for an IAM console that an administrator grants to namespaces. Its credentials Secret is in the operator's namespace.",
   spec: clusterConnectionSpec,
   status: connectionStatus,
   rules: [],

@@ -60,7 +60,7 @@ export function objectSchema(kind: Kind): StructuralSchema {
         ...spec,
       },
       status: {
-        description: "What the operator has found and done. Only the operator writes it.",
+        description: "Observed state. Only the operator writes it.",
         // So that observedGeneration has its default on a new object.
         default: {},
         ...withAtomicParts(toStructuralSchema(kind.status)),

@@ -11,7 +11,7 @@ export function text(max: number): z.ZodString {
   return z
     .string()
     .refine((value) => value.length <= max || Array.from(value).length <= max, {
-      error: `may not be more than ${max} characters long`,
+      error: `must not be longer than ${max} characters`,
     })
     .meta({ maxLength: max });
 }
@@ -95,8 +95,7 @@ export function ms(value: string): number {
 
 export const timestamp = z.iso.datetime().meta({ format: "date-time" });
 export const description = text(512).meta({
-  description:
-    "Free text for people who look at the console; the operator adds its own mark to it there.",
+  description: "Free text, shown in the console; the operator appends its own marker.",
 });
 
 export const localRef = z
@@ -106,7 +105,7 @@ export const localRef = z
 export const connectionRef = z
   .object({
     kind: z.enum(["ClusterConnection", "Connection"]).default("ClusterConnection").meta({
-      description: "ClusterConnection for a shared login, Connection for one of this namespace.",
+      description: "ClusterConnection (shared) or Connection (in this namespace).",
     }),
     name: objectName.default("default").meta({ description: "The connection's name." }),
   })
@@ -118,19 +117,18 @@ export const connectionRef = z
 export type ConnectionRef = z.output<typeof connectionRef>;
 
 export const suspend = z.boolean().default(false).meta({
-  description: "While true, the operator makes no write call of any kind for this object.",
+  description: "Pauses all changes; deletion waits. Issued keys keep working and still expire.",
 });
 
 /** Status fields every kind has. */
 export const commonStatus = {
   // Without a value, kstatus takes a new object for one that is as declared.
   observedGeneration: z.int().min(-1).optional().meta({
-    description: "The metadata.generation that this status is about; -1 before the first one.",
+    description: "The metadata.generation of this status; -1 before the first reconcile.",
     default: -1,
   }),
   lastHandledReconcileAt: z.string().max(256).optional().meta({
-    description:
-      "The last value of the annotation iam-operator.io/reconcile-requested-at that was acted on.",
+    description: "Last handled value of the annotation iam-operator.io/reconcile-requested-at.",
   }),
   plan: planSchema.optional(),
   conditions: mapOf(conditionSchema, ["type"], 16).optional().meta({

@@ -40,7 +40,7 @@ const expression = withRule(
     holds: ({ operator, values = [] }) =>
       (operator === "In" || operator === "NotIn") === values.length > 0,
   },
-).meta({ description: "One condition on one label." });
+).meta({ description: "A requirement on a label." });
 
 /** Bounds the keys of a map, which no other keyword of a CRD does. */
 export function boundedKeys<Schema extends z.ZodType<Record<string, unknown>>>(
@@ -71,7 +71,7 @@ export const labelSelector = z.object({
 export const nonEmptyLabelSelector = withRule(labelSelector, {
   rule: "(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
   message:
-    "must have matchLabels or matchExpressions: an empty selector would select every namespace; write all: true instead if that is meant",
+    "must have matchLabels or matchExpressions: an empty selector would select every namespace; write all: true instead",
   holds: ({ matchLabels = {}, matchExpressions = [] }) =>
     Object.keys(matchLabels).length > 0 || matchExpressions.length > 0,
 });

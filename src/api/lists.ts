@@ -24,7 +24,7 @@ export function mapOf<Item extends z.ZodType>(
     .array(item)
     .max(most)
     .refine((list) => new Set(list.map(identity)).size === list.length, {
-      error: `must have no two items with the same ${keys.join(" and ")}`,
+      error: `must not have two items with the same ${keys.join(" and ")}`,
     })
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys });
 }

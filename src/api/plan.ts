@@ -16,8 +16,11 @@ const plannedCall = z
     object: z
       .string()
       .max(512)
-      .meta({ description: "What it is about: an account, a key or a Secret." }),
-    message: z.string().max(1024).meta({ description: "What it would change, for people." }),
+      .meta({ description: "Object of the change: an account, a key or a Secret." }),
+    message: z
+      .string()
+      .max(1024)
+      .meta({ description: "Human-readable description of the change." }),
     bind: policies("Policies that it would bind, by id and name."),
     unbind: policies("Policies that it would unbind, by id and name."),
   })
@@ -27,12 +30,12 @@ export const planSchema = z
   .object({
     calls: atomic(plannedCall, MAX_CALLS).meta({
       description:
-        "The calls that would be made next, in order, as far as that can be told; empty where nothing would change.",
+        "The calls the operator would make next, in order, as far as known; empty if nothing would change.",
     }),
   })
   .meta({
     description:
-      "What the operator would do; while the annotation iam-operator.io/plan-only is true, or the operator is read-only.",
+      "Planned changes, while the annotation iam-operator.io/plan-only is true or the operator runs with --read-only.",
   });
 
 export type PlannedCall = z.output<typeof plannedCall>;

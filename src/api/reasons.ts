@@ -11,7 +11,7 @@ const everywhere: readonly ConditionHelp[] = [
   {
     type: "Ready",
     meaning: "The object is as declared.",
-    reasons: { Suspended: "Set spec.suspend to false when the operator may write again." },
+    reasons: { Suspended: "Set spec.suspend to false to resume." },
   },
   {
     type: "Reconciling",
@@ -20,7 +20,7 @@ const everywhere: readonly ConditionHelp[] = [
   },
   {
     type: "Stalled",
-    meaning: "Only a change by a person helps; the operator waits for it.",
+    meaning: "Manual action is required.",
     reasons: {
       InvalidSpec: "Correct the field that the message names.",
     },
@@ -38,15 +38,15 @@ function conditions(...more: readonly ConditionHelp[]): readonly ConditionHelp[]
 
 /** What an object of a namespace waits for before anything else. */
 const waitsForConnection = {
-  ConnectionNotFound: "Create the connection, or name another one in spec.connectionRef.",
+  ConnectionNotFound: "Create the connection, or name another connection in spec.connectionRef.",
   ConnectionNotReady:
-    "See what the connection itself says; its users are reconciled as soon as it is ready.",
-  ConnectionSuspended: "Set spec.suspend of the connection to false when calls may be made again.",
+    "Check the connection's Ready condition; objects that use it are reconciled as soon as it is ready.",
+  ConnectionSuspended: "Set spec.suspend of the connection to false to resume.",
   NotGranted: "Ask the administrator of the ClusterConnection for a grant to this namespace.",
   PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
 };
 
-/** Of kinds that change something at the console. */
+/** Of kinds that change something in the console. */
 const heldBack = {
   PlanOnly:
     "Read status.plan; take the annotation iam-operator.io/plan-only away, or --read-only of the operator, to have it done.",
@@ -88,17 +88,17 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ...waitsForConnection,
         RevokingAccess:
-          "Wait: spec.access is Revoked, and policies may still be bound. Check the connection if it takes longer than a minute.",
+          "Wait: access is being revoked. Check the connection if it takes longer than a minute.",
         AccessRevoked:
           "Access is revoked: set spec.access: Granted to restore it. A leaked key then works again, so revoke it first.",
         InUse: "Delete the ApiKeys and PolicyBindings that the message names.",
         ServiceAccountNotActive:
-          "Activate the account at the console; until then no key is issued.",
+          "Activate the account in the console; until then no key is issued.",
         CreateOutcomeUnknown:
           "Wait: the operator finds out whether the interrupted creation has taken effect.",
         AccountUnknown:
-          "The status does not name the account, and the console does not let its accounts be listed: ask its administrator, or clean up at the console.",
-        TpnUnknown: "The console does not name the account's TPN; ask its administrator.",
+          "The status does not name the account, and the console rejects listing accounts: ask its administrator, or clean up in the console.",
+        TpnUnknown: "The console does not return the account's TPN; ask its administrator.",
       },
     },
     {
@@ -109,18 +109,19 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         AccountExists:
           "An account of that name exists: create the object again, with another spec.name, or with spec.saId to import it.",
         AmbiguousServiceAccount:
-          "Several accounts at the console might be this one: create the object again with the saId of the right one.",
-        AlreadyClaimed: "Another object has this account: delete one of the two.",
-        ServiceAccountNotFound: "Correct spec.saId: the console does not know that account.",
+          "Several accounts in the console match: create the object again with the saId of the correct account.",
+        AlreadyClaimed: "Another object manages this account: delete one of the two objects.",
+        ServiceAccountNotFound:
+          "Create the object again with the correct spec.saId: the account does not exist in the console.",
         ServiceAccountGone:
-          "The account was deleted at the console: delete this object, and create another one if it is still needed.",
+          "The account was deleted in the console: delete this object, and create it again if it is still needed.",
         ServiceAccountMismatch:
-          "The status names an account that was not created for this object: create the object again, with spec.saId if it is to have that account.",
+          "The status names an account that was not created for this object: create the object again, with spec.saId to import that account.",
         OrganizationMismatch: "Use a connection of the account's organization.",
         ProjectMismatch: "Correct spec.projectId: the account belongs to another project.",
-        ProjectNotGranted: "Leave out spec.projectId, or ask for a grant of that project.",
+        ProjectNotGranted: "Leave out spec.projectId, or ask for that project in the grant.",
         TooManyServiceAccounts:
-          "Delete another ServiceAccount of the namespace and its account in the console, or ask for a grant of more.",
+          "Delete another ServiceAccount of the namespace and its account in the console, or ask for a higher maxServiceAccounts.",
         AccountListTooLarge:
           "Ask the console's administrator to delete accounts that nothing uses.",
         ProjectMissing: "Set spec.projectId, or projectId of the connection.",
@@ -131,10 +132,10 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "AccessRevoked",
       meaning:
-        "No policy is bound to the account, because spec.access is Revoked. False while policies may still be bound; absent while access is granted.",
+        "No policy is bound to the account, because spec.access is Revoked. False while policies are still bound; absent while access is granted.",
       reasons: {
         RevokingAccess:
-          "Wait: spec.access is Revoked, and policies may still be bound. Check the connection if it takes longer than a minute.",
+          "Wait: access is being revoked. Check the connection if it takes longer than a minute.",
       },
     },
     {
@@ -152,9 +153,9 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Ready",
       meaning: "",
       reasons: {
-        WaitingForServiceAccount: "See what the ServiceAccount itself says.",
+        WaitingForServiceAccount: "Check the ServiceAccount's Ready condition.",
         Contended:
-          "Somebody else keeps changing the account's policies: find out who, or set foreignPolicies: Keep.",
+          "The account's policies keep being changed outside the operator: find the cause, or set foreignPolicies: Keep.",
       },
     },
     {
@@ -167,23 +168,23 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         ServiceAccountSuspended: "Set spec.suspend of the ServiceAccount to false.",
         PolicyNotGranted: "Ask for a grant of the policies that the message names.",
         PolicyRefused:
-          "The console refuses a policy, such as one of kind scp: take it out of spec.policyIds.",
+          "The console rejects a policy, such as a policy of kind scp: remove it from spec.policyIds.",
         BindingsUnreadable:
-          "The console's answer about bound policies cannot be read: set foreignPolicies: Remove if no others bind policies to this account.",
-        TooManyPolicies: "Bind fewer policies to one account.",
+          "The console's answer about bound policies cannot be read: set foreignPolicies: Remove if only PolicyBindings bind policies to this account.",
+        TooManyPolicies: "Bind fewer policies to the account.",
       },
     },
   ),
   ApiKey: conditions(
     {
       type: "Ready",
-      meaning: "The Secret holds a key pair that the console accepts and that has not expired.",
+      meaning: "The Secret holds a valid key pair that the console accepts.",
       reasons: {
         ServiceAccountNotFound: "Create the ServiceAccount that the message names.",
-        ServiceAccountNotReady: "See what the ServiceAccount itself says.",
-        ExpiringSoon: "The key was not renewed in time: the message says what prevents it.",
+        ServiceAccountNotReady: "Check the ServiceAccount's Ready condition.",
+        ExpiringSoon: "The key was not renewed in time: the message names the cause.",
         Recovering: "Wait: an interrupted issue is being explained, which takes about 20 seconds.",
-        Verifying: "Wait: a new key may take a while until the console accepts it.",
+        Verifying: "Wait: the console can take a while to accept a new key.",
         KeyRefused: "Wait: a new key is issued within three minutes.",
         WaitingForPeer:
           "Wait: whether another ApiKey of the account lost a key is being found out, which takes about 20 seconds.",
@@ -208,13 +209,14 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       type: "Verified",
       meaning: "The console has accepted a call with the key pair.",
       reasons: {
-        VerificationFailed: "The console does not accept the new key: the old one stays in use.",
+        VerificationFailed:
+          "The console does not accept the new key: the current key stays in use.",
         KeyRefused: "The console no longer accepts the key; a new key is issued.",
       },
     },
     {
       type: "IssuanceAllowed",
-      meaning: "Another key may be issued if one is needed.",
+      meaning: "The operator can issue another key.",
       reasons: {
         BudgetExceeded:
           "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam-operator.io/rotate-requested-at.",
@@ -229,12 +231,13 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "ConsumersCurrent",
       meaning:
-        "Every Pod that uses the Secret has its present content. Only where the operator counts Pods, or is asked to wait for them.",
+        "Every Pod uses the current version of the Secret. Only if the operator counts Pods, or rotation.waitForConsumers is set.",
       reasons: {
         ConsumersStale:
           "Restart the Pods that the message names, or have it done by spec.rollout; files change by themselves.",
         CountingDisabled: "Start the operator with --consumers=count or restart.",
-        Forbidden: "Give the operator the rights of the chart's consumers.mode in this namespace.",
+        Forbidden:
+          "Grant the operator the permissions of the chart's consumers.mode in this namespace.",
       },
     },
     {
@@ -256,10 +259,10 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "The last listing was taken, and taken whole.",
       reasons: {
         ...waitsForConnection,
-        WaitingForApiKey: "See what the ApiKey in spec.apiKeyRef itself says.",
-        KeyRejected: "The console does not accept the key; the ApiKey says more.",
+        WaitingForApiKey: "Check the Ready condition of the ApiKey in spec.apiKeyRef.",
+        KeyRejected: "The console does not accept the key; check the conditions of the ApiKey.",
         TooManySeries:
-          "Some quotas have no metrics: filter by spec.namespaces or spec.filterNames, or raise quotaExports.maxSeriesPerExport or quotaExports.maxSeries of the chart.",
+          "Some quotas are not exported: filter by spec.namespaces or spec.filterNames, or raise quotaExports.maxSeriesPerExport or quotaExports.maxSeries of the chart.",
       },
     },
     {
@@ -268,7 +271,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       reasons: {
         ConnectionMismatch: "Use the connection of the ApiKey's own ServiceAccount.",
         QuotaExportNotGranted:
-          "Name an ApiKey in spec.apiKeyRef, or ask for a grant with the cluster in quotaExports.",
+          "Name an ApiKey in spec.apiKeyRef, or ask for the cluster in quotaExports of the grant.",
       },
     },
   ),

@@ -18,7 +18,7 @@ const spec = z.object({
   clusterId: z
     .int()
     .min(1)
-    .meta({ description: "The number of the container cluster at the console." }),
+    .meta({ description: "The number of the container cluster in the console." }),
   namespaces: setOf(filter, 100)
     .default([])
     .meta({ description: "Only quotas of these namespaces." }),

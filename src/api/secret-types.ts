@@ -14,7 +14,7 @@ const RESERVED = /^(.*[.])?(kubernetes[.]io|k8s[.]io|helm[.]sh)[/]/;
 
 export const secretTypeSchema = withRule(z.string().max(253), {
   rule: `self in [${builtIn.map((type) => `'${type}'`).join(", ")}] || (self.matches(${celPattern(OWN_TYPE)}) && !self.matches(${celPattern(RESERVED)}))`,
-  message: `must be ${BASIC_AUTH}, ${DOCKER_CONFIG}, ${OPAQUE}, or a type of your own such as example.com/type; the other types of Kubernetes and those of Helm are not for key pairs`,
+  message: `must be ${BASIC_AUTH}, ${DOCKER_CONFIG}, ${OPAQUE}, or a custom type such as example.com/type; other types of Kubernetes and Helm do not fit key pairs`,
   holds: (type) =>
     builtIn.some((each) => each === type) || (OWN_TYPE.test(type) && !RESERVED.test(type)),
 });

@@ -12,7 +12,7 @@ import { defineKind } from "./kind.ts";
 import { atomic } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
 
-/** A creation that was recorded and whose outcome is not known yet. */
+/** Internal. A recorded creation with an unknown outcome. */
 const createAttempt = z.object({
   id: z.string().max(64).meta({ description: "Identifies the attempt." }),
   startTime: timestamp.meta({ description: "When the attempt was recorded." }),
@@ -22,7 +22,7 @@ const spec = z.object({
   connectionRef,
   name: text(128).min(1).optional().meta({
     description:
-      "The account's name at the console, at most 128 characters; defaults to the namespace and metadata.name, joined by a hyphen. Immutable.",
+      "The account's name in the console, at most 128 characters; defaults to the namespace and metadata.name, joined by a hyphen. Immutable.",
   }),
   orgId: consoleId
     .optional()
@@ -32,23 +32,24 @@ const spec = z.object({
     .meta({ description: "Defaults to the connection's project. Immutable." }),
   description: description.optional(),
   saId: consoleId.optional().meta({
-    description: "Adopt this existing account instead of creating one. Needs a grant. Immutable.",
+    description:
+      "Import this existing account instead of creating an account. Requires importServiceAccounts in the grant. Immutable.",
   }),
-  foreignPolicies: z
-    .enum(["Keep", "Remove"])
-    .default("Keep")
-    .meta({ description: "What to do with policies that somebody else bound to the account." }),
+  foreignPolicies: z.enum(["Keep", "Remove"]).default("Keep").meta({
+    description:
+      "Policies bound in the console that no PolicyBinding declares: Keep (default) or Remove.",
+  }),
   access: z.enum(["Granted", "Revoked"]).default("Granted").meta({
     description:
       "Revoked unbinds every policy of the account and keeps it so. Granted binds what the PolicyBindings declare again; a leaked key of the account then works again too.",
   }),
   unmanagedKeys: z.enum(["Report", "Expect"]).default("Report").meta({
     description:
-      "Whether keys may be issued outside the operator: Report (default) reports keys that no ApiKey names, with an alert; Expect only counts them.",
+      "Keys issued outside the operator: Report (default) reports keys that no ApiKey names, with an alert; Expect only counts them.",
   }),
   deletionPolicy: z.enum(["Revoke", "Retain", "Delete"]).optional().meta({
     description:
-      "Revoke unbinds every policy and leaves the account at the console (default for created accounts), Retain leaves it untouched (default for imported ones), Delete needs extraCalls.deleteServiceAccount.",
+      "Revoke unbinds every policy and leaves the account in the console (default for created accounts); Retain leaves it untouched (default for imported accounts); Delete requires extraCalls.deleteServiceAccount.",
   }),
   suspend,
 });
@@ -59,7 +60,7 @@ const status = z.object({
     .string()
     .max(256)
     .optional()
-    .meta({ description: "The account's identifier at the console." }),
+    .meta({ description: "The account's identifier in the console." }),
   tpn: z
     .string()
     .max(1024)
@@ -77,20 +78,20 @@ const status = z.object({
     .meta({ description: "The project the account belongs to." }),
   consoleURL: z.string().max(2_048).optional().meta({
     description:
-      "The console that the account was found at; where the connection leads elsewhere, it has to be found again.",
+      "Address of the account's console. If the connection's address differs, the operator verifies the account again.",
   }),
   state: z
     .string()
     .max(64)
     .optional()
-    .meta({ description: "The account's status at the console." }),
+    .meta({ description: "The account's status in the console." }),
   origin: z
     .enum(["Created", "Imported"])
     .optional()
-    .meta({ description: "Whether the operator created the account or adopted it." }),
+    .meta({ description: "Whether the operator created or imported the account." }),
   liveKeyIds: atomic(z.string().max(256), 10_000)
     .optional()
-    .meta({ description: "Keys the console lists for the account, where it lists them." }),
+    .meta({ description: "The account's keys, if the console lists keys." }),
   lastKeyListTime: timestamp
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
@@ -124,14 +125,14 @@ const status = z.object({
     .optional()
     .meta({
       description:
-        "Further accounts in the console that were created for this object by a call that took effect late or twice. The operator never uses them.",
+        "Additional accounts in the console, created for this object by a call that took effect late or twice. The operator never uses them.",
     }),
   expiredKeyIds: atomic(z.string().max(256), 10_000).optional().meta({
     description: "Internal. Expired keys of ApiKeys that the console still lists.",
   }),
   attempt: createAttempt
     .optional()
-    .meta({ description: "A creation that was recorded and whose outcome is not known yet." }),
+    .meta({ description: "Internal. A recorded creation with an unknown outcome." }),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When a creation with an unknown outcome was last closed. The console's accounts are listed again 1, 5, 15 and 60 minutes afterwards.",
@@ -140,10 +141,10 @@ const status = z.object({
     .object({
       policyIds: atomic(z.string().max(256), 1_000)
         .optional()
-        .meta({ description: "Policies that PolicyBindings ask for." }),
+        .meta({ description: "Policies that PolicyBindings declare." }),
       foreignPolicyIds: atomic(z.string().max(256), 1_000)
         .optional()
-        .meta({ description: "Policies that somebody else bound." }),
+        .meta({ description: "Policies bound outside the operator." }),
       policyCount: z
         .int()
         .min(0)
@@ -165,20 +166,20 @@ const status = z.object({
           time: timestamp.meta({ description: "When the operator gave up the last such call." }),
           policyIds: atomic(z.string().max(256), 1_000)
             .optional()
-            .meta({ description: "Policies that such a call may still bind." }),
+            .meta({ description: "Policies that this call can still bind." }),
         })
         .optional()
         .meta({
           description:
-            "A syncBindings call without a usable response, which may still take effect. The bindings are read at short intervals for 10 minutes, and policies that were withdrawn since and reappear are unbound.",
+            "A syncBindings call without a usable response, which can still take effect. The operator reads the bindings at short intervals for 10 minutes and unbinds withdrawn policies that reappear.",
         }),
       confirmationTime: timestamp.optional().meta({
         description:
-          "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response may still take effect.",
+          "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response can still take effect.",
       }),
     })
     .optional()
-    .meta({ description: "What is bound to the account, as last written or read." }),
+    .meta({ description: "Policies bound to the account, as last written or read." }),
 });
 
 export const serviceAccountKind = defineKind({
@@ -187,14 +188,14 @@ export const serviceAccountKind = defineKind({
   singular: "serviceaccount",
   shortName: "iamsa",
   scope: "Namespaced",
-  description: "A service account at the console: created there, or adopted by its saId.",
+  description: "A service account in the console: created by the operator, or imported by saId.",
   spec,
   status,
   rules: (["name", "orgId", "projectId", "saId", "connectionRef"] as const).map((field) => ({
     at: "spec",
     rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
     field,
-    message: "is immutable; delete this ServiceAccount and create another one",
+    message: "is immutable; delete this ServiceAccount and create a new one",
   })),
   columns: [
     { name: "SA-ID", type: "string", jsonPath: ".status.saId", description: "The account's id." },
@@ -202,7 +203,7 @@ export const serviceAccountKind = defineKind({
       name: "State",
       type: "string",
       jsonPath: ".status.state",
-      description: "The account's status at the console.",
+      description: "The account's status in the console.",
     },
     {
       name: "Policies",

@@ -105,7 +105,7 @@ function assertKnown(node: StructuralSchema, path: string): void {
   const names: readonly string[] = KEYWORDS;
   const unknown = Object.keys(node).find((key) => !names.includes(key));
   if (unknown !== undefined) throw new Error(`${path}: our CRDs do not use ${unknown}`);
-  if (node.type === undefined) throw new Error(`${path}: has no type`);
+  if (node.type === undefined) throw new Error(`${path}: lacks a type`);
   if (node.type === "array" && node["x-kubernetes-list-type"] === undefined)
     throw new Error(`${path}: write the list with src/api/lists.ts`);
 }

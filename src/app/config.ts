@@ -58,12 +58,12 @@ const flags = {
   "cluster-connections": {
     schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
     fallback: "auto",
-    help: "Whether to serve ClusterConnections, which needs rights in the whole cluster. auto: only without --namespaces.",
+    help: "Whether to serve ClusterConnections, which requires cluster-wide permissions. auto: only without --namespaces.",
   },
   "read-only": {
     schema: toggle,
     fallback: "false",
-    help: "Whether to plan only: nothing is changed at the console or in a Secret, status.plan of each object has what would be done, and quotas are exported.",
+    help: "Whether to only plan: nothing changes in the console or in a Secret, status.plan of each object lists the planned changes, and quotas are exported.",
   },
   selector: {
     schema: z
@@ -90,12 +90,12 @@ const flags = {
   "secret-check-interval": {
     schema: duration.refine((ms) => ms >= 5_000, "must be at least 5s"),
     fallback: "5m",
-    help: "How often a Secret that is not watched is compared with what it should be.",
+    help: "How often an unwatched Secret is compared with its declared content.",
   },
   "watch-secrets": {
     schema: z.enum(["auto", "true", "false"], "must be auto, true or false"),
     fallback: "auto",
-    help: "Whether to watch the Secrets that the operator has written, as metadata. Needs the permissions to list and watch Secrets, which include reading them. auto: where it has them.",
+    help: "Whether to watch the operator's Secrets, as metadata. Requires the permissions to list and watch Secrets, which include reading them. auto: if they are granted.",
   },
   "connection-networks": {
     schema: names.refine(
@@ -103,12 +103,12 @@ const flags = {
       "must be IP addresses or networks such as 10.20.0.0/16, separated by commas",
     ),
     fallback: "",
-    help: "The only networks that namespaced Connections can reach, in CIDR notation and separated by commas. Empty: all. Loopback, link-local and metadata addresses and the API server's are refused unless a network that is at least as narrow names them, such as 127.0.0.0/8.",
+    help: "The only networks that namespaced Connections can reach, in CIDR notation and separated by commas. Empty: all. Loopback, link-local and metadata addresses and the API server's are refused unless a network at least as narrow includes them, such as 127.0.0.0/8.",
   },
   "quota-series-per-export": {
     schema: wholeNumber(0, 1_000_000),
     fallback: "5000",
-    help: "Metric series that one ResourceQuotaExport can have; a series with more than 256 characters of labels counts as several. Quotas beyond it have no metrics.",
+    help: "Metric series that one ResourceQuotaExport can have; a series with more than 256 characters of labels counts as several. Quotas beyond the limit are not exported.",
   },
   "quota-series": {
     schema: wholeNumber(0, 10_000_000),
@@ -118,7 +118,7 @@ const flags = {
   consumers: {
     schema: z.enum(["none", "count", "restart"], "must be none, count or restart"),
     fallback: "none",
-    help: "What to do about Pods that use the Secrets: nothing, count those that are behind, or also restart workloads. Needs rights.",
+    help: "Pods that use the Secrets: none ignores them, count counts the Pods with an older version, restart also restarts workloads. Requires permissions.",
   },
   "metrics-address": {
     schema: address,
@@ -128,12 +128,12 @@ const flags = {
   "metrics-secure": {
     schema: toggle,
     fallback: "false",
-    help: "Whether /metrics is served over HTTPS, and only to those with the right to get it.",
+    help: "Whether /metrics is served over HTTPS, only to users with the permission to get it.",
   },
   "metrics-certificate": {
     schema: z.string(),
     fallback: "",
-    help: "With --metrics-secure: folder with tls.crt and tls.key, read again as they change. Empty: a self-signed one.",
+    help: "With --metrics-secure: folder with tls.crt and tls.key, read again as they change. Empty: a self-signed certificate.",
   },
   "probe-address": {
     schema: address,
@@ -143,7 +143,7 @@ const flags = {
   "shutdown-grace": {
     schema: duration,
     fallback: "25s",
-    help: "How long a stop waits for what is under way; below the Pod's grace period.",
+    help: "How long a stop waits for calls in progress; below the Pod's grace period.",
   },
   "log-level": {
     schema: z.enum(["debug", "info", "warn", "error"], "must be debug, info, warn or error"),
@@ -247,7 +247,9 @@ function samplerOf(environment: Environment, problems: string[]): Sampler {
   const name = environment.OTEL_TRACES_SAMPLER || "always_on";
   const known = samplers.find((sampler) => name.replace(/^parentbased_/, "") === sampler);
   if (known === undefined)
-    problems.push(`OTEL_TRACES_SAMPLER: must be ${samplers.join(", ")}, or one after parentbased_`);
+    problems.push(
+      `OTEL_TRACES_SAMPLER: must be ${samplers.join(", ")}, or such a name after parentbased_`,
+    );
   return known ?? "always_on";
 }
 
@@ -304,7 +306,7 @@ function helpText(): string {
     "iam-operator: service accounts, API keys and policy bindings of an IAM console.",
     "",
     "Every flag can also be set as a variable, such as IAM_OPERATOR_LOG_LEVEL.",
-    "Traces go where OTEL_EXPORTER_OTLP_ENDPOINT says; there are none without it.",
+    "Traces are sent to OTEL_EXPORTER_OTLP_ENDPOINT, if it is set.",
     "",
     ...lines,
     `  ${"--version".padEnd(26)} Print the version.`,

@@ -18,7 +18,7 @@ export function toReportingKube(client: KubeClient): KubeClient {
   };
 }
 
-/** Before a call that changes something at the console. */
+/** Before a call that changes something in the console. */
 export function refuseMutation(): never {
   throw new Error("a read-only operator changes nothing");
 }

@@ -176,7 +176,7 @@ async function mayWatch(
       return answers.every((isAllowed) => isAllowed);
     } catch (error) {
       if (isKubeError(error, "NotFound") || isKubeError(error, "Forbidden")) return false;
-      log.warn({ err: toError(error) }, "could not ask whether Secrets may be watched");
+      log.warn({ err: toError(error) }, "could not check the permission to watch Secrets");
       const retryAt = isKubeError(error) ? (error.retryAt ?? 0) : 0;
       const waitMs = Math.max(REVIEW_RETRY_MS, retryAt - api.clock.now());
       await api.clock.sleep(waitMs, signal).catch(() => undefined);

@@ -106,7 +106,7 @@ function noteOf(outcomes: readonly WorkloadOutcome[]): RolloutNote {
     return open("RestartFailed", `${failed.what}: ${wordsOf(failed.error)}`);
   const missing = ofKind(outcomes, "Missing");
   if (missing.length > 0)
-    return open("WorkloadNotFound", `There is no ${names(missing)} in this namespace.`);
+    return open("WorkloadNotFound", `${names(missing)} not found in this namespace.`);
   const stuck = ofKind(outcomes, "Stuck");
   if (stuck.length > 0)
     return open("NotConverging", `Restarted a while ago, yet older Pods remain: ${names(stuck)}.`);
@@ -144,5 +144,5 @@ function names(outcomes: readonly WorkloadOutcome[]): string {
 }
 
 function wordsOf(error: unknown): string {
-  return failureReadiness(error)?.message ?? "somebody else changed it meanwhile.";
+  return failureReadiness(error)?.message ?? "it was changed in the meantime.";
 }

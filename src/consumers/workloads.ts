@@ -95,7 +95,7 @@ async function templateOf(
       ? await kube.get(workloadTypes.Deployment, { namespace, name }, { signal })
       : undefined;
   if (found !== undefined) return found;
-  const message = `its workloadRef names ${kind} ${name}, which is no Deployment of this namespace.`;
+  const message = `its workloadRef names ${kind} ${name}, which is not a Deployment of this namespace.`;
   throw new SpecError("TemplateNotFound", message);
 }
 

@@ -32,7 +32,7 @@ async function listAccounts(
     return await client.listServiceAccounts(signal);
   } catch (error) {
     if (isIamError(error, "NotFound"))
-      throw contradiction("and does not know the list of accounts");
+      throw contradiction("and does not serve the list of accounts");
     if (isIamError(error) && UNLISTED.has(error.code))
       throw contradiction("and its accounts cannot be listed");
     throw error;

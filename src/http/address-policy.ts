@@ -98,5 +98,5 @@ function guardedLookup(policy: AddressPolicy): LookupFunction {
 }
 
 function refusal(): HttpError {
-  return new HttpError("refused", "connections may not use this address");
+  return new HttpError("refused", "connections must not use this address");
 }

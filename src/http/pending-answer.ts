@@ -54,7 +54,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     try {
       if (!this.#settled) this.#options.beforeSending?.();
     } catch (cause) {
-      this.#fail(new HttpError("refused", "it may not be sent any more", { cause }));
+      this.#fail(new HttpError("refused", "the call is no longer allowed", { cause }));
     }
     this.#controller = controller;
     if (this.#settled) this.#stop();

@@ -31,7 +31,7 @@ function dispatch(
     const options = { origin, path: `${pathname}${search}`, method, headers, reset: false };
     dispatcher.dispatch({ ...options, body: body ?? null }, pending);
   } catch {
-    pending.abandon(new HttpError("network", "the request is not one that HTTP can carry"));
+    pending.abandon(new HttpError("network", "the request is not valid HTTP"));
   }
 }
 

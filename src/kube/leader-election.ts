@@ -393,7 +393,10 @@ function withoutVersion(lease: Lease): Lease {
 }
 
 function notLeading(): KubeError {
-  return new KubeError("NotLeading", "this process does not lead, or may lose the lease too soon");
+  return new KubeError(
+    "NotLeading",
+    "this process does not lead, or could lose the lease too soon",
+  );
 }
 
 /** Rejects after `ms` even where the call does not heed its signal. */

@@ -5,7 +5,7 @@ export function consoleMetrics(registry: Registry) {
   return {
     iamRequests: new Counter({
       name: "iam_operator_iam_requests_total",
-      help: "Calls to the console; the code is the status of the answer, or that of the error where there is none.",
+      help: "Calls to the console; the code is the status of the answer, or the code of the error without an answer.",
       labelNames: ["operation", "code"],
       registers: [registry],
     }),
@@ -18,7 +18,7 @@ export function consoleMetrics(registry: Registry) {
     }),
     logins: new Counter({
       name: "iam_operator_logins_total",
-      help: "Logins at the console.",
+      help: "Logins to the console.",
       labelNames: ["result"],
       registers: [registry],
     }),

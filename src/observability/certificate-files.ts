@@ -51,7 +51,7 @@ export function followCertificate({
     } catch (error) {
       log.warn(
         { err: toError(error) },
-        "the certificate of the metrics cannot be read; the last one is kept",
+        "the certificate of the metrics cannot be read; the previous certificate stays in use",
       );
     }
     wait();

@@ -49,7 +49,7 @@ export function createMetrics(registry: Registry) {
     registry,
     ...declared,
 
-    /** Removes the quotas of one export, so that those which vanished at the console vanish here. */
+    /** Removes the quotas of one export, so that those which vanished in the console vanish here. */
     forgetQuotas(exportNamespace: string, exportName: string): void {
       forgetQuotas(declared, exportNamespace, exportName);
     },

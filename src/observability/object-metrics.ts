@@ -12,18 +12,18 @@ export function objectMetrics(registry: Registry) {
     ),
     partialObjects: new CollectedGauge(
       "iam_operator_partial_objects",
-      "Objects that are too large for the operator's memory, and are read from the API server when they are reconciled.",
+      "Objects too large for the operator's memory, read from the API server at each reconcile.",
       ["kind"],
       registry,
     ),
     driftCorrections: new Counter({
       name: "iam_operator_drift_corrections_total",
-      help: "Policy bindings at the console that were changed back.",
+      help: "Corrected policy bindings in the console.",
       registers: [registry],
     }),
     reappearedPolicies: new Counter({
       name: "iam_operator_reappeared_policies_total",
-      help: "Withdrawn policies that a syncBindings call without a usable response bound late, and that were removed again.",
+      help: "Withdrawn policies bound late by a syncBindings call without a usable response, and removed again.",
       registers: [registry],
     }),
   };
@@ -40,7 +40,7 @@ export function serviceAccountMetrics(registry: Registry) {
     ),
     orphanedAccounts: gaugePerKey(registry)(
       "iam_operator_orphaned_accounts",
-      "Further accounts in the console that were created for a ServiceAccount.",
+      "Additional accounts in the console created for a ServiceAccount.",
     ),
   };
 }
@@ -59,19 +59,19 @@ export function apiKeyMetrics(registry: Registry) {
     ),
     apiKeyReady: perKey(
       "iam_operator_apikey_ready",
-      "Whether the Secret holds a key that is known to work (1) or not (0).",
+      "Whether the Secret holds a verified key (1) or not (0).",
     ),
     apiKeyIssuanceAllowed: perKey(
       "iam_operator_apikey_issuance_allowed",
-      "Whether another key may be issued when one is due (1) or not (0).",
+      "Whether a key can be issued when it is due (1) or not (0).",
     ),
     orphanedKeys: perKey(
       "iam_operator_orphaned_keys",
-      "Keys that were issued but lost, and live on until they expire.",
+      "Issued keys whose secret was lost, valid until they expire.",
     ),
     supersededLiveKeys: perKey(
       "iam_operator_superseded_live_keys",
-      "Keys that were replaced and have not expired.",
+      "Replaced keys that have not expired.",
     ),
     apiKeyIssues: new Counter({
       name: "iam_operator_apikey_issues_total",
@@ -88,11 +88,11 @@ export function consumerMetrics(registry: Registry) {
   return {
     consumers: perKey(
       "iam_operator_consumers",
-      "Pods that use the Secret, where the operator counts them.",
+      "Pods that use the Secret, if the operator counts them.",
     ),
     staleConsumers: perKey(
       "iam_operator_stale_consumers",
-      "Pods that are still on an older content of the Secret, where the operator counts them.",
+      "Pods that still use an older version of the Secret, if the operator counts them.",
     ),
     workloadRestarts: new Counter({
       name: "iam_operator_workload_restarts_total",

@@ -31,7 +31,7 @@ export function controllerMetrics(registry: Registry) {
     }),
     maxConcurrentReconciles: new Gauge({
       name: "controller_runtime_max_concurrent_reconciles",
-      help: "How many reconciles may run at once.",
+      help: "Maximum concurrent reconciles.",
       labelNames: ["controller"],
       registers,
     }),
@@ -43,7 +43,7 @@ export function controllerMetrics(registry: Registry) {
     }),
     staleSyncSkips: new Counter({
       name: "iam_operator_stale_sync_skips_total",
-      help: "Reconciles that were put off because the cache had not seen our own last write.",
+      help: "Reconciles delayed because the cache had not observed the operator's last write.",
       labelNames: ["kind"],
       registers,
     }),
@@ -66,7 +66,7 @@ export function queueMetrics(registry: Registry) {
       registers,
     });
   return {
-    queueDepth: gauge("workqueue_depth", "Keys that are due and wait for a worker."),
+    queueDepth: gauge("workqueue_depth", "Due keys that wait for a worker."),
     queueAdds: counter("workqueue_adds_total", "Keys that became due."),
     queueRetries: counter("workqueue_retries_total", "Keys added again after a failed reconcile."),
     queueDuration: histogram(

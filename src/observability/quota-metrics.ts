@@ -36,7 +36,7 @@ export function quotaMetrics(registry: Registry) {
     ),
     quotaExportOmitted: gauge(
       "iam_operator_resourcequota_export_omitted",
-      "Resource quotas of the last complete listing that have no series, because their number is limited.",
+      "Resource quotas of the last complete listing without series, because their number is limited.",
       exportLabels,
     ),
     quotaExportLastSuccess: gauge(

@@ -22,10 +22,10 @@ const MAX_OPEN = 8;
 
 const refusals = {
   Unauthenticated: plain(401, "a valid token is needed"),
-  Forbidden: plain(403, "the right to get this path is needed"),
+  Forbidden: plain(403, "the permission to get this path is required"),
 } as const;
-const untold = plain(503, "the API server cannot say now whether this is allowed");
-const busy = plain(503, "too many tokens are being asked about");
+const untold = plain(503, "the API server cannot check this permission now");
+const busy = plain(503, "too many tokens are being checked");
 
 type Answer = Promise<Page | undefined>;
 

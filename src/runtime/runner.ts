@@ -104,7 +104,7 @@ function shuttingDown(): Aborted {
   return new Aborted("the operator is shutting down");
 }
 
-/** What waits for a change is reconciled this often all the same: the change may be one at the console. */
+/** What waits for a change is reconciled this often all the same: the change may be one in the console. */
 const TERMINAL_RESYNC_MS = 30 * MINUTE;
 
 type RunFields = ReturnType<typeof runFields>;

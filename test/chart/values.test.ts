@@ -60,7 +60,11 @@ describe("refuses", () => {
     ["an unknown nested one", "image.name=x", "at '/image': additional properties 'name' not"],
     ["text for a number", "replicas=two", "at '/replicas': got string, want integer"],
     ["a negative number", "replicas=-1", "at '/replicas': minimum: got -1, want 0"],
-    ["to switch off leader election", "leaderElection.enabled=false", "'leaderElection' not allowed"],
+    [
+      "to switch off leader election",
+      "leaderElection.enabled=false",
+      "'leaderElection' not allowed",
+    ],
     ["a bad namespace", "scope.namespaces={Team_A}", "at '/scope/namespaces/0': 'Team_A' does"],
     ["a namespace twice", "scope.namespaces={a,a}", "items at 0 and 1 are equal"],
     ["text for a list", "scope.namespaces=a", "at '/scope/namespaces': got string, want array"],

@@ -97,7 +97,7 @@ test("by default, a Connection to this machine is refused before anything is sen
   await until("the Connection to say so", async () => {
     const key = { namespace: place.namespace, name: "console" };
     const connection = await rig().kube.get(connectionType, key);
-    return JSON.stringify(connection?.status).includes("connections may not use this address");
+    return JSON.stringify(connection?.status).includes("connections must not use this address");
   });
   expect(place.iam.requests.all).toEqual([]);
 });

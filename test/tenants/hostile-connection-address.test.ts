@@ -36,7 +36,7 @@ test.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({
       code: "Unavailable",
       sent: false,
-      message: "listPolicies has no answer from the console: connections may not use this address",
+      message: "listPolicies got no answer from the console: connections must not use this address",
     });
     expect(seen.connections).toBe(0);
     await clientOf(target, TOKEN).listPolicies(POLICIES);

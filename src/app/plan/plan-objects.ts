@@ -51,7 +51,7 @@ export interface ObjectPlan {
 
 /**
  * One plan for each ServiceAccount, the policies of each, and each ApiKey, in the order in which they would be worked on. Logs in
- * at the consoles concerned, and reads. Rejects where the cluster cannot be read.
+ * in the consoles concerned, and reads. Rejects where the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { objects, clock, random, userAgent, signal } = request;

@@ -107,7 +107,7 @@ async function readAccount(
   if (object === undefined)
     return reconciling(
       "ServiceAccountNotFound",
-      `There is no ServiceAccount ${name} in this namespace; create it.`,
+      `ServiceAccount ${name} does not exist in this namespace; create it.`,
     );
   const spec = parseSpec(serviceAccountKind, object);
   // Keys of a deleted ApiKey are ended also while the account is on its way out.
@@ -116,7 +116,7 @@ async function readAccount(
     return {
       ...reconciling(
         "ServiceAccountNotReady",
-        `ServiceAccount ${name} is not ready; kubectl describe iamsa ${name} says why.`,
+        `ServiceAccount ${name} is not ready: check its Ready condition with kubectl describe iamsa ${name}.`,
       ),
       ...(hasHadItsTurn(object) ? {} : briefly(object, clock.now())),
     };

@@ -62,7 +62,7 @@ function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly
   return [...names].map((name) => ({ namespace: key.namespace, name }));
 }
 
-/** After another list: the ApiKeys whose key it lacks, which may have vanished at the console. */
+/** After another list: the ApiKeys whose key it lacks, which may have vanished in the console. */
 function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
   caches: Caches,

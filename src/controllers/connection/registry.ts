@@ -149,7 +149,7 @@ function notFound(title: string): Refused {
   return refused(
     reconciling(
       "ConnectionNotFound",
-      `${title} does not exist; create it, or name another one in spec.connectionRef.`,
+      `${title} does not exist; create it, or name another connection in spec.connectionRef.`,
     ),
   );
 }
@@ -160,8 +160,8 @@ function notReady(title: string, reason: string | undefined): Refused {
     reconciling(
       "ConnectionNotReady",
       reason === undefined
-        ? `${title} has not been able to log in yet; its conditions say why.`
-        : `${title} is not ready (${reason}); its conditions say why.`,
+        ? `${title} has not logged in yet; check its conditions.`
+        : `${title} is not ready (${reason}); check its conditions.`,
     ),
   );
 }
@@ -179,7 +179,7 @@ function notGranted(title: string, namespace: string): Refused {
   return refused(
     stalled(
       "NotGranted",
-      `No grant of ${title} matches namespace ${namespace}. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label it as one of the selectors requires.`,
+      `No grant of ${title} matches namespace ${namespace}. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.`,
     ),
   );
 }

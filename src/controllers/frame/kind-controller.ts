@@ -94,7 +94,7 @@ export interface KindController<K extends KindTypes> {
     state: K["State"] | undefined,
   ): Report<K["State"]>;
 
-  /** Whether the kind changes nothing at the console by itself: a plan for it is carried out by reading. */
+  /** Whether the kind changes nothing in the console by itself: a plan for it is carried out by reading. */
   readonly isReader?: boolean;
 
   /** The same kind for a run that only plans, where `perform` changes what the process keeps beside the state. */

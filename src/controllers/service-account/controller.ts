@@ -1,4 +1,4 @@
-/** Keeps one account at the console for each ServiceAccount: created once, or imported by its id. */
+/** Keeps one account in the console for each ServiceAccount: created once, or imported by its id. */
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import {
   type ServiceAccount,

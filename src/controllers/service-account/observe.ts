@@ -15,7 +15,7 @@ import { fromStatus } from "./rules/account.ts";
 import type { AccountSnapshot, AccountState } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
-/** From the caches alone: which look at the console is due, and in what order, is for the rules. */
+/** From the caches alone: which look in the console is due, and in what order, is for the rules. */
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,

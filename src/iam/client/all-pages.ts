@@ -22,14 +22,14 @@ export async function readAllPages(
     if (answer.totalCount !== total) throw new ShapeError("totalCount changed between pages");
     addAll(quotas, answer.quotas);
     if (answer.hasNext !== true) return whole(quotas, total);
-    if (answer.quotas.length === 0) throw new ShapeError("an empty page has a next one");
+    if (answer.quotas.length === 0) throw new ShapeError("an empty page has a next page");
   }
   throw new ShapeError("the list does not end");
 }
 
 function checkPosition({ page, hasNext, totalCount }: QuotaPage, wanted: number): void {
   if (hasNext === undefined || totalCount === undefined) {
-    throw new ShapeError("there is no pagination in the answer");
+    throw new ShapeError("the answer lacks pagination");
   }
   if (page !== undefined && page !== wanted) throw new ShapeError("this is another page");
 }

@@ -1,7 +1,7 @@
 import { type ExtraOperation, extraOperations } from "../model.ts";
 import type { IamClient } from "./client.ts";
 
-/** The calls that change nothing at the console. */
+/** The calls that change nothing in the console. */
 export const readingMethods = [
   "authenticate",
   "listServiceAccounts",

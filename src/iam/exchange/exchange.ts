@@ -88,7 +88,7 @@ export class Exchange {
   refuseWhileHeld(operation: Operation): void {
     const retryAt = this.#hold.until;
     if (retryAt === undefined) return;
-    const message = `${operation} was not sent: the console asked to wait`;
+    const message = `${operation} was not sent: the console requires a pause`;
     throw new IamError("RateLimited", message, { operation, sent: false, retryAt });
   }
 

@@ -40,7 +40,8 @@ export interface Exchanged {
 }
 
 /** Credentials go to the origin of the connection only. */
-const REDIRECTED = ", a redirect, which is never followed; check the connection's baseURL";
+const REDIRECTED =
+  ", a redirect, which the operator does not follow; check the connection's baseURL";
 
 const LOGIN_STANDS = " while the login is accepted";
 
@@ -92,7 +93,7 @@ export function transportFailure(operation: Operation, error: unknown): IamError
   }
   return new IamError(
     codeOfFailure(error),
-    `${operation} has no answer from the console: ${error.message}`,
+    `${operation} got no answer from the console: ${error.message}`,
     {
       operation,
       sent: error.failure !== "refused",

@@ -33,7 +33,7 @@ export function tokenSession(token: Redacted): TokenSession {
   return {
     token: async () => {
       if (/^[\x21-\x7e]+$/.test(only.value.reveal())) return only;
-      throw unsent("Unauthenticated", "the token is empty or not one that a header can carry");
+      throw unsent("Unauthenticated", "the token is empty or not valid in a header");
     },
     replace: async () => undefined,
     isCurrent: () => true,
@@ -133,7 +133,7 @@ export class LoginSession implements TokenSession {
     if (pausedUntil !== undefined) {
       throw unsent(
         "LoginPaused",
-        `no login is tried for now, after ${this.#circuit.failures} failed ones in a row`,
+        `logins are paused after ${this.#circuit.failures} failed logins in a row`,
         { retryAt: pausedUntil },
       );
     }
@@ -170,7 +170,7 @@ const REJECTIONS: ReadonlySet<IamErrorCode> = new Set([
 function mfaRequired(): IamError {
   return unsent(
     "MfaRequired",
-    "the login asks for a second factor, which the operator cannot give",
+    "the login requires a second factor, which the operator cannot provide",
   );
 }
 

@@ -28,8 +28,7 @@ export function readQuotaPage(json: Json): QuotaPage {
 
 function readQuota(record: Json): Quota {
   const parsed = QuotaRecord.safeParse(record);
-  if (!parsed.success)
-    throw new ShapeError("there is a quota without its required fields, or with too long ones");
+  if (!parsed.success) throw new ShapeError("a quota lacks required fields or has too long fields");
   const { status, ...rest } = parsed.data;
   return { ...rest, status };
 }

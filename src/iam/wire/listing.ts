@@ -42,7 +42,7 @@ export function payloadOf(json: Json): Json {
 export function readListing(json: Json, names: readonly string[] = []): Listing {
   const payload = payloadOf(json);
   if (Array.isArray(payload)) return { records: bounded(payload), ...readPosition({}) };
-  if (!isJsonObject(payload)) throw new ShapeError("there is no list in the answer");
+  if (!isJsonObject(payload)) throw new ShapeError("the answer lacks a list");
   const counts = readCounts(payload);
   const records = bounded(recordsOf(payload, counts, ["data", "items", ...names]));
   if (counts.dataCount !== undefined && counts.dataCount !== records.length) {
@@ -59,7 +59,7 @@ function bounded(records: readonly Json[]): readonly Json[] {
 /** The records of a list that is known to be complete; throws ShapeError where it is not. */
 export function readWholeListing(json: Json, names?: readonly string[]): readonly Json[] {
   const { records, hasNext, totalCount } = readListing(json, names);
-  if (hasNext === true) throw new ShapeError("the list goes on after this page");
+  if (hasNext === true) throw new ShapeError("the list continues after this page");
   if (totalCount !== undefined && totalCount !== records.length) {
     throw new ShapeError("totalCount is not the number of records");
   }
@@ -91,5 +91,5 @@ function recordsOf(payload: JsonObject, counts: Partial<Counts>, names: readonly
   }
   // `data` is optional in a list result: absent, it stands for no records where the count agrees.
   if ((payload.data ?? null) === null && counts.dataCount === 0) return [];
-  throw new ShapeError("there is no list in the answer");
+  throw new ShapeError("the answer lacks a list");
 }

@@ -15,9 +15,9 @@ const Token = z.string().regex(/^[\x21-\x7e]+$/);
 /** Call 1. `mfaRequired` decides, also where a token stands beside it. */
 export function readLogin(json: Json): LoginAnswer {
   const payload = payloadOf(json);
-  if (!isJsonObject(payload)) throw new ShapeError("there is no login result in the answer");
+  if (!isJsonObject(payload)) throw new ShapeError("the answer lacks a login result");
   if (payload.mfaRequired === true) return { kind: "MfaRequired" };
   const token = Token.safeParse(payload.accessToken);
-  if (!token.success) throw new ShapeError("there is no usable accessToken in the answer");
+  if (!token.success) throw new ShapeError("the answer lacks a usable accessToken");
   return { kind: "Token", token: new Redacted(token.data) };
 }

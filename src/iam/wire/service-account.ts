@@ -66,7 +66,7 @@ const IssuedKey = z.object({
  */
 export function readKeyPair(json: Json): KeyPair {
   const parsed = IssuedKey.safeParse(recordWith("secret", json));
-  if (!parsed.success) throw new ShapeError("there is no key pair in the answer");
+  if (!parsed.success) throw new ShapeError("the answer lacks a key pair");
   return { keyId: parsed.data.keyId, secret: new Redacted(parsed.data.secret) };
 }
 

@@ -42,7 +42,7 @@ export async function callApi(
   const answer = parseJson(response);
   if (response.status >= 200 && response.status < 300) {
     if (isRecord(answer)) return answer;
-    throw new KubeError("MalformedResponse", `${call.attempted}: the answer is no JSON object`, {
+    throw new KubeError("MalformedResponse", `${call.attempted}: the answer is not a JSON object`, {
       status: response.status,
     });
   }

@@ -36,7 +36,7 @@ export function queryText(query: Query): string {
 /** A URL parser would resolve "." and "..", and an empty name would address the collection. */
 function segment(name: string): string {
   if (name === "" || name === "." || name === "..") {
-    throw new KubeError("BadRequest", `"${name}" is no object's name`);
+    throw new KubeError("BadRequest", `"${name}" is not a valid object name`);
   }
   return encodeURIComponent(name);
 }

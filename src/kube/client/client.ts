@@ -32,7 +32,7 @@ export interface ListOptions extends CallOptions {
  * only; mutating calls are refused with NotLeading while the lease may be lost.
  */
 export interface KubeClient {
-  /** `undefined` where there is no such object. */
+  /** `undefined` where the object does not exist. */
   get<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,

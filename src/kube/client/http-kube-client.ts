@@ -137,7 +137,7 @@ class HttpKubeClient implements KubeClient {
     if (uid === undefined || resourceVersion !== undefined) return object;
     const current = await this.get(type, keyOf(object), signal === undefined ? {} : { signal });
     if (current === undefined)
-      throw new KubeError("NotFound", `${attempted}: there is no such object`);
+      throw new KubeError("NotFound", `${attempted}: the object does not exist`);
     const { metadata } = current;
     if (metadata.uid !== uid)
       throw new KubeError("Conflict", `${attempted}: it is another object now`);
@@ -268,5 +268,5 @@ function absentAsUndefined(error: unknown): undefined {
 
 function asObject<T extends KubeObject>(attempted: string, answer: unknown): T {
   if (isNamed(answer)) return answer as T;
-  throw new KubeError("MalformedResponse", `${attempted}: the answer is no object`);
+  throw new KubeError("MalformedResponse", `${attempted}: the answer is not an object`);
 }

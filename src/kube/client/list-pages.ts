@@ -107,11 +107,11 @@ function toPage<T extends KubeObject>(
 ): ListPage<T> {
   const { items = [], metadata } = answer;
   if (!isRecord(metadata) || typeof metadata.resourceVersion !== "string") {
-    throw malformed(type, "has no version");
+    throw malformed(type, "lacks a version");
   }
   // Go writes an empty list as null.
   const objects = items === null ? [] : items;
-  if (!Array.isArray(objects) || !objects.every(isNamed)) throw malformed(type, "has no objects");
+  if (!Array.isArray(objects) || !objects.every(isNamed)) throw malformed(type, "lacks objects");
   const token = metadata.continue;
   return {
     items: objects as T[],

@@ -50,7 +50,7 @@ async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoin
   if (cluster === null) throw new Error("the kubeconfig names no cluster for its current context");
   const { proxyUrl } = cluster;
   if (proxyUrl !== undefined && !/^https?:/.test(proxyUrl)) {
-    throw new Error("the kubeconfig's proxy-url is no HTTP proxy");
+    throw new Error("the kubeconfig's proxy-url is not an HTTP proxy");
   }
   const source = new CredentialSource((isRejected) => {
     // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's

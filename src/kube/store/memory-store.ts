@@ -120,7 +120,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   openScope(namespace: string): StoreWriter<T> {
     const overlaps = namespace === "" ? this.#scopes.size > 0 : this.#scopes.has("");
     if (overlaps || this.#scopes.has(namespace)) {
-      throw new Error(`the store's scope "${namespace}" overlaps with another one`);
+      throw new Error(`the store's scope "${namespace}" overlaps with another scope`);
     }
     const scope = new StoreScope((key, version) => this.#isBehind(key, version));
     this.#scopes.set(namespace, scope);
@@ -145,7 +145,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
 
   #index(name: string): StoreIndex<T> {
     const found = this.#indexes.get(name);
-    if (found === undefined) throw new Error(`the store has no index ${name}`);
+    if (found === undefined) throw new Error(`unknown index ${name}`);
     return found;
   }
 

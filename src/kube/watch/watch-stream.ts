@@ -100,9 +100,9 @@ export function parseWatchLine<T extends KubeObject>(
   const { object } = event;
   if (event.type === "ERROR") throw inBandError(api, type, object);
   if (event.type === "BOOKMARK") return bookmark(type, object);
-  if (!isNamed(object)) throw malformed(type, "an event has no object");
+  if (!isNamed(object)) throw malformed(type, "an event lacks an object");
   const version = object.metadata.resourceVersion;
-  if (typeof version !== "string") throw malformed(type, "an object has no version");
+  if (typeof version !== "string") throw malformed(type, "an object lacks a version");
   const deleted = event.type === "DELETED";
   if (!deleted && event.type !== "ADDED" && event.type !== "MODIFIED") {
     throw malformed(type, "an event has an unknown type");
@@ -130,7 +130,7 @@ function parse(type: ResourceType, line: string): Readonly<Record<string, unknow
 function bookmark<T>(type: ResourceType, object: unknown): WatchInput<T> {
   const metadata = isRecord(object) && isRecord(object.metadata) ? object.metadata : {};
   const { resourceVersion, annotations } = metadata;
-  if (typeof resourceVersion !== "string") throw malformed(type, "a bookmark has no version");
+  if (typeof resourceVersion !== "string") throw malformed(type, "a bookmark lacks a version");
   const endsInitial = isRecord(annotations) && annotations[INITIAL_EVENTS_END] === "true";
   return { kind: "Bookmark", version: resourceVersion, endsInitial };
 }

@@ -50,7 +50,8 @@ async function objects(cluster: Cluster, scope: string | undefined): Promise<str
     objectsOf(world).map((each) => toYaml(scrubObject(each as never))),
   );
   const left = unreadable.map((kind) => kindOf(kind).plural).join(", ");
-  if (left !== "") documents.push(`# Not here, since they may not be listed: ${left}`);
+  if (left !== "")
+    documents.push(`# Not included, because you do not have permission to list them: ${left}`);
   return documents.join("\n---\n");
 }
 

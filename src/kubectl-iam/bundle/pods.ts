@@ -69,10 +69,10 @@ async function metricsOf(
   const isSecure = containers.some(({ args = [] }) => args.includes("--metrics-secure=true"));
   if (!isSecure) return toFile(name, await getText(cluster, `${path}:${port}/proxy/metrics`));
   const text = [
-    "not here: the metrics are served over HTTPS to tokens that may read them. To add them to the bundle:",
+    "not included: the metrics are served over HTTPS to authorized tokens. To add them to the bundle:",
     `  kubectl port-forward -n ${namespace} pod/${metadata.name} ${port}`,
     `  curl -sk -H "Authorization: Bearer $TOKEN" https://127.0.0.1:${port}/metrics`,
-    "TOKEN is one of an account that is bound to the chart's ClusterRole …-metrics-reader.",
+    "TOKEN is a token of an account bound to the chart's ClusterRole …-metrics-reader.",
   ];
   return { name, text: text.join("\n") };
 }

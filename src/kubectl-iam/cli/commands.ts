@@ -10,7 +10,8 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "status [object...]",
     group: "Look",
-    summary: "Show what is ready, or one object with its account, key, consumers and events.",
+    summary:
+      "Show the readiness of all objects, or an object with its account, key, consumers and events.",
     details: [
       "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Says if no replica of the operator holds the Lease. Exits with status 1 if anything shown is not ready.",
     ],
@@ -31,7 +32,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "expiring",
     group: "Look",
     summary: "List keys that expire soon, and whether they are renewed by themselves.",
-    details: ["Exits with status 1 if one of them is not."],
+    details: ["Exits with status 1 if an object is not ready."],
     options: [...scopeOptions, "output", "within"],
     examples: ["expiring -A --within 30d"],
     load: () => import("../commands/expiring.ts"),
@@ -39,7 +40,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "orphans",
     group: "Look",
-    summary: "List valid keys that are not stored in any Secret.",
+    summary: "List valid keys not stored in any Secret.",
     details: [
       "Orphaned keys were issued, but their secrets were lost. Pending keys cannot be delivered. Unmanaged keys are in the console's list of an account and in no ApiKey's status.",
       "Exits with status 1 if there are any.",
@@ -67,7 +68,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "explain [reason]",
     group: "Look",
-    summary: "Say what a reason of a condition or an event means, and what to do.",
+    summary: "Explain a reason of a condition or an event, with the action to take.",
     options: [],
     completes: "reason",
     examples: ["explain PolicyNotGranted"],
@@ -76,9 +77,10 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "diff",
     group: "Act",
-    summary: "Show what applying objects would change at the console, and change nothing.",
+    summary:
+      "Show the changes in the console that applying objects would make, and change nothing.",
     details: [
-      "Walks what the operator would do, with your rights: it reads the cluster and the Secret of the connection, logs in at the console, and reads there. No operator has to run.",
+      "Plans as the operator would, with your permissions: it reads the cluster and the Secret of the connection, logs in to the console, and reads there. The operator need not run.",
       "Exits with status 1 if something would change, and with more than 1 if the result is unknown.",
     ],
     options: [...clusterOptions, "operatorNamespace", "output", "filename", "kustomize"],
@@ -101,7 +103,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "reconcile [object...]",
     group: "Act",
     summary: "Reconcile objects now instead of at the next retry.",
-    details: ["Waits until the operator has done so, and prints what it reports."],
+    details: ["Waits until the operator has done so, and prints its report."],
     options: actOnMany,
     completes: "object",
     examples: ["reconcile iamsa/ci-bot", "reconcile --all -A --no-wait"],
@@ -111,7 +113,9 @@ export const commands: readonly CommandSpec[] = [
     usage: "wait [object...]",
     group: "Act",
     summary: "Wait until objects are ready.",
-    details: ["Says what is missing until then. Ends at once if only a change helps."],
+    details: [
+      "Reports the cause of the delay until then. Exits at once if manual action is required.",
+    ],
     options: [...scopeOptions, "all", "timeout", "operatorNamespace"],
     completes: "object",
     examples: ["wait iamkey/ci-bot-key", "wait --all -n team-a --timeout 2m"],
@@ -153,7 +157,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Pause everything that the operator writes for objects.",
     details: [
-      "Keys that were issued keep working, and still expire. Waits until the operator has noticed.",
+      "Issued keys keep working and still expire. Waits until the operator has observed the change.",
     ],
     options: actOnMany,
     completes: "object",
@@ -175,7 +179,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Revoke an account's access: unbind every policy.",
     details: [
-      "Says what stops working and asks, unless --yes is given. Waits until no policy is bound, and says which ones are bound until then.",
+      "Lists the affected keys and Pods and asks for confirmation, unless --yes is given. Waits until no policy is bound, and lists the bound policies until then.",
     ],
     options: [...actAndWait, "yes"],
     completes: "serviceaccount",
@@ -187,7 +191,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Restore an account's access: bind the policies of its PolicyBindings again.",
     details: [
-      "A leaked key then works again. Names the keys that do and asks, unless --yes is given. Waits until the policies are bound.",
+      "A leaked key then works again. Lists the keys and asks for confirmation, unless --yes is given. Waits until the policies are bound.",
     ],
     options: [...actAndWait, "yes"],
     completes: "serviceaccount",
@@ -198,7 +202,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "import <sa-id>",
     group: "Act",
     summary: "Create a ServiceAccount that adopts an account of the console.",
-    details: ["Waits until the operator has found the account, and says what it reports."],
+    details: ["Waits until the operator has found the account, and prints its report."],
     options: [...actAndWait, "name", "connection", "output"],
     examples: ["import sa-19230537c95f9b08 --name ci-bot --dry-run"],
     load: () => import("../commands/import.ts"),
@@ -206,9 +210,9 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "forget-orphan <apikey> <key-id>",
     group: "Act",
-    summary: "Take a lost key that has been dealt with off an ApiKey's list.",
+    summary: "Remove a handled orphaned key from an ApiKey's list.",
     details: [
-      "The key itself is not ended by this: do that at the console first. Asks, unless --yes is given. Needs the permission to patch apikeys/status, with the chart's admission policy in all namespaces.",
+      "This does not delete the key: delete it in the console first. Asks for confirmation, unless --yes is given. Needs the permission to patch apikeys/status, with the chart's admission policy in all namespaces.",
     ],
     options: [...act, "yes"],
     completes: "apikey",
@@ -218,9 +222,9 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "adopt-secret <apikey>",
     group: "Act",
-    summary: "Let an ApiKey take over the Secret of its name that is there already.",
+    summary: "Let an ApiKey adopt the existing Secret of its name.",
     details: [
-      "Labels the Secret, which is its owner's consent, and sets spec.secret.onExisting to Adopt. What the Secret holds is replaced. Asks, unless --yes is given.",
+      "Labels the Secret, as its owner's consent, and sets spec.secret.onExisting to Adopt. The content of the Secret is replaced. Asks for confirmation, unless --yes is given.",
     ],
     options: [...act, "yes"],
     completes: "apikey",
@@ -230,7 +234,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console login",
     group: "Console",
-    summary: "Log in and say whether the console takes the credentials.",
+    summary: "Log in, and report whether the console accepts the credentials.",
     options: [...consoleOptions, "reveal"],
     examples: [
       "console login",
@@ -257,7 +261,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console account <sa-id>",
     group: "Console",
-    summary: "Show one service account with its keys.",
+    summary: "Show a service account with its keys.",
     options: consoleOptions,
     examples: ["console account sa-19230537c95f9b08"],
     load: () => import("../commands/console/account.ts"),
@@ -266,9 +270,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "console issue-key <sa-id>",
     group: "Console",
     summary: "Issue an API key.",
-    details: [
-      "The console shows the secret once, so you have to say where it goes: --secret-file or --reveal.",
-    ],
+    details: ["The console shows the secret once, so --secret-file or --reveal is required."],
     options: [
       ...consoleOptions,
       "description",
@@ -295,9 +297,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "console policies",
     group: "Console",
     summary: "List the policies with their ids.",
-    details: [
-      "Where the console shows a name under no key that is known, -o yaml prints its records as they are.",
-    ],
+    details: ["If the console uses unknown field names, -o yaml prints its records unchanged."],
     options: [...consoleOptions, "search", "policyStatus"],
     examples: ["console policies --search deploy", "console policies --status active"],
     load: () => import("../commands/console/policies.ts"),
@@ -305,8 +305,10 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console sync <tpn>",
     group: "Console",
-    summary: "Replace all policies that are bound to an account.",
-    details: ["Says what is bound and unbound by it and asks, unless --yes is given."],
+    summary: "Replace all policies of an account.",
+    details: [
+      "Lists the policies to bind and to unbind and asks for confirmation, unless --yes is given.",
+    ],
     options: [...consoleOptions, "policy", "none", "yes", "printOnly"],
     examples: ["console sync tpn:r1:org-1:prj-1:sa/sa-1 --policy pol-read,pol-deploy"],
     load: () => import("../commands/console/sync.ts"),
@@ -314,7 +316,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console bindings <tpn>",
     group: "Console",
-    summary: "List the policies that are bound to an account.",
+    summary: "List the policies bound to an account.",
     options: consoleOptions,
     examples: ["console bindings tpn:r1:org-1:prj-1:sa/sa-1"],
     load: () => import("../commands/console/bindings.ts"),
@@ -322,7 +324,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "console evaluate",
     group: "Console",
-    summary: "Ask what the console would decide.",
+    summary: "Ask the console for its decision.",
     details: ["The console's documentation does not show the body: give it as JSON."],
     options: [...consoleOptions, "body"],
     examples: ["console evaluate --body question.json"],
@@ -357,8 +359,8 @@ export const commands: readonly CommandSpec[] = [
     group: "Find out",
     summary: "Check the installation, or with an ApiKey find out why its calls are denied (403).",
     details: [
-      "The installation: CRDs, rights, the leader, connections with their consoles, clocks, webhooks and policies in the way, and the alerts that would fire.",
-      "An ApiKey: the checks that the console's documentation names, in its order. --action names what was denied; --body asks the console for its decision.",
+      "The installation: CRDs, permissions, the leader, connections with their consoles, clocks, interfering webhooks and policies, and the alerts that would fire.",
+      "An ApiKey: the checks of the console's documentation, in its order. --action names the denied action; --body asks the console for its decision.",
       "The output holds no secret. Exits with status 1 if a check fails.",
     ],
     options: [...clusterOptions, "operatorNamespace", "operatorUser", "output", "action", "body"],
@@ -372,7 +374,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "logs [object...]",
     group: "Find out",
-    summary: "Show what the operator has logged, of all replicas or about one object.",
+    summary: "Show the operator's logs, of all replicas or about an object.",
     details: ["Policies are logged under the name of their ServiceAccount."],
     options: [...clusterOptions, "operatorNamespace", "since", "tail", "previous", "level"],
     completes: "object",
@@ -382,7 +384,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "uninstall",
     group: "Find out",
-    summary: "With --dry-run: show what an uninstallation deletes, and what stays.",
+    summary: "With --dry-run: show the objects that an uninstallation deletes and keeps.",
     details: [
       "Names the accounts, policies and keys that stay in the console. Exits with status 1 if a key stays valid.",
     ],
@@ -393,9 +395,9 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "support-bundle [folder]",
     group: "Find out",
-    summary: "Write what a maintainer needs to know into a new folder, without any secret.",
+    summary: "Write diagnostic information for a maintainer into a new folder, without secrets.",
     options: [...clusterOptions, "allNamespaces", "tenantLogins", "operatorNamespace"],
-    details: ["Exits with status 3 if a part could not be read; its file says why."],
+    details: ["Exits with status 3 if a part could not be read; its file contains the cause."],
     examples: ["support-bundle -A bundle"],
     load: () => import("../commands/support-bundle.ts"),
   },

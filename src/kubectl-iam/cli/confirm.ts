@@ -5,7 +5,7 @@ import { Failure, UsageError } from "./errors.ts";
 export async function confirm({ io, options }: Invocation, question: string): Promise<void> {
   if (options.yes || options.dryRun) return;
   if (!io.isInteractive)
-    throw new UsageError(`${question} There is no terminal to ask on: give --yes if you mean it.`);
+    throw new UsageError(`${question} Standard input is not a terminal: confirm with --yes.`);
   const answer = await io.ask(`${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failure("Nothing was changed.");
 }

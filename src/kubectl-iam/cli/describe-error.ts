@@ -26,7 +26,7 @@ function sentenceOf(error: Error): string {
 function ofApiServer({ code, reason, message }: KubeError): string {
   switch (code) {
     case "Forbidden":
-      return `the API server refuses it (${message}); kubectl iam doctor shows the rights that are missing`;
+      return `the API server refuses it (${message}); kubectl iam doctor shows the missing permissions`;
     case "Unauthenticated":
       return `the API server does not accept your credentials (${message})`;
     case "NotFound":

@@ -67,7 +67,7 @@ export const options = {
     "The kubeconfig to use; default KUBECONFIG or ~/.kube/config.",
   ),
   namespace: {
-    ...text("-n, --namespace <name>", "The namespace; default that of the context."),
+    ...text("-n, --namespace <name>", "The namespace; defaults to the namespace of the context."),
     completes: "namespace",
   },
   as: text("--as <user>", "Act as this user or serviceaccount, as kubectl does."),
@@ -98,13 +98,13 @@ export const options = {
   ),
   operatorUser: text(
     "--operator-user <user>",
-    "Whose rights are checked; default the ServiceAccount of the operator's Deployment.",
+    "User whose permissions are checked; defaults to the ServiceAccount of the operator's Deployment.",
   ),
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
   top: count("--top <count>", "Only the fullest, so many of them."),
   client: flag("--client", "Only the plugin's own version."),
   previous: flag("-p, --previous", "Of the containers that ended before."),
-  since: span("--since <time>", "Only lines that are not older, such as 10m."),
+  since: span("--since <time>", "Only lines of this period, such as 10m."),
   tail: count("--tail <lines>", "The last lines of each Pod; default 1000."),
   level: choice({
     flags: "--level <level>",
@@ -126,7 +126,7 @@ export const options = {
   timeout: span("--timeout <time>", "How long to wait at most, such as 5m; default 10m."),
   dryRun: choice({
     flags: "--dry-run <how>",
-    help: "client (or no value): print what would be sent. server: have the API server check it. Nothing is changed.",
+    help: "client (or no value): print the request. server: validate it on the API server. Nothing is changed.",
     choices: dryRuns,
     read: (value: string): DryRun => {
       if (dryRuns.includes(value)) return value as DryRun;
@@ -136,7 +136,7 @@ export const options = {
   /** Of calls of the console, which has no dry runs. */
   printOnly: choice({
     flags: "--dry-run <how>",
-    help: "client (or no value): print what would be sent, and change nothing.",
+    help: "client (or no value): print the request, and change nothing.",
     choices: ["client"],
     read: (value: string): "client" => {
       if (value === "client") return value;
@@ -145,7 +145,7 @@ export const options = {
       );
     },
   }),
-  yes: flag("-y, --yes", "Do not ask."),
+  yes: flag("-y, --yes", "Do not ask for confirmation."),
   name: text("--name <name>", "The object's name; made from the account's if it is not given."),
   connection: text(
     "--connection <kind/name>",
@@ -166,7 +166,7 @@ export const options = {
   ),
   caFile: text(
     "--ca-file <file>",
-    "PEM certificates to trust besides the system's; or IAM_CONSOLE_CA_FILE.",
+    "PEM certificates to trust in addition to the system's; or IAM_CONSOLE_CA_FILE.",
   ),
   username: text("--username <name>", "Log in as this user; or IAM_CONSOLE_USERNAME."),
   loginDomain: text("--login-domain <name>", "The user's domain; or IAM_CONSOLE_LOGIN_DOMAIN."),
@@ -190,24 +190,21 @@ export const options = {
   ),
   filename: list(
     "-f, --filename <file>",
-    "A file with objects, a folder of such files, or - for standard input; may be given several times.",
+    "A file with objects, a folder of such files, or - for standard input; repeatable.",
   ),
   kustomize: text("-k, --kustomize <folder>", "A folder for kubectl kustomize."),
   body: text("--body <file>", "The request's JSON body: a file, or - for standard input."),
-  description: text("--description <text>", "The description at the console."),
+  description: text("--description <text>", "The description in the console."),
   expiresInDays: count("--expires-in-days <days>", "The key's lifetime; default 90."),
-  policy: list("--policy <id>", "A policy; may be given several times, or as a list with commas."),
+  policy: list("--policy <id>", "A policy; repeatable, or a comma-separated list."),
   none: flag("--none", "Bind no policy at all."),
-  search: text("--search <text>", "Only what the console finds for this."),
+  search: text("--search <text>", "Search text."),
   policyStatus: text("--status <status>", "Only policies of this status, such as active."),
   actionClass: text("--action-class <class>", "Only List, Read, Write, Delete or Admin actions."),
-  clusterId: count("--cluster-id <number>", "The container cluster's number at the console."),
+  clusterId: count("--cluster-id <number>", "The container cluster's number in the console."),
   quotaNamespace: list("--quota-namespace <name>", "Only quotas of these namespaces."),
   quotaName: list("--quota-name <text>", "Only quotas whose name contains this."),
-  action: text(
-    "--action <id>",
-    "The action that was denied, such as svc:Compute.Instances.ListInstances.",
-  ),
+  action: text("--action <id>", "The denied action, such as svc:Compute.Instances.ListInstances."),
 } as const satisfies Readonly<Record<string, object>>;
 
 export type OptionName = keyof typeof options;

@@ -9,7 +9,7 @@ import { type OptionName, type Options, options } from "./options.ts";
 
 const NAME = "kubectl iam";
 const ENDINGS = `
-Exit status: 0 done; 1 found something, such as an object that is not ready, or a difference; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time.`;
+Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time.`;
 
 /** Runs one command line; answers the exit code. Throws what the command throws, and UsageError. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -74,7 +74,9 @@ function placeOf(program: Command, { usage, group }: CommandSpec, io: Io) {
       .argument("[call]")
       .action((call?: string) => {
         const what =
-          call === undefined ? "say which call" : `"${call}" is an unknown console command`;
+          call === undefined
+            ? "a console command is required"
+            : `"${call}" is an unknown console command`;
         throw new UsageError(`${what}: ${NAME} console --help lists them`);
       });
   return { parent, name: rest.join(" ") };

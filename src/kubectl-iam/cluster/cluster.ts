@@ -57,7 +57,7 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
     });
   } catch (error) {
     throw new UsageError(
-      `there is no cluster to talk to (${whyNone(error)}): ${await remedyFor(options, environment)}`,
+      `no cluster is configured (${whyNone(error)}): ${await remedyFor(options, environment)}`,
     );
   }
 }
@@ -71,14 +71,14 @@ async function remedyFor(
   if (context === undefined) return otherwise;
   const names = await contextNames(kubeconfig ?? environment.KUBECONFIG?.split(delimiter)[0]);
   if (names.length === 0 || names.includes(context)) return otherwise;
-  return `there is no context ${context}; the kubeconfig has ${names.join(", ")}`;
+  return `context ${context} does not exist; the kubeconfig has ${names.join(", ")}`;
 }
 
 /** Without any kubeconfig client-node tries a server on this machine, and then refuses that. */
 function whyNone(error: unknown): string {
   if (!(error instanceof Error)) return "the kubeconfig cannot be read";
   return /^HTTP protocol is not allowed/.test(error.message)
-    ? "no kubeconfig, or one whose server is plain http"
+    ? "no kubeconfig, or a kubeconfig with a plain http server"
     : error.message;
 }
 
@@ -108,7 +108,7 @@ export function scopeOf(
   { allNamespaces, namespace }: Options,
 ): string | undefined {
   if (allNamespaces && namespace !== undefined)
-    throw new UsageError("--all-namespaces and --namespace exclude each other: leave one out");
+    throw new UsageError("--all-namespaces and --namespace exclude each other");
   return allNamespaces ? undefined : cluster.namespace;
 }
 

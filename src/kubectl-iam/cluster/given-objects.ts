@@ -39,7 +39,7 @@ interface Text {
 async function readTexts({ io, options }: Invocation): Promise<readonly Text[]> {
   const { filename = [], kustomize } = options;
   if ((filename.length === 0) === (kustomize === undefined))
-    throw new UsageError("say which objects: give either -f FILE or -k FOLDER");
+    throw new UsageError("objects are required: give either -f FILE or -k FOLDER");
   if (kustomize !== undefined) return [await built(kustomize)];
   const files = filename.flatMap(filesOf);
   return Promise.all(
@@ -53,7 +53,7 @@ async function readTexts({ io, options }: Invocation): Promise<readonly Text[]> 
 function filesOf(name: string): readonly string[] {
   if (name === "-") return [name];
   const found = statSync(name, { throwIfNoEntry: false });
-  if (found === undefined) throw new UsageError(`there is no file ${name}`);
+  if (found === undefined) throw new UsageError(`file ${name} does not exist`);
   if (!found.isDirectory()) return [name];
   return readdirSync(name)
     .filter((each) => /\.(ya?ml|json)$/.test(each))

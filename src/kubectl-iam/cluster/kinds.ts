@@ -43,7 +43,7 @@ export function typeOf<Name extends KindName>(name: Name): ResourceType<Kinds[Na
 
 export function kindOf(name: string): Kind {
   const found = kinds.find(({ kind }) => kind === name);
-  if (found === undefined) throw new Error(`there is no kind ${name}`);
+  if (found === undefined) throw new Error(`unknown kind ${name}`);
   return found;
 }
 
@@ -66,8 +66,7 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   if (rest.length > 0 || text === "" || second === "")
     throw new UsageError(`"${text}" names no object: ${EXAMPLE}`);
   if (second !== undefined) return { kind: parseKind(first), name: checkName(second) };
-  if (fallback === undefined)
-    throw new UsageError(`"${text}" does not say of which kind: ${EXAMPLE}`);
+  if (fallback === undefined) throw new UsageError(`"${text}" does not name a kind: ${EXAMPLE}`);
   return { kind: fallback, name: checkName(first) };
 }
 
@@ -92,6 +91,6 @@ function parseKind(text: string): KindName {
 export function checkName(name: string): string {
   if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
   throw new UsageError(
-    `"${name}" is no name of an object: it has lower-case letters, digits, '-' and '.', such as ci-bot`,
+    `"${name}" is not a valid object name: use lower-case letters, digits, '-' and '.', such as ci-bot`,
   );
 }

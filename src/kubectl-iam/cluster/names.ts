@@ -15,5 +15,5 @@ export function parseAccountName(text: string): ObjectName {
 function ofKind(text: string, kind: ObjectName["kind"]): ObjectName {
   const name = parseObjectName(text, kind);
   if (name.kind === kind) return name;
-  throw new UsageError(`"${text}" is no ${kind}: name one, such as ci-bot`);
+  throw new UsageError(`"${text}" is not of kind ${kind}: give a name such as ci-bot`);
 }

@@ -128,7 +128,7 @@ export async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undef
   }
 }
 
-/** Throws Failure where there is no such object. */
+/** Throws Failure where the object does not exist. */
 export async function readObject<Name extends KindName>(
   { kube, namespace }: Cluster,
   kind: Name,
@@ -152,7 +152,7 @@ export async function selectObjects(
   if (names.length > 0 && (selector !== undefined || allNamespaces || all))
     throw new UsageError("give either names, or --all or --selector to select objects");
   if (names.length === 0 && selector === undefined && !all)
-    throw new UsageError("name at least one object, or select some with --all or -l team=a");
+    throw new UsageError("name at least one object, or select objects with --all or -l team=a");
   if (names.length > 0)
     return Promise.all(
       names.map(({ kind, name }) => readObject(cluster, kind, name) as Promise<AnyObject>),

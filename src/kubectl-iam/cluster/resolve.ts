@@ -42,6 +42,6 @@ function only({ namespace }: Cluster, objects: readonly AnyObject[], name: strin
   if (first === undefined) throw notFound(`object called ${name}`, namespace);
   if (others.length === 0) return first;
   throw new UsageError(
-    `${name} is the name of ${found.map(toText).join(" and ")}: give one of these`,
+    `${name} is the name of ${found.map(toText).join(" and ")}: use one of these`,
   );
 }

@@ -85,7 +85,7 @@ async function waitFor<T extends AnyObject>(
     await watchLease(waited);
     say(text, waited);
     await clock.sleep(EVERY_MS, interrupted).catch(() => {
-      throw new Failure(`No longer waiting for ${about}: ${text}. The operator goes on.`);
+      throw new Failure(`No longer waiting for ${about}: ${text}. The operator continues.`);
     });
   }
 }
@@ -125,7 +125,7 @@ function watchLeader(
     const elsewhere =
       kind === "None"
         ? "; if it runs in another namespace, name that with --operator-namespace"
-        : ", so nothing happens until one does";
+        : ", so nothing happens until a replica holds it";
     io.note(`warning: ${text}${elsewhere}: kubectl iam doctor`);
   };
 }

@@ -8,9 +8,7 @@ import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 export async function run({ io, args: [shell = ""] }: Invocation): Promise<ExitCode> {
   const script = ownEntry(scripts, shell);
   if (script === undefined)
-    throw new UsageError(
-      `there is no completion for "${shell}": choose ${Object.keys(scripts).join(", ")}`,
-    );
+    throw new UsageError(`unsupported shell "${shell}": choose ${Object.keys(scripts).join(", ")}`);
   io.print(script);
   return exitCode.ok;
 }

@@ -1,4 +1,4 @@
-/** `diff`: what applying objects would change at the console. */
+/** `diff`: what applying objects would change in the console. */
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { systemRandom } from "../../util/random.ts";

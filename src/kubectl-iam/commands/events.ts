@@ -33,7 +33,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       { title: "COUNT", cell: ({ count }) => String(count), wide: true },
       { title: "NOTE", cell: ({ note }) => note, flexible: true },
     ],
-    empty: "There are no events about objects of the operator.",
+    empty: "No events about objects of the operator.",
   });
   if (!options.watch) return exitCode.ok;
   const { paint } = screenOf(io);

@@ -14,7 +14,7 @@ export async function run({ io, args: [wanted] }: Invocation): Promise<ExitCode>
   const found = explanations.find(({ reason }) => reason.toLowerCase() === wanted.toLowerCase());
   if (found === undefined)
     throw new UsageError(
-      `"${wanted}" is no reason that the operator gives: kubectl iam explain lists them all`,
+      `"${wanted}" is not a reason of the operator: kubectl iam explain lists all reasons`,
     );
   const { paint } = screenOf(io);
   io.print(paint("bold", found.reason));

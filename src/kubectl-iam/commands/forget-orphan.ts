@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   await confirm(
     invocation,
-    `Key ${keyId} may still work at the console; nothing will remind of it. Forget it?`,
+    `Key ${keyId} can still be valid in the console, and nothing will list it. Forget it?`,
   );
   const { resourceVersion } = apiKey.metadata;
   const patch = {

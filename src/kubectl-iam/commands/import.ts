@@ -65,7 +65,7 @@ function connectionOf(text: string | undefined): object {
   const connectionRef = parseObjectName(text, "ClusterConnection");
   if (connectionRef.kind === "Connection" || connectionRef.kind === "ClusterConnection")
     return { connectionRef };
-  throw new UsageError(`"${text}" is no connection: name one, such as iamcconn/default`);
+  throw new UsageError(`"${text}" is not a connection: give a name such as iamcconn/default`);
 }
 
 /** An id of the console may hold what no name of an object does. */
@@ -75,5 +75,5 @@ function nameFor(saId: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
   if (name !== "") return name;
-  throw new UsageError(`no name can be made from "${saId}": give one by --name`);
+  throw new UsageError(`"${saId}" does not yield an object name: give a name with --name`);
 }

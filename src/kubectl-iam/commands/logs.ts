@@ -32,7 +32,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const pods = await cluster.kube.list(podType, { namespace: home, labelSelector });
   if (pods.length === 0)
     throw new Failure(
-      `There are no Pods of the operator in ${home}; --operator-namespace names another namespace.`,
+      `No Pods of the operator in ${home}; --operator-namespace names another namespace.`,
     );
   const texts = await Promise.all(
     pods.map(({ metadata }) => readLog(invocation, cluster, home, metadata.name)),
@@ -47,8 +47,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   // Lines of several replicas, in the order in which they were written.
   const ordered = lines.toSorted((a, b) => timeOf(a.line).localeCompare(timeOf(b.line)));
   for (const { text } of ordered) io.print(clean(text));
-  if (ordered.length === 0)
-    io.note("There are no such lines; --since and --tail look further back.");
+  if (ordered.length === 0) io.note("No matching lines; --since and --tail look further back.");
   return exitCode.ok;
 }
 

@@ -41,12 +41,12 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "FOUND", cell: ({ observedTime }) => relative(observedTime, now) },
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
-  const empty = "There are no orphaned or unmanaged keys.";
+  const empty = "No orphaned or unmanaged keys.";
   await printTable(invocation, { rows, columns, empty });
   noteUnreadable(io, unreadable);
   if (rows.length === 0) return exitCode.ok;
   io.note(
-    "\nDelete keys that are not in use in the console. An orphaned key that you have dealt with: " +
+    "\nDelete unused keys in the console. Then remove a deleted orphaned key from the list: " +
       "kubectl iam forget-orphan APIKEY KEY-ID",
   );
   return exitCode.found;

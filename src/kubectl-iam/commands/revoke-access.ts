@@ -63,7 +63,7 @@ async function revoke(
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field("Unbinds", boundOf(account).join(", ") || "no policy that is known"),
+        field("Unbinds", boundOf(account).join(", ") || "no known policy"),
         field(
           "Keys",
           ...liveKeysOf(account, keys).map(({ keyId, where }) => `${keyId} (${where})`),
@@ -112,7 +112,7 @@ async function missingOf(
 function revokedText(account: ServiceAccount): string {
   const name = nameOf(account as AnyObject);
   if (account.status?.saId === undefined)
-    return `${name} has no account in the console yet; none of its policies will be bound`;
+    return `${name} does not have an account in the console yet; its policies will not be bound`;
   return `${name}: ${revocationOf(account)?.message}`;
 }
 

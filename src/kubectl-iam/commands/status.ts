@@ -35,7 +35,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const kind = args.length === 1 ? findKind(args[0] ?? "") : undefined;
   const given = kind === undefined ? parseNames(args) : [];
   if (given.length > 1)
-    throw new UsageError("status shows one object, or all of them: name one object at most");
+    throw new UsageError("status shows one object or all objects: give at most one name");
   await using cluster = await openCluster(io, options);
   const [name] = await resolveNames(cluster, given);
   const show = () =>
@@ -105,8 +105,8 @@ async function showAll(
     await requireNamespace(cluster, scope);
   const empty =
     scope === undefined
-      ? "There are no objects of the operator in any namespace."
-      : `There are no objects of the operator in namespace ${scope}; -A shows all namespaces.`;
+      ? "No objects of the operator in any namespace."
+      : `No objects of the operator in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
   const isEmpty = shown.every(({ metadata }) => metadata.namespace === undefined);
   if (scope !== undefined && isEmpty && rows.length > 0 && !isStructured(invocation))
@@ -130,7 +130,7 @@ async function requireNamespace({ kube }: Cluster, name: string): Promise<void> 
   );
   if (found === "none")
     throw new Failure(
-      `There is no namespace ${name}: kubectl get namespaces lists those that exist.`,
+      `Namespace ${name} does not exist: kubectl get namespaces lists the namespaces.`,
     );
 }
 

@@ -30,7 +30,7 @@ async function createFolder(folder: string): Promise<void> {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     throw new UsageError(
-      `the folder ${folder} cannot be made (${code}): name one that is not there yet`,
+      `the folder ${folder} cannot be created (${code}): give the name of a new folder`,
     );
   }
 }

@@ -53,7 +53,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       { title: "AGE", cell: ({ value }) => (value.created ? age(value.created, now) : "") },
       { title: "DETAIL", cell: ({ value }) => value.detail ?? "", flexible: true },
     ],
-    empty: "There are no connections and no accounts here.",
+    empty: "No connections and no accounts here.",
   });
   noteUnreadable(io, unreadable);
   if (pods === undefined)

@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
   if (options.printOnly === undefined)
     throw new UsageError(
-      "this plugin uninstalls nothing: --dry-run shows what an uninstallation deletes and what stays, and docs/uninstall.md has its commands",
+      "this command needs --dry-run, which shows the objects that an uninstallation deletes and keeps; docs/uninstall.md has the commands",
     );
   await using cluster = await openCluster(io, options);
   const { world, unreadable } = await readWorld(cluster, undefined);

@@ -25,7 +25,7 @@ async function operatorVersions({ io, options }: Invocation): Promise<readonly s
     const found = await operatorDeployments(cluster, namespace);
     if (found.length === 0)
       io.note(
-        `There is no Deployment of the operator in ${namespace}; --operator-namespace names another namespace.`,
+        `No Deployment of the operator in ${namespace}; --operator-namespace names another namespace.`,
       );
     return found.map(({ metadata, spec }) => {
       const image = spec?.template?.spec?.containers?.[0]?.image ?? "without an image";

@@ -32,7 +32,7 @@ export async function targetFromFlags(invocation: Invocation): Promise<ConsoleTa
   const baseURL = required(invocation, "baseUrl", "--base-url");
   if (!/^https?:\/\/[^/?#@]+/.test(baseURL))
     throw new UsageError(
-      `"${baseURL}" is no address of a console, such as https://console.example.com`,
+      `"${baseURL}" is not a valid address; use https://console.example.com, for example`,
     );
   if (!baseURL.startsWith("https://") && !options.insecureHttp)
     throw new UsageError(

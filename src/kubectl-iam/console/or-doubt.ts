@@ -9,7 +9,7 @@ export async function orDoubt<T>(call: Promise<T>, howToFindOut: string): Promis
   } catch (error) {
     if (commitOutcome(error) === "NotCommitted") throw error;
     throw new Failure(
-      `${describeError(error).message}. It may have happened all the same: ${howToFindOut}`,
+      `${describeError(error).message}. The change possibly took effect: ${howToFindOut}`,
     );
   }
 }

@@ -62,7 +62,7 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
   const { io, options } = invocation;
   const { baseUrl, connection, fromSecret } = options;
   if (baseUrl !== undefined && connection !== undefined)
-    throw new UsageError("--base-url and --connection name two consoles: leave one out");
+    throw new UsageError("--base-url and --connection exclude each other");
   const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
   if (hasAddress && fromSecret === undefined) return locateByFlags(invocation, needs);
   const ref = connectionRefOf(options);

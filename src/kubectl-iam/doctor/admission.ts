@@ -51,19 +51,20 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
       ),
     ]),
   );
-  if (lists === undefined) return [skipped(CHECK, "you may not list webhooks and policies")];
+  if (lists === undefined)
+    return [skipped(CHECK, "you do not have permission to list webhooks and policies")];
   const [validating, mutating, policies] = lists;
   const inTheWay = [
     ...[...validating, ...mutating].flatMap(webhookTexts),
     ...policies.filter(isAboutUs).map(({ metadata }) => `policy ${metadata.name}`),
   ];
   if (inTheWay.length === 0)
-    return [ok(CHECK, "no webhook or policy sees what the operator writes")];
+    return [ok(CHECK, "no webhook or policy applies to the operator's writes")];
   return [
     warning(
       CHECK,
-      `these see what the operator writes: ${inTheWay.join("; ")}`,
-      "If writes are refused, the message in the conditions names the one that refuses.",
+      `these apply to the operator's writes: ${inTheWay.join("; ")}`,
+      "If writes are refused, the message in the conditions names the webhook or policy.",
     ),
   ];
 }

@@ -81,7 +81,7 @@ export function checkAlerts(world: World, now: Instant): readonly Finding[] {
   return firing.map(([alert, objects]) => {
     const finding = critical.includes(alert) ? failed : warning;
     const names = objects.map(({ metadata }) => keyText({ namespace: "", ...metadata })).join(", ");
-    return finding(CHECK, `${alert}: ${names}`, `docs/alerts.md says what to do about ${alert}.`);
+    return finding(CHECK, `${alert}: ${names}`, `docs/alerts.md explains ${alert}.`);
   });
 }
 

@@ -91,7 +91,10 @@ async function checkOne(
       return {
         findings: [
           own,
-          skipped(check, "you may not read its credentials or certificates, so no login is tried"),
+          skipped(
+            check,
+            "you do not have permission to read its credentials or certificates, so no login is tried",
+          ),
         ],
         answers: [],
       };
@@ -120,7 +123,7 @@ async function tryLogin(
   const { requestId } = answers.at(-1) ?? {};
   const accepted =
     requestId === undefined
-      ? skipped(check, "a ready-made token: nothing was asked of the console")
+      ? skipped(check, "the credentials are a token: the console was not called")
       : ok(check, `the console takes the credentials (request ${requestId})`);
   const skew = client.clockSkew();
   if (skew === undefined) return [accepted];
@@ -130,7 +133,7 @@ async function tryLogin(
       ? warning(
           check,
           `the console's clock is ${seconds} s ahead of this machine's`,
-          "Set the clock that is wrong.",
+          "Correct the wrong clock.",
         )
       : ok(check, `the clocks agree (${seconds} s apart)`);
   return [accepted, clock];

@@ -11,7 +11,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 const CHECK = "CRDs";
-const UPGRADE = "Apply the CRDs of this version; docs/upgrade.md says how.";
+const UPGRADE = "Apply the CRDs of this version: docs/upgrade.md.";
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -53,7 +53,8 @@ export async function checkCrds({ kube }: Cluster): Promise<readonly Finding[]> 
       ? problems
       : [ok(CHECK, `all ${kinds.length} are there and as this version has them (${VERSION})`)];
   } catch (error) {
-    if (isKubeError(error, "Forbidden")) return [skipped(CHECK, "you may not read CRDs")];
+    if (isKubeError(error, "Forbidden"))
+      return [skipped(CHECK, "you do not have permission to read CRDs")];
     throw error;
   }
 }

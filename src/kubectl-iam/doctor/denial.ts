@@ -62,7 +62,7 @@ async function checkBindings({ account, session }: Subject) {
   const { tpn } = account.status ?? {};
   const unreadable: LiveBindings = { readable: false };
   if (tpn === undefined) {
-    const text = `iamsa/${account.metadata.name} has no TPN yet`;
+    const text = `iamsa/${account.metadata.name} does not have a resource name (TPN) yet`;
     return { bindings: unreadable, finding: failed(steps.bindings, text) };
   }
   return answered(
@@ -116,25 +116,26 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
   if (keyId === undefined || saId === undefined)
     return failed(
       steps.owner,
-      "there is no key in use yet",
+      "the ApiKey does not have a key yet",
       `kubectl iam status iamkey/${apiKey.metadata.name}`,
     );
   return answered(
     session,
     async () => {
       const detail = await session.client.getServiceAccount(saId);
-      if (detail === undefined) return failed(steps.owner, `the console knows no account ${saId}`);
+      if (detail === undefined)
+        return failed(steps.owner, `account ${saId} does not exist in the console`);
       const state = detail.status ?? "of unknown status";
       if (detail.keyIds === undefined)
         return skipped(steps.owner, `account ${saId} is ${state}; the console lists no keys`);
       if (!detail.keyIds.includes(keyId))
         return failed(
           steps.owner,
-          `account ${saId} has no key ${keyId}`,
+          `key ${keyId} is not a key of account ${saId}`,
           "Look which key your program sends.",
         );
       return state === "active"
-        ? ok(steps.owner, `key ${keyId} is one of account ${saId}, which is active`)
+        ? ok(steps.owner, `key ${keyId} belongs to account ${saId}, which is active`)
         : failed(steps.owner, `account ${saId} is ${state}`);
     },
     (text) => skipped(steps.owner, text),
@@ -155,8 +156,7 @@ function checkHeaders(
 
 async function checkAction({ invocation, session }: Subject): Promise<Finding> {
   const { action } = invocation.options;
-  if (action === undefined)
-    return skipped(steps.action, "give the one that was denied by --action");
+  if (action === undefined) return skipped(steps.action, "give the denied action with --action");
   return answered(
     session,
     async () => {
@@ -167,7 +167,7 @@ async function checkAction({ invocation, session }: Subject): Promise<Finding> {
       const hint = near.length === 0 ? "" : `; it has ${near.slice(0, 5).join(", ")}`;
       return failed(
         steps.action,
-        `the catalogue has no ${action}${hint}`,
+        `${action} is not in the catalogue${hint}`,
         "Give the identifier as the catalogue has it.",
       );
     },

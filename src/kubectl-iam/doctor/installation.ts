@@ -39,8 +39,11 @@ export async function examineInstallation(
     ...(await step("versions", checkVersions(cluster))),
     ...(await step("CRDs", checkCrds(cluster))),
     ...(await step("the leader", checkLeader(cluster, home, now))),
-    await step("your rights", checkRights("Your rights", cluster, readerRules, cluster.namespace)),
-    ...(await step("the operator's rights", checkOperatorRights(invocation, cluster, home))),
+    await step(
+      "your permissions",
+      checkRights("Your permissions", cluster, readerRules, cluster.namespace),
+    ),
+    ...(await step("the operator's permissions", checkOperatorRights(invocation, cluster, home))),
     ...(await step("admission", checkAdmission(cluster))),
   ];
   try {
@@ -74,7 +77,7 @@ async function checkOperatorRights(
   cluster: Cluster,
   home: string,
 ): Promise<readonly Finding[]> {
-  const check = "Operator's rights";
+  const check = "Operator's permissions";
   const user = options.operatorUser ?? (await findOperatorUser(cluster, home));
   if (user === undefined)
     return [

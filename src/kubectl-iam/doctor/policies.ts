@@ -33,7 +33,7 @@ function sum(
   if (relevant.some(({ effect }) => effect === "Deny"))
     return failed(
       check,
-      `a bound policy denies ${action}, which goes before every Allow`,
+      `a bound policy denies ${action}; a Deny overrides every Allow`,
       "Take that policy away, or have it changed.",
     );
   if (relevant.length > 0) return ok(check, `${action} is allowed, and not denied`);
@@ -48,7 +48,7 @@ function sum(
 
 function describe(statements: readonly Statement[], action: string | undefined): string {
   const shown = action === undefined ? statements : statements.filter(covers(action));
-  if (shown.length === 0) return `says nothing about ${action}`;
+  if (shown.length === 0) return `does not mention ${action}`;
   return shown
     .map(({ effect, actions }) =>
       action === undefined
@@ -89,10 +89,10 @@ export function judgePartition(
   if (partitionId === undefined)
     return failed(
       check,
-      `the policies hold for ${wanted} only, and the connection sends no X-Partition-Id`,
+      `the policies apply only to ${wanted}, and the connection does not send X-Partition-Id`,
       "Send X-Partition-Id; for the operator set spec.partitionId of the connection.",
     );
   return partitions.includes(partitionId)
-    ? ok(check, `X-Partition-Id: ${partitionId} is one that the policies hold for`)
-    : failed(check, `X-Partition-Id is ${partitionId}, and the policies hold for ${wanted} only`);
+    ? ok(check, `X-Partition-Id: the policies apply to ${partitionId}`)
+    : failed(check, `X-Partition-Id is ${partitionId}, and the policies apply only to ${wanted}`);
 }

@@ -95,15 +95,16 @@ export async function checkRights(
   try {
     const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, namespace)));
     const missing = rights.filter((_, index) => answers[index] === false);
-    if (missing.length === 0) return ok(check, `all ${rights.length} rights are given`);
+    if (missing.length === 0) return ok(check, `all ${rights.length} permissions are granted`);
     const where = namespace || "the cluster";
     return failed(
       check,
-      `${missing.length} of ${rights.length} rights are missing in ${where}`,
+      `${missing.length} of ${rights.length} permissions are missing in ${where}`,
       `Add these rules to its Role or ClusterRole:\n${missingRules(missing)}`,
     );
   } catch (error) {
-    if (isKubeError(error, "Forbidden")) return skipped(check, "you may not impersonate that user");
+    if (isKubeError(error, "Forbidden"))
+      return skipped(check, "you do not have permission to impersonate that user");
     throw error;
   }
 }

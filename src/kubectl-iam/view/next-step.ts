@@ -57,8 +57,8 @@ function deleteUsers(object: AnyObject, world: World): string {
 function resume(object: AnyObject): string {
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =
-    rotation === undefined ? "" : ` The rotation that was requested${rotation.text} happens then.`;
-  return `Suspended: ${commandAbout("resume", object)} when the operator may write again.${then}`;
+    rotation === undefined ? "" : ` The requested rotation${rotation.text} follows then.`;
+  return `Suspended: ${commandAbout("resume", object)} resumes it.${then}`;
 }
 
 /** A condition other than Ready that is False. */
@@ -76,9 +76,9 @@ function helpFor({ kind, status }: AnyObject, reason: string): string {
   const text = ownEntry(help?.reasons, reason);
   if (text !== undefined) return text;
   const isWaiting = findCondition(status?.conditions, "Reconciling")?.status === "True";
-  const explained = `kubectl iam explain ${reason} says more.`;
+  const explained = `See kubectl iam explain ${reason}.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
-  return isWaiting ? `Wait: it goes on by itself. ${explained}` : explained;
+  return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

@@ -153,7 +153,7 @@ function accountFields({ metadata, spec, status }: ServiceAccount, world: World)
     field("Connection", toText({ kind, name })),
     field(
       "Account",
-      `iamsa/${metadata.name}${saId === undefined ? ", not at the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
+      `iamsa/${metadata.name}${saId === undefined ? ", not in the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
     ),
     field("TPN", tpn),
     spec.access === "Revoked"

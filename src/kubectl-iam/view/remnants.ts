@@ -53,7 +53,7 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
     namespace: metadata.namespace,
     what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account as AnyObject)}`,
     stays: !isGone && !(policy === "Delete" && canDelete),
-    detail: isGone ? "there is no account in the console" : details[policy],
+    detail: isGone ? "the account does not exist in the console" : details[policy],
   };
 }
 

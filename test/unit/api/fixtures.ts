@@ -331,7 +331,7 @@ export const bad: readonly BadFixture[] = [
     title: "trust in nobody",
     kind: connectionKind,
     spec: { ...connection, trustOnlyCABundle: true },
-    says: ["spec.trustOnlyCABundle: ", "needs a caBundle or caBundleFrom"],
+    says: ["spec.trustOnlyCABundle: ", "requires caBundle or caBundleFrom"],
   },
   {
     title: "authorities from two places",
@@ -341,7 +341,7 @@ export const bad: readonly BadFixture[] = [
       caBundle: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
       caBundleFrom: { configMapRef: { name: "console-ca" } },
     },
-    says: ["spec.caBundleFrom: ", "set only one of them"],
+    says: ["spec.caBundleFrom: ", "set only one of the two"],
   },
   {
     title: "authorities from a ConfigMap and a Secret",
@@ -493,7 +493,7 @@ export const bad: readonly BadFixture[] = [
     kind: serviceAccountKind,
     spec: { description: "x".repeat(513) },
     says: ["spec.description: Too long: may not be more than 512"],
-    parseSays: ["spec.description: may not be more than 512 characters long"],
+    parseSays: ["spec.description: must not be longer than 512 characters"],
   },
   {
     title: "an unknown deletion policy",
@@ -517,7 +517,7 @@ export const bad: readonly BadFixture[] = [
       grants: ["a", "b"].map((team) => ({ name: "a", namespaces: { names: [team] } })),
     },
     says: ["spec.grants[1]: Duplicate value: ", '"name":"a"'],
-    parseSays: ["spec.grants: must have no two items with the same name"],
+    parseSays: ["spec.grants: must not have two items with the same name"],
   },
   {
     title: "a grant without a name",
@@ -541,7 +541,7 @@ export const bad: readonly BadFixture[] = [
       rollout: { workloadRefs: [{ name: "api" }, { kind: "Deployment", name: "api" }] },
     },
     says: ["spec.rollout.workloadRefs[1]: Duplicate value: "],
-    parseSays: ["spec.rollout.workloadRefs: must have no two items with the same kind and name"],
+    parseSays: ["spec.rollout.workloadRefs: must not have two items with the same kind and name"],
   },
   {
     title: "a policy twice",
@@ -734,7 +734,7 @@ export const bad: readonly BadFixture[] = [
       spec: { ...key, secret: { type } },
       says: [
         "spec.secret.type: ",
-        "must be kubernetes.io/basic-auth, kubernetes.io/dockerconfigjson, Opaque, or a type of your own",
+        "must be kubernetes.io/basic-auth, kubernetes.io/dockerconfigjson, Opaque, or a custom type",
       ],
     }),
   ),

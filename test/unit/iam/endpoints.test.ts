@@ -83,7 +83,7 @@ test("a list of accounts that goes on is not taken for the whole", async () => {
   const failure = await failureOf(client.listServiceAccounts());
   expect(failure).toMatchObject({
     code: "MalformedResponse",
-    message: "listServiceAccounts cannot be understood: the list goes on after this page",
+    message: "listServiceAccounts cannot be understood: the list continues after this page",
   });
 });
 

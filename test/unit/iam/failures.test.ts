@@ -54,7 +54,7 @@ describe("a failure without an answer", () => {
     expect(error).toMatchObject({
       code,
       sent,
-      message: "issueKey has no answer from the console: why",
+      message: "issueKey got no answer from the console: why",
     });
   });
 

@@ -91,7 +91,7 @@ test("where addresses are judged, the proxy's is", async () => {
   await using proxy = await startConnectProxy();
   const console = await startConsole();
   const refused = clientOf(console, { proxy: proxy.url, addresses: createAddressPolicy() });
-  await expect(refused.authenticate()).rejects.toThrow("connections may not use this address");
+  await expect(refused.authenticate()).rejects.toThrow("connections must not use this address");
   expect(proxy.asked).toEqual([]);
   const addresses = createAddressPolicy({ allowed: ["127.0.0.1/32"] });
   await clientOf(console, { proxy: proxy.url, addresses }).authenticate();

@@ -210,7 +210,7 @@ test.each(["GET", "POST"] as const)(
     };
     await send(get(`${url}/first`, { method, beforeSending }));
     expect(await failureOf(send(get(`${url}/second`, { method, beforeSending })))).toBe(
-      "refused: it may not be sent any more",
+      "refused: the call is no longer allowed",
     );
     expect(seen).toEqual(["/first"]);
   },

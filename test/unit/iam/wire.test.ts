@@ -252,7 +252,7 @@ describe("pages of quotas (call 12)", () => {
       [at(1, ["a"], 2, true), at(2, [], 2, false)],
       "totalCount is not the number of records",
     ],
-    ["an empty page with a next one", [at(1, [], 2, true)], "an empty page has a next one"],
+    ["an empty page with a next one", [at(1, [], 2, true)], "an empty page has a next page"],
     [
       "a repeated record",
       [at(1, ["a"], 2, true), at(2, ["a"], 2, false)],
@@ -262,7 +262,7 @@ describe("pages of quotas (call 12)", () => {
     [
       "no pagination",
       [{ ...at(1, ["a"], 1, false), hasNext: undefined }],
-      "there is no pagination in the answer",
+      "the answer lacks pagination",
     ],
     ["no end", [at(1, ["q-1"], 9_999, true)], "the list does not end"],
   ])("%s", async (_name, pages, expected) => {

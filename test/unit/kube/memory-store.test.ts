@@ -223,7 +223,7 @@ describe("indexes", () => {
     writer.remove(object("b", "7", "x"));
     expect(store.byIndex("uid", "x")).toEqual([]);
     expect(store.byIndex("uid", "y")).toEqual([object("a", "6", "y")]);
-    expect(() => store.byIndex("other", "x")).toThrow("no index other");
+    expect(() => store.byIndex("other", "x")).toThrow("unknown index other");
   });
 
   test("leave out what their function cannot bear", () => {

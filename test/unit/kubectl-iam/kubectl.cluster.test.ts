@@ -494,7 +494,7 @@ describe("the console", () => {
     });
     const { code, notes } = await iam(`console create-account doubtful ${withConsole}`);
     expect(code).toBe(3);
-    expect(notes).toContain("It may have happened all the same: kubectl iam console accounts");
+    expect(notes).toContain("The change possibly took effect: kubectl iam console accounts");
   });
 });
 

@@ -160,7 +160,7 @@ test("names, contexts and namespaces that are not there are said to be so", asyn
   expect(await iam("status -n no-such-namespace")).toMatchObject({
     code: 3,
     notes:
-      "error: There is no namespace no-such-namespace: kubectl get namespaces lists those that exist.\n",
+      "error: Namespace no-such-namespace does not exist: kubectl get namespaces lists the namespaces.\n",
   });
   expect((await iam("status -n kube-public")).notes).toBe(
     "There are no objects of the operator in namespace kube-public; -A shows all namespaces.\n",
@@ -252,7 +252,7 @@ describe("a console with mutual TLS", () => {
 
     const { output } = await iam("doctor");
     expect(output).toMatch(/^ok +iamconn\/mutual +the console takes the credentials/m);
-    expect(output).toMatch(/^failed +iamconn\/bare +login has no answer from the console/m);
+    expect(output).toMatch(/^failed +iamconn\/bare +login got no answer from the console/m);
     const bundle = join(scene.plugin.folder, "with-certificates");
     expect(await iam(`support-bundle ${bundle}`)).toMatchObject({ code: 0 });
     const files = readdirSync(bundle).map((file) => readFileSync(join(bundle, file), "utf8"));
@@ -279,7 +279,7 @@ test("version has the operator's, and logs those of its Pods", async () => {
   const options = `--operator-namespace ${namespace}`;
   expect(await iam(`version ${options}`)).toMatchObject({
     code: 0,
-    notes: `There is no Deployment of the operator in ${namespace}; --operator-namespace names another namespace.\n`,
+    notes: `No Deployment of the operator in ${namespace}; --operator-namespace names another namespace.\n`,
   });
   const labels = { "app.kubernetes.io/name": "iam-operator", "app.kubernetes.io/version": "9.8.7" };
   await world.kube.create(deploymentType, {

@@ -124,7 +124,7 @@ describe("without an operator", () => {
     const { code, notes } = await iam(`${args} ${options}`);
     expect(notes).toMatch(says);
     expect(notes).toMatch(
-      /warning: no replica of the operator has renewed the Lease for \d+[sm], so nothing happens until one does: kubectl iam doctor/,
+      /warning: no replica of the operator has renewed the Lease for \d+[sm], so nothing happens until a replica holds it: kubectl iam doctor/,
     );
     expect(code).toBe(3);
   });

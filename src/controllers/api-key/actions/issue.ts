@@ -62,7 +62,7 @@ export async function precheck(
   if (detail === undefined)
     throw new SpecError(
       "ServiceAccountGone",
-      `The console no longer knows service account ${saId}.`,
+      `The console no longer has service account ${saId}.`,
       UNKNOWN_RESYNC_MS,
     );
   const { status } = detail;
@@ -75,7 +75,7 @@ export async function precheck(
 function notActive(saId: string, status: string): Waiting {
   return reconciling(
     "ServiceAccountNotReady",
-    `The console says that service account ${saId} is ${quoteServerText(status)}, not active; its keys do not work and none is issued. Activate it in the console.`,
+    `The console reports that service account ${saId} is ${quoteServerText(status)}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
     MINUTE,
   );
 }
@@ -212,7 +212,7 @@ function noteIssued(
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
   // A pair of unexpected form cannot be had again: it is kept, tried, and pointed out.
   if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return;
-  const note = `Key ${keyId} does not look as documented (prefix sak_, ${SECRET_LENGTH} characters of secret); it is used all the same.`;
+  const note = `Key ${keyId} does not have the documented form (prefix sak_, ${SECRET_LENGTH} characters of secret); the operator uses it anyway.`;
   recordKeyEvent(progress, run, "UnexpectedKeyForm", "Issue", note, "Warning");
 }
 

@@ -1,4 +1,4 @@
-/** Ending keys at the console. */
+/** Ending keys in the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
@@ -30,7 +30,7 @@ export async function endKey(
     if (!isIamError(error)) throw error;
     return noteFailure(progress, keyId, error);
   }
-  const note = `Key ${keyId} is ${state.toLowerCase()} at the console.`;
+  const note = `Key ${keyId} is ${state.toLowerCase()} in the console.`;
   recordKeyEvent(progress, run, `Key${state}`, "Retire", note);
   return withSnapshot(progress, {
     status: withEndedKey(progress.snapshot.status, keyId, state, run.clock.now()),
@@ -112,7 +112,7 @@ async function endOwnKey(
 
 function unproven({ kind, keyId }: EndKey): IamError {
   const operation = kind === "DisableKey" ? "disableKey" : "deleteKey";
-  const message = `${operation}: the console does not list ${keyId} among the account's keys, so that it may be the key of somebody else`;
+  const message = `${operation}: the console's list of the account's keys lacks ${keyId}, which could belong to another account`;
   return new IamError("NotFound", message, { operation, sent: false });
 }
 

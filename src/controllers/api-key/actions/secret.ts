@@ -92,7 +92,7 @@ export async function renderSecret(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const written = await writeTarget(progress.snapshot, contents, run);
-  const note = `Secret ${written.metadata.name} was brought to what is declared.`;
+  const note = `Secret ${written.metadata.name} was restored to its declared content.`;
   recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
   const { self, spec } = progress.snapshot;
   return withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });

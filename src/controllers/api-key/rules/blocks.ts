@@ -66,7 +66,7 @@ function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | unde
     "Stalled",
     {
       reason: "SecretConflict",
-      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names it too. Delete one of the two ApiKeys, or create this one again with another spec.secret.name, which is immutable.`,
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names the same Secret. Delete one of the two ApiKeys, or create this one again with another spec.secret.name, which is immutable.`,
     },
     CLAIM_CHECK_MS,
   );
@@ -91,7 +91,7 @@ function conflictAdvice(
 ): string {
   const again = "Create this ApiKey again with another spec.secret.name";
   if (holder !== undefined)
-    return `It may hold the key of ApiKey ${holder}: do not delete it. ${again}.`;
+    return `It can hold the key of ApiKey ${holder}: do not delete it. ${again}.`;
   if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
   return `${again}; or let the operator overwrite the Secret: kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKey}, and set spec.secret.onExisting: Adopt.`;
 }
@@ -136,7 +136,7 @@ function budgetIsUsedUp(
   if (budgetLeft(snapshot, now) > 0 || rotationIsRequested(snapshot) !== undefined)
     return undefined;
   const until = (snapshot.status.issuances?.windowStartTime ?? now) + DAY;
-  const message = `${because.message} But ${snapshot.spec.maxIssuesPerDay} keys were issued since ${toIso8601(until - DAY)}, which is all that maxIssuesPerDay allows; the next one may follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const message = `${because.message} But ${snapshot.spec.maxIssuesPerDay} keys were issued since ${toIso8601(until - DAY)}, the limit of maxIssuesPerDay; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "BudgetExceeded", message }, until - now);
 }
 
@@ -156,7 +156,7 @@ function tooManyLiveKeys(
   const expiries = liveKeyExpiries(status, now);
   if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
   const until = Math.min(safetyLimit(current), ...expiries);
-  const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key may follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
 }
 
@@ -185,7 +185,7 @@ function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
     return undefined;
   return blocked("Stalled", {
     reason: "TooManyListedKeys",
-    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys, and has no room for more. Delete these keys in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
+    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete these keys in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
   });
 }
 
@@ -211,7 +211,7 @@ function attemptsFailInARow(
   const pauseMs = Math.min(ATTEMPT_PAUSE_MS * 2 ** (vainAttempts.count - 2), MAX_ATTEMPT_PAUSE_MS);
   const leftMs = vainAttempts.closedAt + pauseMs - at.monotonic;
   if (leftMs <= 0) return undefined;
-  const message = `${because.message} But the console gave no usable response to the last ${vainAttempts.count} attempts, which led to no key; the next attempt follows ${pauseMs / SECOND} seconds after the last one, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const message = `${because.message} But the console gave no usable response to the last ${vainAttempts.count} attempts, and no key was issued; the next attempt follows ${pauseMs / SECOND} seconds after the last attempt, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "IssuanceFailing", message }, leftMs);
 }
 

@@ -51,7 +51,7 @@ function current(snapshot: ApiKeySnapshot, content: StatusContent): ConditionUpd
       ? undefined
       : unknown(
           "CountingDisabled",
-          "The operator does not count Pods, so that rotation.maxOverlapExtension is waited for to its end; start it with --consumers=count.",
+          "The operator does not count Pods, so the rotation waits for the full maxOverlapExtension; start the operator with --consumers=count.",
         );
   if (content === undefined) return undefined;
   const known = knownOf(snapshot, content);
@@ -73,7 +73,7 @@ function current(snapshot: ApiKeySnapshot, content: StatusContent): ConditionUpd
     type,
     status: "False",
     reason: "ConsumersStale",
-    message: `${stale} of ${pods} Pods that use the Secret are on an older content of it: ${staleNames.join(", ")}${others}.`,
+    message: `${stale} of ${pods} Pods still use an older version of the Secret: ${staleNames.join(", ")}${others}.`,
   };
 }
 

@@ -25,7 +25,7 @@ export function nextOfDeletion(
   return firstFinding(rules, progress, at, timing) ?? release(progress.snapshot, at);
 }
 
-/** A pair on its way has a key at the console, which must be named like the others. */
+/** A pair on its way has a key in the console, which must be named like the others. */
 function listUnlistedKeys({
   snapshot: { status, held, staging, target },
 }: ApiKeyProgress): ApiKeyStep | undefined {
@@ -72,10 +72,10 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
     : [...superseded, { ...current, state: "Live" as const }];
 }
 
-/** The object may go: names the keys that stay alive at the console. */
+/** The object may go: names the keys that stay alive in the console. */
 function release(snapshot: ApiKeySnapshot, { now }: ClockReading): Released {
   const ids = liveKeyIds(snapshot, now);
-  const note = `Keys that stay valid at the console until they expire: ${ids.join(", ")}.`;
+  const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;
   const event = { type: "Warning", reason: "KeysNotRevoked", action: "Delete", note } as const;
   return { kind: "Released", events: ids.length === 0 ? [] : [event] };
 }
@@ -87,5 +87,5 @@ function liveKeyIds(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
     ...keysOf(snapshot).filter(({ state }) => state === "Live"),
     ...orphaned.filter(({ keyId }) => keyId === undefined || !ended.includes(keyId)),
   ].filter(({ expirationTime }) => now < expirationTime);
-  return [...new Set(alive.map(({ keyId }) => keyId ?? "one of unknown id"))];
+  return [...new Set(alive.map(({ keyId }) => keyId ?? "a key of unknown id"))];
 }

@@ -49,7 +49,7 @@ function secretIsReplaced({ self, spec, target }: ApiKeySnapshot): KeyNeed | und
   if (target.kind !== "Foreign") return undefined;
   return {
     reason: "SecretReplaced",
-    message: `Secret ${secretNameOf(self.name, spec)} was replaced by one that is not ours.`,
+    message: `Secret ${secretNameOf(self.name, spec)} was replaced by a Secret of another owner.`,
   };
 }
 

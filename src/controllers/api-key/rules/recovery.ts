@@ -55,7 +55,7 @@ function recovering({ id }: IssueAttempt, afterMs: number): Waiting {
     kind: "Waiting",
     state: "Reconciling",
     reason: "Recovering",
-    message: `Attempt ${id} to issue a key was interrupted; the account's keys tell whether one was issued.`,
+    message: `Attempt ${id} to issue a key was interrupted; the account's keys show whether a key was issued.`,
     afterMs,
   };
 }
@@ -86,7 +86,10 @@ function closeAttempt(
   const close = (orphans: readonly OrphanedKey[], because: string) =>
     ({ kind: "CloseAttempt", orphans, refund: orphans.length === 0, because }) as const;
   if (attempt.knownKeyIds === undefined || listed === undefined)
-    return close([lost(undefined)], "the console does not list keys, so one is assumed to be lost");
+    return close(
+      [lost(undefined)],
+      "the console does not list keys, so a key is assumed to be lost",
+    );
   const known = new Set([...attempt.knownKeyIds, ...peers.known, ...listedKeyIds(status)]);
   const found = [...listed].filter((keyId) => !known.has(keyId));
   if (found.length > 0)
@@ -99,7 +102,7 @@ function closeAttempt(
   if (unlisted === undefined) return close([], "no key was issued");
   return close(
     [lost(undefined)],
-    `the console's list of keys lacks ${unlisted}, which is in use, and so proves nothing: one is assumed to be lost`,
+    `the console's list of keys lacks ${unlisted}, which is in use, so the list proves nothing: a key is assumed to be lost`,
   );
 }
 
@@ -113,7 +116,8 @@ export function assumeLost(
     kind: "CloseAttempt",
     orphans: [lostKey(undefined, attempt, at.now, at, spec.expiresInDays)],
     refund: false,
-    because: "the console did not say in time whether a key was issued, so one must be assumed",
+    because:
+      "the console's list did not show in time whether a key was issued, so a key is assumed to be lost",
   };
 }
 

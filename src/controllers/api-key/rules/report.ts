@@ -160,7 +160,7 @@ function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
   if (outcome.kind === "Failed") return undefined;
   if (outcome.kind === "Waiting" && outcome.condition === type)
     return { type, status: "False", reason: outcome.reason, message: outcome.message };
-  const message = "A key may be issued when one is due.";
+  const message = "The operator can issue a key when it is due.";
   return { type, status: "True", reason: "Allowed", message };
 }
 

@@ -7,7 +7,7 @@ import type { ConnectionSnapshot, Login } from "./snapshot.ts";
 
 const loginAdvice: Readonly<Record<LoginReason, string>> = {
   MfaRequired:
-    "The console asks this user for a second factor. Use a user without one, or a token; the login is retried when the Secret changes.",
+    "The console requires a second factor from this user. Use a user without a second factor, or a token; the login is retried when the Secret changes.",
   LoginPaused:
     "Logins are paused so that the user is not locked out. Correct the credentials Secret: a changed Secret is tried within 15 seconds.",
   LoginFailed:

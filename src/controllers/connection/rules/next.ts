@@ -39,7 +39,7 @@ export function nextOfDeletion(
       kind: "Waiting",
       state: "Reconciling",
       reason: "InUse",
-      message: `Deletion waits for what still uses it: ${nameSome(users, NAMED_USERS)}. Delete these first.`,
+      message: `Deletion waits for objects that still use this object: ${nameSome(users, NAMED_USERS)}. Delete them first.`,
     }
   );
 }

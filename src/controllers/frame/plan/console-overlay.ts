@@ -78,7 +78,7 @@ function creation({ name, projectId }: NewServiceAccount): PlannedCall {
 }
 
 function issuance(saId: string, { expiresInDays }: NewKey): PlannedCall {
-  const message = `Issues a key of service account ${saId} that is valid for ${expiresInDays} days.`;
+  const message = `Issues a key of service account ${saId} valid for ${expiresInDays} days.`;
   return { call: "issueKey", object: saId, message };
 }
 
@@ -98,10 +98,10 @@ async function changeOf(
   const parts = [
     bind.length === 0 ? "" : `Binds ${bind.join(", ")}.`,
     unbind.length === 0 ? "" : `Unbinds ${unbind.join(", ")}.`,
-    bound.readable ? "" : "Unbinds everything else; what is bound now cannot be read.",
+    bound.readable ? "" : "Unbinds everything else; the bound policies cannot be read.",
   ];
   const said = parts.filter((part) => part !== "").join(" ");
-  const message = said || "Submits the policies that are bound already.";
+  const message = said || "Submits the already bound policies.";
   return { call: "syncBindings", object: tpn, message, bind, unbind };
 }
 

@@ -48,7 +48,7 @@ function iamMessage(error: IamError): string {
 }
 
 function adviceOn({ code, loginStands }: IamError): string {
-  if (loginStands) return " The console refuses this call alone; its administrator can tell why.";
+  if (loginStands) return " The console rejects only this call; ask its administrator.";
   return advice[code] === undefined ? "" : ` ${advice[code]}`;
 }
 

@@ -72,9 +72,9 @@ export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
 /** Why policies stay bound; nothing where they are unbound, or will be. */
 const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
   Retained: "The PolicyBinding is gone without revoking.",
-  AccountMissing: "There is no ServiceAccount to unbind them from.",
-  AccountGone: "The console has no such account.",
-  GaveUp: "The console could not be told in time.",
+  AccountMissing: "The ServiceAccount does not exist.",
+  AccountGone: "The account does not exist in the console.",
+  GaveUp: "The console did not accept the change in time.",
 };
 
 /** Records on the ServiceAccount how this run leaves the console (S11), and tells of policies that others have bound. */
@@ -84,7 +84,8 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
   run,
 ) => {
   const { account } = snapshot;
-  if (account === undefined) throw new Error("there is no ServiceAccount to record bindings on");
+  if (account === undefined)
+    throw new Error("the ServiceAccount that records the bindings does not exist");
   await writeBindings(account, bindings, run, run.signal);
   const { withdrawal } = availabilityOf(snapshot).restriction ?? {};
   if (withdrawal !== undefined && account.status?.bindings?.ungrantedTime === undefined)
@@ -102,7 +103,7 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
       type: "Normal",
       reason: "ForeignPoliciesFound",
       action: "SyncBindings",
-      note: `Somebody else bound ${listed(foundForeign)}; foreignPolicies is Keep, so they stay.`,
+      note: `${listed(foundForeign)} bound outside the operator; kept (foreignPolicies: Keep).`,
     });
   return { snapshot, done: { ...done, recorded: true } };
 };

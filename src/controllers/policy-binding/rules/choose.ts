@@ -138,7 +138,7 @@ function contended(
     bound: live.readable ? live.policyIds : decision.bound,
     blocked: {
       reason: "Contended",
-      message: `Somebody keeps changing the policies of this account back: 5 corrections within an hour. The next one is not before ${toIso8601(until)}.`,
+      message: `The policies of this account keep being changed outside the operator: 5 corrections within an hour. The next correction follows at ${toIso8601(until)}.`,
     },
   };
 }

@@ -195,7 +195,7 @@ function leaveAlone(
 const bindingsUnreadable: Problem = {
   reason: "BindingsUnreadable",
   message:
-    "The console's answer about the policies bound to this imported account cannot be read, so a change could unbind somebody else's. Nothing is written. Set foreignPolicies: Remove on the ServiceAccount if its PolicyBindings are the whole truth.",
+    "The console's answer about the policies bound to this imported account cannot be read, so a change could unbind policies bound outside the operator. Nothing is written. Set foreignPolicies: Remove on the ServiceAccount if its PolicyBindings declare all its policies.",
 };
 
 const tooManyPolicies: Problem = {

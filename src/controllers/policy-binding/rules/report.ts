@@ -173,7 +173,7 @@ function decided(
       state: "Reconciling",
       reason: "Syncing",
       message:
-        "The console refused a change of the account's policies; its PolicyBindings are tried one by one.",
+        "The console refused a change of the account's policies; the operator tries its PolicyBindings one by one.",
     };
   const retain = retainRefused ? RETAIN_REFUSED : "";
   return allBound(policyIds, `${watched}${retain}`);

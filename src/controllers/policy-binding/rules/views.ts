@@ -109,7 +109,7 @@ export interface AccountView {
 export function toAccountView(account: ServiceAccount | undefined, name: string): AccountView {
   const unknown = { named: undefined, connectionRef: undefined };
   if (account === undefined) {
-    const message = `There is no ServiceAccount ${name} in this namespace.`;
+    const message = `ServiceAccount ${name} does not exist in this namespace.`;
     return { availability: { ...waiting(message), endsAs: "AccountMissing" }, ...unknown };
   }
   const parsed = parseSpec(serviceAccountKind, account);

@@ -38,7 +38,8 @@ export function chooseCredential(
       message: `ApiKey ${name} belongs to the ${kind} ${connection}: a key is never sent over another connection than its own. Set connectionRef to it.`,
     };
   }
-  if (apiKey.status?.current === undefined) return waiting(`ApiKey ${name} has no key yet.`);
+  if (apiKey.status?.current === undefined)
+    return waiting(`ApiKey ${name} does not have a key yet.`);
   return { kind: "Key", apiKey, account };
 }
 

@@ -61,7 +61,7 @@ function ready(total: number, omitted = 0): Readiness {
   return {
     state: "Ready",
     reason: "TooManySeries",
-    message: `${message} ${omitted} of them have no metrics, because the number of series is limited. Filter by spec.namespaces or spec.filterNames, or ask the operator's administrator to raise --quota-series-per-export or --quota-series.`,
+    message: `${message} ${omitted} quotas are not exported, because the number of series is limited. Filter by spec.namespaces or spec.filterNames, or ask the operator's administrator to raise --quota-series-per-export or --quota-series.`,
   };
 }
 

@@ -23,7 +23,7 @@ export interface QuotaExportSnapshot {
   readonly intervalMs: number;
   readonly connection: ConnectionLookup;
   readonly credential: Credential;
-  /** What decides at the console whether this credential may list, as far as it is known here. */
+  /** What decides in the console whether this credential may list, as far as it is known here. */
   readonly rights: string;
   /** The value of the annotation by which a person asks for a listing. */
   readonly request: string | undefined;

@@ -1,4 +1,4 @@
-/** What a deletion does at the console. */
+/** What a deletion does in the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
 import { lookUpAccount } from "../../look-up-account.ts";

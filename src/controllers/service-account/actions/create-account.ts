@@ -30,7 +30,7 @@ export async function recordAttempt(
   // A call of the attempt before, if there is one, may still take effect.
   const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
   const announced = { ...snapshot, attempt: { id, startTime }, recoveryTime };
-  const readiness = reconciling(CREATING, "The account is being created at the console.");
+  const readiness = reconciling(CREATING, "The account is being created in the console.");
   const object = await writeObjectStatus(
     {
       ...objectReport(announced, readiness, undefined),

@@ -106,7 +106,7 @@ function createdMismatch(
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
   return stalled(
     "ServiceAccountMismatch",
-    `Service account ${saId}, which the status names, ${what} at the console, so it is not this object's. Nothing is done with it. If the status was edited or restored, delete this object and create it anew, with spec.saId if it is to have that account.`,
+    `Service account ${saId}, which the status names, ${what} in the console, so it is not this object's. Nothing is done with it. If the status was edited or restored, delete this object and create it anew, with spec.saId if it is to have that account.`,
   );
 }
 
@@ -137,13 +137,13 @@ export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Re
   if (state !== undefined && state !== "active") {
     return stalled(
       ACCOUNT_REASON.notActive,
-      `The console says that service account ${saId} is ${state.slice(0, 64)}, not active; its keys do not work and none is issued. Activate it at the console.`,
+      `The console says that service account ${saId} is ${state.slice(0, 64)}, not active; its keys do not work and none is issued. Activate it in the console.`,
     );
   }
   if (tpn === undefined) return tpnUnknown(saId, "without it no policy can be bound");
   const message =
     origin === "Created"
-      ? `Service account ${saId} exists at the console.`
+      ? `Service account ${saId} exists in the console.`
       : `Service account ${saId} was imported from the console.`;
   return { state: "Ready", reason: origin, message };
 }

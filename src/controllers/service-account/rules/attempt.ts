@@ -68,7 +68,7 @@ function unanswered(afterMs: number): Waiting {
 function unlisted(code: string): Waiting {
   return stalled(
     "CreateOutcomeUnknown",
-    `The console did not answer the creation, and its accounts cannot be listed (${code}), so it is not known whether the account exists. Look for it at the console: its description names this object. Then create this object anew, with spec.saId if the account exists.`,
+    `The console did not answer the creation, and its accounts cannot be listed (${code}), so it is unknown whether the account exists. Look for it in the console: its description names this object. Then create this object again, with spec.saId if the account exists.`,
     RECHECK_MS,
   );
 }
@@ -76,7 +76,7 @@ function unlisted(code: string): Waiting {
 function ambiguous(saIds: readonly string[]): Waiting {
   return stalled(
     "AmbiguousServiceAccount",
-    `The console did not answer the creation, and several accounts may be the one that was created (${nameAll(saIds)}). Create this object anew with the right one as spec.saId.`,
+    `The console did not answer the creation, and several accounts match (${nameAll(saIds)}). Create this object again, with spec.saId of the correct account.`,
     RECHECK_MS,
   );
 }

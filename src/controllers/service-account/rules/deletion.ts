@@ -33,7 +33,7 @@ export function policyOf(snapshot: AccountSnapshot): "Revoke" | "Retain" | "Dele
   return snapshot.spec.deletionPolicy ?? (isImported(snapshot) ? "Retain" : "Revoke");
 }
 
-/** The next effect or look at the console, what the deletion waits for, or that the object may go. */
+/** The next effect or look in the console, what the deletion waits for, or that the object may go. */
 export function nextOfDeletion(
   progress: AccountProgress,
   { now }: ClockReading,
@@ -228,7 +228,7 @@ function cleanedUp(
     : released(
         "Normal",
         how,
-        `Unbound every policy of service account ${summary}; the account itself stays at the console.`,
+        `Unbound every policy of service account ${summary}; the account itself stays in the console.`,
       );
 }
 
@@ -256,7 +256,7 @@ function retryOrGiveUp(
   return released(
     "Warning",
     "CleanupIncomplete",
-    `Gave up cleaning up at the console and left ${remainder(snapshot)}. Last reason: ${finding.message.slice(0, 400)}`,
+    `Gave up cleaning up in the console and left ${remainder(snapshot)}. Last reason: ${finding.message.slice(0, 400)}`,
   );
 }
 
@@ -280,7 +280,7 @@ function leaveUnclear(saIds: readonly string[]): Released {
   return released(
     "Warning",
     "CleanupIncomplete",
-    `The status does not name the account, and the console does not say whose ${nameAll(saIds)} is, which has the same name: it stays as it is, with its policies. Unbind them at the console if it was made for this object.`,
+    `The status does not name the account, and the console does not say whose ${nameAll(saIds)} is, which has the same name: it stays as it is, with its policies. Unbind them in the console if it was made for this object.`,
   );
 }
 

@@ -24,7 +24,7 @@ import type { CreationAttempt } from "./status.ts";
 
 type AccountStep = AccountAction | Waiting | Settled;
 
-/** The next effect or look at the console, or what the object waits for. */
+/** The next effect or look in the console, or what the object waits for. */
 export function next({ snapshot, done }: AccountProgress, { now }: ClockReading): AccountStep {
   const { account } = snapshot;
   return (
@@ -119,7 +119,7 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
 function listTooLarge(): Waiting {
   return stalled(
     "AccountListTooLarge",
-    "The console's list of accounts is larger than the operator reads, so it cannot tell which accounts exist. No account is created. Ask the console's administrator to delete accounts that nothing uses.",
+    "The console's list of accounts is larger than the operator reads, so the operator does not know which accounts exist. No account is created. Ask the console's administrator to delete accounts that nothing uses.",
     RECHECK_MS,
   );
 }

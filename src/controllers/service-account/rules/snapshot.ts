@@ -31,9 +31,9 @@ export interface AccountSnapshot {
   readonly spec: ServiceAccountSpec;
   readonly connection: ConnectionLookup;
   readonly namespaceTerminating: boolean;
-  /** What the status names, or a look at the console has found since. */
+  /** What the status names, or a look in the console has found since. */
   readonly account: KnownAccount | undefined;
-  /** A creation that was recorded and whose outcome is not known yet. */
+  /** Internal. A recorded creation with an unknown outcome. */
   readonly attempt: CreationAttempt | undefined;
   /** ApiKeys and PolicyBindings that refer to the object, by kind and name, once it is to be deleted. */
   readonly users: readonly string[];
@@ -98,7 +98,7 @@ export interface Claim {
   readonly object: ServiceAccount;
   /** Absent where its connection is not known: it claims nothing then. */
   readonly scope: ConsoleScope | undefined;
-  /** Whether its account was found at the console that its connection leads to now. */
+  /** Whether its account was found in the console that its connection leads to now. */
   readonly isProven: boolean;
   /** Whether its connection is one of the cluster, not of its namespace. */
   readonly isOfCluster: boolean;
@@ -167,7 +167,7 @@ export interface AccountDone {
   readonly became?: AccountOrigin;
   /** What a call of a deletion failed with. */
   readonly failure?: Waiting;
-  /** What a deletion has done at the console. */
+  /** What a deletion has done in the console. */
   readonly cleanedUp?: "Revoked" | "Deleted" | "RetainNotGranted";
 }
 
@@ -187,7 +187,7 @@ export interface AccountState {
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;
-  /** Since when a deletion could not clean up at the console. */
+  /** Since when a deletion could not clean up in the console. */
   readonly failingSince?: Instant | undefined;
 }
 

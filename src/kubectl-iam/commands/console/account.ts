@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const answer = session.answers.at(-1);
   if (account === undefined)
     throw new Failure(
-      `the console knows no account ${saId} (request ${answer?.requestId ?? "without id"}); kubectl iam console accounts lists those that there are`,
+      `account ${saId} does not exist in the console (request ${answer?.requestId ?? "without id"}); kubectl iam console accounts lists the accounts`,
     );
   if (isStructured(invocation)) {
     await printJson(invocation, answer?.json ?? null);

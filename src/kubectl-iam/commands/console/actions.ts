@@ -34,7 +34,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
         { title: "ACTION", cell: ({ actionId }) => actionId },
         { title: "CLASS", cell: ({ actionClass }) => actionClass ?? "" },
       ],
-      empty: `The catalogue has no action for "${args[0]}".`,
+      empty: `No action of the catalogue matches "${args[0]}".`,
     });
   if (found.length === PAGE_SIZE)
     io.note(

@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   const created = await orDoubt(
     session.client.createServiceAccount(account),
-    "kubectl iam console accounts shows whether there is one of that name",
+    "kubectl iam console accounts shows whether the account exists",
   );
   if (isStructured(invocation)) await printJson(invocation, session.answers.at(-1)?.json ?? null);
   else

@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { secretFile, reveal, printOnly } = options;
   if (printOnly === undefined && (secretFile === undefined) !== (reveal === true))
     throw new UsageError(
-      "the console shows the secret once: give --secret-file for a new file, or --reveal to print it, and one of them only",
+      "the console shows the secret once: give either --secret-file for a new file, or --reveal to print it",
     );
   await using session = await openConsole(invocation, "user");
   const key = {

@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   invocation.io.print(
     answer === undefined
-      ? "There is a ready-made token: nothing was asked of the console. Any other call tries it."
+      ? "The credentials are a token: the console was not called. Any other command tests the token."
       : `The console at ${session.target.baseURL} accepts the credentials (request ${clean(answer.requestId ?? "without id")}).`,
   );
   return exitCode.ok;

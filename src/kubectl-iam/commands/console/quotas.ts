@@ -10,7 +10,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { options } = invocation;
   const { clusterId, quotaNamespace = [], quotaName = [], top } = options;
   if (clusterId === undefined)
-    throw new UsageError("give --cluster-id: the number of the container cluster at the console");
+    throw new UsageError("give --cluster-id: the number of the container cluster in the console");
   await using session = await openConsole(invocation, "either");
   const query = { clusterId, namespaces: quotaNamespace, filterNames: quotaName };
   const quotas = await session.client.listResourceQuotas(query, session.key);

@@ -12,7 +12,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const policyIds = [...new Set(options.policy ?? [])];
   if ((policyIds.length === 0) !== (options.none === true))
     throw new UsageError(
-      "say what shall be bound: --policy for each policy, or --none for none at all",
+      "the policies to bind are required: --policy for each policy, or --none to unbind all",
     );
   await using session = await openConsole(invocation, "user");
   const bindings = { tpn, orgId: session.target.orgId, policyIds };
@@ -22,14 +22,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     return exitCode.ok;
   }
   io.note(describe(await session.client.listBindings(tpn), policyIds));
-  await confirm(invocation, "The list replaces everything that is bound. Send it?");
+  await confirm(invocation, "The list replaces all bound policies. Send it?");
   await session.client.syncBindings(bindings);
   io.print(`${tpn} has ${policyIds.join(", ") || "no policy"} bound`);
   return exitCode.ok;
 }
 
 function describe(before: LiveBindings, wanted: readonly string[]): string {
-  if (!before.readable) return "What is bound now cannot be read from the console's answer.";
+  if (!before.readable) return "The console's answer does not show the bound policies.";
   const added = wanted.filter((policyId) => !before.policyIds.includes(policyId));
   const removed = before.policyIds.filter((policyId) => !wanted.includes(policyId));
   return `Binds ${added.join(", ") || "nothing new"}; unbinds ${removed.join(", ") || "nothing"}.`;

@@ -217,7 +217,7 @@ describe("what the status says about consumers", () => {
   test("some of the stale Pods are named", () => {
     const world = looked("count", counted(2, { stale: 3 }));
     expect(findCondition(statusAfter(world).conditions, "ConsumersCurrent")?.message).toBe(
-      "3 of 3 Pods that use the Secret are on an older content of it: api-1, api-2 and 1 more.",
+      "3 of 3 Pods still use an older version of the Secret: api-1, api-2 and 1 more.",
     );
   });
 

@@ -192,7 +192,7 @@ describe("the status", () => {
           },
           {
             "lastTransitionTime": "2026-01-10T00:00:00Z",
-            "message": "A key may be issued when one is due.",
+            "message": "The operator can issue a key when it is due.",
             "observedGeneration": 1,
             "reason": "Allowed",
             "status": "True",

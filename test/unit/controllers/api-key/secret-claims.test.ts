@@ -81,7 +81,7 @@ describe("the advice about another's Secret", () => {
     world.apiKey("two", {});
     await world.settle(["two"]);
     const { message } = world.condition("Stalled", "two");
-    expect(message).toContain("may hold the key of ApiKey one: do not delete it");
+    expect(message).toContain("can hold the key of ApiKey one: do not delete it");
     expect(message).toContain("Create this ApiKey again with another spec.secret.name");
   });
 

@@ -29,7 +29,7 @@ test("a lost key is assumed once the ApiKey has one that the list lacks", async 
   world.rotate("again");
   await world.settle();
   expect(orphans(world)).toEqual(["unknown"]);
-  expect(world.events.join()).toContain("lacks sak_1, which is in use, and so proves nothing");
+  expect(world.events.join()).toContain("lacks sak_1, which is in use, so the list proves nothing");
   expect(world.holdsLivePair()).toBe(true);
 });
 

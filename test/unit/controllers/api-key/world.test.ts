@@ -588,7 +588,7 @@ describe("the end", () => {
     expect(world.exists()).toBe(false);
     expect(world.secret()).toBeUndefined();
     expect(world.events.at(-1)).toContain(
-      "KeysNotRevoked: Keys that stay valid at the console until they expire: sak_1.",
+      "KeysNotRevoked: Keys that stay valid until they expire: sak_1.",
     );
   });
 
@@ -615,7 +615,7 @@ describe("the end", () => {
       await world.clock.advance(MINUTE);
     }
     expect(world.exists()).toBe(false);
-    expect(world.events.at(-1)).toContain("one of unknown id");
+    expect(world.events.at(-1)).toContain("a key of unknown id");
   });
 });
 

@@ -83,7 +83,7 @@ test.each<{
     found: refused(
       "Stalled",
       "NotGranted",
-      "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label it as one of the selectors requires.",
+      "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.",
     ),
   },
   {
@@ -92,7 +92,7 @@ test.each<{
     found: refused(
       "Reconciling",
       "ConnectionNotFound",
-      "Connection team-a/other does not exist; create it, or name another one in spec.connectionRef.",
+      "Connection team-a/other does not exist; create it, or name another connection in spec.connectionRef.",
     ),
   },
   {
@@ -110,7 +110,7 @@ test.each<{
     found: refused(
       "Reconciling",
       "ConnectionNotReady",
-      "ClusterConnection default is not ready (MfaRequired); its conditions say why.",
+      "ClusterConnection default is not ready (MfaRequired); check its conditions.",
     ),
   },
   {

@@ -154,6 +154,7 @@ test("what holds a deletion names five users and counts the rest", () => {
   expect(nextOfDeletion(progress, at)).toMatchObject({
     state: "Reconciling",
     reason: "InUse",
-    message: "Deletion waits for what still uses it: a, b, c, d, e and 2 more. Delete these first.",
+    message:
+      "Deletion waits for objects that still use this object: a, b, c, d, e and 2 more. Delete them first.",
   });
 });

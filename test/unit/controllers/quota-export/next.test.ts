@@ -41,6 +41,6 @@ test("an ApiKey without a key yet is waited for", () => {
       object("ApiKey", "ci", { spec, status }) as unknown as ApiKey,
       () => account,
     );
-  expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci has no key yet." });
+  expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci does not have a key yet." });
   expect(choose({ current: { keyId: "key-1" } }).kind).toBe("Key");
 });

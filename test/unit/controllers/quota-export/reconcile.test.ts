@@ -239,7 +239,7 @@ describe("metrics", () => {
     expect(left).toBeGreaterThan(0);
     expect(info).toHaveLength((world.object()?.status?.total ?? 0) - left);
     expect(world.ready()).toMatchObject({ status: "True", reason: "TooManySeries" });
-    expect(world.ready()?.message).toContain(`${left} of them have no metrics`);
+    expect(world.ready()?.message).toContain(`${left} quotas are not exported`);
   });
 
   test("of all exports together are limited as well, and room that gets free is used", async () => {

@@ -291,7 +291,7 @@ test("what an object without a known account may have had is given up as well", 
       {
         type: "Warning",
         reason: "CleanupIncomplete",
-        note: "Gave up cleaning up at the console and left whatever account ServiceAccount team-a/ci-bot had: its status does not name one. Last reason: down",
+        note: "Gave up cleaning up in the console and left the account of ServiceAccount team-a/ci-bot, if any: its status does not name it. Last reason: down",
       },
     ],
   });
@@ -310,7 +310,7 @@ test("a failing clean-up is given up after ten minutes, and says what is left", 
         type: "Warning",
         reason: "CleanupIncomplete",
         action: "Delete",
-        note: "Gave up cleaning up at the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
+        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
       },
     ],
   });

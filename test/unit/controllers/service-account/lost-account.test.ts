@@ -84,7 +84,7 @@ test.each<{
   {
     name: "one without a description, which anybody may have made",
     listing: [listed("sa-1"), listed("sa-2", { description: "by hand" })],
-    found: expect.stringMatching(/^Released CleanupIncomplete .* whose sa-1 is/),
+    found: expect.stringMatching(/^Released CleanupIncomplete .* who created sa-1, which/),
   },
   {
     name: "one without a description that another object has",
@@ -95,7 +95,7 @@ test.each<{
   {
     name: "two of its own",
     listing: [listed("sa-1", { description: ours }), listed("sa-2", { description: ours })],
-    found: expect.stringMatching(/^Released CleanupIncomplete .* whose sa-1, sa-2 is/),
+    found: expect.stringMatching(/^Released CleanupIncomplete .* who created sa-1, sa-2, which/),
   },
 ])("the listing has $name", async ({ listing, others, found }) => {
   expect(await find({ listing }, {}, others)).toEqual(toMatch(found));

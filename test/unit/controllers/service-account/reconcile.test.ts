@@ -324,7 +324,7 @@ describe("a service account", () => {
     expect((await world.reconcile("ci-bot")).object).toBeUndefined();
     expect(world.console.world.boundTo(tpn)).toEqual([]);
     expect(world.events.at(-1)).toBe(
-      `Normal Revoked: Unbound every policy of service account ${saId} (${tpn}), keys when last listed: ${keyId}; the account itself stays at the console.`,
+      `Normal Revoked: Unbound every policy of service account ${saId} (${tpn}), keys when last listed: ${keyId}; the account itself stays in the console.`,
     );
   });
 
