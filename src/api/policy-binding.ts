@@ -43,7 +43,8 @@ export const policyBindingKind = defineKind({
   singular: "policybinding",
   shortName: "iampb",
   scope: "Namespaced",
-  description: "Policies bound to a service account. Several PolicyBindings of one account add up.",
+  description:
+    "Policies bound to a service account. The policies of several PolicyBindings of an account add up.",
   spec,
   status,
   rules: [
@@ -51,7 +52,7 @@ export const policyBindingKind = defineKind({
       at: "spec.serviceAccountRef",
       field: "name",
       rule: "self.name == oldSelf.name",
-      message: "is immutable; delete this PolicyBinding and create another one",
+      message: "is immutable; delete this PolicyBinding and create a new one",
     },
   ],
   columns: [

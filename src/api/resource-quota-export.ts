@@ -24,7 +24,7 @@ const spec = z.object({
     .meta({ description: "Only quotas of these namespaces." }),
   filterNames: setOf(filter, 100)
     .default([])
-    .meta({ description: "Only quotas whose name contains one of these." }),
+    .meta({ description: "Only quotas whose name contains one of these texts." }),
   interval: durationBetween("15s", "24h")
     .default("5m")
     .meta({ description: "How often the listing is taken: 15s to 24h." }),

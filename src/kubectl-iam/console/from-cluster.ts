@@ -29,7 +29,7 @@ export function connectionRefOf({ connection }: Options): ConnectionRef {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
   const { kind, name } = parseObjectName(connection, "ClusterConnection");
   if (kind === "Connection" || kind === "ClusterConnection") return { kind, name };
-  throw new UsageError(`"${connection}" is no connection: name one, such as iamconn/own`);
+  throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
 }
 
 /** Throws Failure where it is not there, not to be read, or not valid. */
@@ -46,7 +46,7 @@ export async function readConnection(
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;
     throw new Failure(
-      `you may not read ${toText({ kind, name })}: name the console by --base-url, --org-id and --domain-name`,
+      `you do not have permission to read ${toText({ kind, name })}: identify the console with --base-url, --org-id and --domain-name`,
     );
   }
 }
@@ -64,7 +64,7 @@ export async function readKeyInSecret(cluster: Cluster, name: string): Promise<K
   const apiKeyName = secret.metadata.labels?.[labels.apiKey];
   const keyId = secret.metadata.annotations?.[annotations.keyId];
   if (apiKeyName === undefined || keyId === undefined)
-    throw new Failure(`secret/${name} is not one that the operator has written.`);
+    throw new Failure(`secret/${name} was not written by the operator.`);
   const apiKey = await readObject(cluster, "ApiKey", apiKeyName);
   const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
   const secretEntry = entryWithSecret(apiKey.spec.secret.data);

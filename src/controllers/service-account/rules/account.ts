@@ -78,11 +78,11 @@ function missing({ account, spec }: AccountSnapshot): Waiting {
   return account === undefined
     ? stalled(
         ACCOUNT_REASON.notFound,
-        `The console does not know service account ${spec.saId}. Correct spec.saId by creating this object anew.`,
+        `The console does not have service account ${spec.saId}. Delete this object and create it again with the correct spec.saId.`,
       )
     : stalled(
         ACCOUNT_REASON.gone,
-        `The console no longer knows service account ${account.saId}. It is not created again by itself: its keys and policies are lost. Delete this object and create it anew to get a new account.`,
+        `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Delete this object and create it again to get a new account.`,
       );
 }
 
@@ -106,7 +106,7 @@ function createdMismatch(
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
   return stalled(
     "ServiceAccountMismatch",
-    `Service account ${saId}, which the status names, ${what} in the console, so it is not this object's. Nothing is done with it. If the status was edited or restored, delete this object and create it anew, with spec.saId if it is to have that account.`,
+    `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
   );
 }
 
@@ -137,7 +137,7 @@ export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Re
   if (state !== undefined && state !== "active") {
     return stalled(
       ACCOUNT_REASON.notActive,
-      `The console says that service account ${saId} is ${state.slice(0, 64)}, not active; its keys do not work and none is issued. Activate it in the console.`,
+      `The console reports that service account ${saId} is ${state.slice(0, 64)}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
     );
   }
   if (tpn === undefined) return tpnUnknown(saId, "without it no policy can be bound");

@@ -168,7 +168,7 @@ function gone(account: KnownAccount, snapshot: AccountSnapshot): AccountDeletion
 }
 
 function releasedAsGone({ saId }: KnownAccount): Released {
-  return released("Normal", "Released", `The console no longer knows service account ${saId}.`);
+  return released("Normal", "Released", `The console no longer has service account ${saId}.`);
 }
 
 /** Another account than the object's is left alone. */
@@ -264,14 +264,14 @@ function remainder({ object, account, attempt }: AccountSnapshot): string {
   const name = keyText(keyOf(object));
   if (account !== undefined) return `service account ${accountSummary(account)}, with its policies`;
   return attempt === undefined
-    ? `whatever account ServiceAccount ${name} had: its status does not name one`
-    : `an account that attempt ${attempt.id} of ${name} may have created`;
+    ? `the account of ServiceAccount ${name}, if any: its status does not name it`
+    : `the account that attempt ${attempt.id} of ${name} possibly created`;
 }
 
 export function inUse(users: readonly string[]): Waiting {
   return reconciling(
     ACCOUNT_REASON.inUse,
-    `Deletion waits for what still uses it: ${nameAll(users)}. Delete these first.`,
+    `Deletion waits for objects that still use this object: ${nameAll(users)}. Delete them first.`,
     RECHECK_MS,
   );
 }
@@ -280,7 +280,7 @@ function leaveUnclear(saIds: readonly string[]): Released {
   return released(
     "Warning",
     "CleanupIncomplete",
-    `The status does not name the account, and the console does not say whose ${nameAll(saIds)} is, which has the same name: it stays as it is, with its policies. Unbind them in the console if it was made for this object.`,
+    `The status does not name the account, and the console does not show who created ${nameAll(saIds)}, which has the same name: it stays, with its policies. If it was created for this object, unbind them in the console.`,
   );
 }
 

@@ -74,7 +74,7 @@ function projectNotGranted({ spec, connection, account }: AccountSnapshot): Wait
     ? undefined
     : stalled(
         "ProjectNotGranted",
-        `No grant lets this namespace have accounts in project ${projectId}. Leave out spec.projectId, or ask the connection's administrator to add the project to projectIds of a grant.`,
+        `No grant allows this namespace to have accounts in project ${projectId}. Leave out spec.projectId, or ask the connection's administrator to add the project to projectIds of a grant.`,
         RECHECK_MS,
       );
 }
@@ -106,14 +106,14 @@ export function tooManyCreated(
   );
   return tooMany(
     maxServiceAccounts,
-    ` The console has ${created.length} that were created for it: ${names}.`,
+    ` The console has ${created.length} accounts created for it: ${names}.`,
   );
 }
 
 function tooMany(most: number, created: string): Waiting {
   return stalled(
     "TooManyServiceAccounts",
-    `This namespace may have ${most} accounts of this connection, and has them or is about to.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
+    `The grant limits this namespace to ${most} accounts of this connection, and that many exist or are being created.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
     RECHECK_MS,
   );
 }
@@ -124,7 +124,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
     ? undefined
     : stalled(
         ACCOUNT_REASON.notGranted,
-        "The connection does not let this namespace import service accounts. Leave out spec.saId, or ask its administrator to set importServiceAccounts: true in the grant.",
+        "The connection does not allow this namespace to import service accounts. Leave out spec.saId, or ask its administrator to set importServiceAccounts: true in the grant.",
         RECHECK_MS,
       );
 }
@@ -134,6 +134,6 @@ function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
   if (owner === undefined) return undefined;
-  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two.`;
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two ServiceAccounts.`;
   return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
 }
