@@ -256,7 +256,12 @@ export class SimWorld {
     world.setAccountStatus(saId, status);
   }
 
-  /** Goes back to where the plan had a snapshot taken. */
+  /** What a restore goes back to. */
+  takeSnapshot(): void {
+    this.#snapshot = this.kube.storage.snapshot();
+  }
+
+  /** Goes back to the last snapshot. */
   restore(bumped: boolean): void {
     if (this.#snapshot === undefined) return;
     this.#hasMeddled = true;
@@ -268,9 +273,7 @@ export class SimWorld {
   #schedule(fault: Extract<Fault, { on: "world" }>): void {
     const { event, afterMs } = fault;
     if (event.kind === "Restore") {
-      this.kernel.schedule(afterMs - event.backMs, () => {
-        this.#snapshot = this.kube.storage.snapshot();
-      });
+      this.kernel.schedule(afterMs - event.backMs, () => this.takeSnapshot());
     }
     this.kernel.schedule(afterMs, () => {
       this.faults.struck.add(fault);

@@ -1,6 +1,7 @@
 import { accountStories } from "./accounts.ts";
 import { bindingStories } from "./bindings.ts";
 import { connectionStories } from "./connections.ts";
+import { consoleStories } from "./console.ts";
 import { consumerStories } from "./consumers.ts";
 import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
@@ -12,6 +13,7 @@ export const allStories: readonly Story[] = [
   ...accountStories,
   ...bindingStories,
   ...connectionStories,
+  ...consoleStories,
   ...keyStories,
   ...rotationStories,
   ...endingStories,
@@ -21,9 +23,10 @@ export const allStories: readonly Story[] = [
 
 /** Stories in which mutants of an area are most likely to be noticed. */
 const about: Readonly<Record<string, readonly Story[]>> = {
-  "api-key": [...rotationStories, ...endingStories],
+  "api-key": [...keyStories, ...rotationStories, ...endingStories, ...consumerStories],
   consumers: consumerStories,
   connection: [...connectionStories, ...bindingStories],
+  iam: [...consoleStories, ...keyStories, ...connectionStories],
   "leader-election": leaderStories,
   "policy-binding": bindingStories,
   "service-account": [...accountStories, ...endingStories],

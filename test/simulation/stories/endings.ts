@@ -145,6 +145,17 @@ export const endingStories: readonly Story[] = [
     },
     ended,
   ),
+  story(
+    "a 404 of a gateway does not keep a deleted object for ever",
+    async (world) => {
+      await world.begin();
+      world.fault("patch apikeys", refused(404));
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(2 * MINUTE);
+      world.expect("it is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    },
+    ended,
+  ),
   story("one 404 does not make an account gone", async (world) => {
     await world.begin();
     world.fault("getServiceAccount", refused(404));

@@ -138,13 +138,16 @@ export const keyStories: readonly Story[] = [
     world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
   }),
   story("the API server is restored to before the last key", async (world) => {
-    await world.begin({ key: { rotation: { overlap: "5m" } } });
+    await world.begin({ key: { rotation: { overlap: "1h" } } });
+    world.sim.takeSnapshot();
     world.rotate("one");
     await world.pass(MINUTE);
-    world.fault("issueKey", LOST);
-    world.rotate("two");
+    const [, second] = world.live;
+    world.happens({ kind: "Restore", backMs: MINUTE, bumped: true });
     await world.pass(10 * MINUTE);
-    world.expect("every key is listed", orphans(world), 1);
+    const { current, superseded = [], orphaned = [] } = world.key().status ?? {};
+    const listed = [current, ...superseded, ...orphaned].map((key) => key?.keyId);
+    world.expect("the key that was forgotten is listed", listed.includes(second));
   }),
   story(
     "lost responses in a row end at the cap on live keys",
@@ -155,7 +158,7 @@ export const keyStories: readonly Story[] = [
         world.annotate(apiKeyType, "ci", {
           "iam-operator.io/reconcile-requested-at": String(time),
         });
-        world.change(apiKeyType, "ci", { expiresInDays: 90 + time });
+        world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
         await world.pass(20 * MINUTE);
       }
       world.expect("the workload has its pair", world.secret().keyId !== undefined);
@@ -163,14 +166,73 @@ export const keyStories: readonly Story[] = [
     },
     { endsReady: false },
   ),
-  story("an expired key is no longer listed", async (world) => {
-    world.fault("issueKey", LOST);
-    await world.begin({ key: { expiresInDays: 1 } });
-    await world.pass(DAY + 2 * HOUR);
-    world.expect("it does not count any more", world.key().status?.orphanCount, 0);
-    await world.pass(DAY);
-    world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
+  story(
+    "an expired key is no longer listed",
+    async (world) => {
+      world.fault("issueKey", LOST);
+      await world.begin({ key: { expiresInDays: 1 } });
+      await world.pass(DAY + 2 * HOUR);
+      world.expect("it does not count any more", world.key().status?.orphanCount, 0);
+      await world.pass(DAY);
+      world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
+    },
+    { isLong: true },
+  ),
+  story(
+    "a report that the API server rejects is not tried again before its time",
+    async (world) => {
+      world.fault("create secrets (dry run)", refused(500), 8);
+      world.fault("apply apikeys/status", { kind: "Refuse", status: 429, retryAfter: 60 });
+      await world.begin();
+      await world.pass(10 * MINUTE);
+    },
+  ),
+  story("a status whose response was lost is not overwritten by an older one", async (world) => {
+    await world.begin();
+    world.fault("issueKey", { kind: "Slow", ms: SECOND });
+    world.rotate("one");
+    await world.until(() => world.calls("issueKey") === 2);
+    world.fault("apply apikeys/status", { kind: "Silence", when: "AfterCommit" });
+    await world.pass(5 * MINUTE);
+    world.expect("two keys were issued", world.issued, 2);
   }),
+  story("a workload without its Secret gets a key however many were lost", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 100 } });
+    for (let time = 0; time < 4; time += 1) {
+      world.fault("issueKey", LOST, 1);
+      world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
+      await deleteSecretAndWait(world, 10 * MINUTE);
+    }
+    world.expect("the Secret holds a key", world.live.includes(world.secret().keyId ?? ""));
+  }),
+  story("a key that is issued late is found before the attempt is closed", async (world) => {
+    await world.begin();
+    world.fault("issueKey", { kind: "LateCommit", ms: 12 * SECOND, status: 504 });
+    world.rotate("one");
+    await world.pass(5 * MINUTE);
+    world.expect("the late key is orphaned", orphans(world), 1);
+    world.expect(
+      "as soon as that",
+      world.events("ci").some((each) => each.includes("appeared")),
+      false,
+    );
+  }),
+  story(
+    "a list that lacks the key in use proves nothing about a lost one",
+    async (world) => {
+      await world.begin();
+      await world.pass(MINUTE);
+      world.rotate("one");
+      await world.pass(10 * SECOND);
+      world.sim.putListsBehind(MINUTE, 10 * MINUTE);
+      world.fault("issueKey", LOST);
+      world.rotate("two");
+      await world.pass(MINUTE);
+      world.expect("one is assumed to be lost", orphans(world), 1);
+      await world.pass(HOUR);
+    },
+    { endsReady: false },
+  ),
   story("two ApiKeys with the same spec are not renewed at the same time", async (world) => {
     await world.begin();
     createKey(world.sim, "other");

@@ -1,0 +1,116 @@
+/** What the console says: what is believed, what is quoted, and how long it is left alone. */
+import {
+  resourceQuotaExportType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import { ACCOUNT, inNamespace } from "../scenarios.ts";
+import { type Story, type StoryWorld, story } from "./story.ts";
+
+const unready = { endsReady: false } as const;
+const refused = (status: number) => ({ kind: "Refuse", status }) as const;
+
+function callsOfConsole(world: StoryWorld): number {
+  return world.sim.journal.calls.filter(({ server }) => server === "iam").length;
+}
+
+function orphans(world: StoryWorld): number {
+  return world.key().status?.orphaned?.length ?? 0;
+}
+
+export const consoleStories: readonly Story[] = [
+  story(
+    "a call that is always answered 401 costs no logins",
+    async (world) => {
+      await world.begin();
+      const logins = world.calls("login");
+      world.fault("syncBindings", refused(401), 1_000);
+      world.fault("issueKey", refused(401), 1_000);
+      world.rotate("one");
+      await world.pass(20 * MINUTE);
+      world.expect("few logins", world.calls("login") - logins <= 2);
+      world.expect("few calls", world.calls("issueKey") <= 20);
+    },
+    unready,
+  ),
+  story("a response that cannot be read is not quoted with its secret", async (world) => {
+    const unreadable = (body: string) => body.replace('"keyId"', '"identifier"');
+    world.fault("issueKey", { kind: "Answer", status: 201, body: unreadable });
+    await world.begin();
+    await world.expectReady();
+    world.expect("the lost key is orphaned", orphans(world), 1);
+  }),
+  story(
+    "a response that quotes the password in other spellings shows none of them",
+    async (world) => {
+      const { password } = DEFAULT_CREDENTIALS;
+      const spelled = Buffer.from(password).toString("base64");
+      const body = () =>
+        JSON.stringify({ message: `no login with ${password}, that is ${spelled}` });
+      world.fault("login", { kind: "Answer", status: 403, body }, 2);
+      await world.begin();
+      await world.pass(10 * MINUTE);
+    },
+  ),
+  story("a page of the accounts does not prove that one is gone", async (world) => {
+    await world.begin();
+    const page = () =>
+      JSON.stringify({ result: { serviceAccounts: [], pagination: { hasNext: true } } });
+    world.fault("listServiceAccounts", { kind: "Answer", status: 200, body: page }, 2);
+    world.fault("getServiceAccount", refused(404), 2);
+    world.annotate(serviceAccountType, ACCOUNT, { "iam-operator.io/reconcile-requested-at": "1" });
+    await world.pass(5 * MINUTE);
+    const reasons = world.reasons(serviceAccountType, ACCOUNT);
+    world.expect("nothing said it was gone", reasons.includes("ServiceAccountGone"), false);
+  }),
+  story("a 409 does not prove that no key was issued", async (world) => {
+    world.fault("issueKey", { kind: "Answer", status: 409, body: () => "{}" });
+    await world.begin();
+    await world.expectReady();
+    world.expect("two keys were issued", world.issued, 2);
+    world.expect("the lost key is orphaned", orphans(world), 1);
+  }),
+  story("a key whose id no status can name is lost, and the next one is used", async (world) => {
+    const long = (body: string) => body.replace(/"keyId":"[^"]*"/, `"keyId":"${"x".repeat(300)}"`);
+    world.fault("issueKey", { kind: "Answer", status: 201, body: long });
+    await world.begin();
+    await world.expectReady();
+    world.expect("the lost key is orphaned", orphans(world), 1);
+    world.expect("the Secret holds the other one", world.secret().keyId, world.live[1]);
+  }),
+  story("a console that asks to wait is left alone by everything", async (world) => {
+    await world.begin();
+    for (const name of ["b", "c", "d", "e"])
+      world.sim.create(serviceAccountType, { metadata: inNamespace(name), spec: {} });
+    await world.pass(2 * MINUTE);
+    world.fault("getServiceAccount", { kind: "Refuse", status: 429, retryAfter: 240 });
+    for (let waited = 0; waited < 6 && world.sim.faults.struck.size === 0; waited += 1)
+      await world.until(() => world.sim.faults.struck.size > 0);
+    await world.pass(SECOND);
+    const before = callsOfConsole(world);
+    await world.pass(235 * SECOND);
+    world.expect("no call in the meantime", callsOfConsole(world) - before, 0);
+  }),
+  story(
+    "every page of the quotas is exported",
+    async (world) => {
+      const cluster = world.sim.console.world.clusters.get(SEEDED.clusterId);
+      const [quota] = cluster?.quotas ?? [];
+      if (cluster === undefined || quota === undefined) throw new Error("no quotas");
+      const quotas = Array.from({ length: 250 }, (_, index) => ({ ...quota, name: `q-${index}` }));
+      world.sim.console.world.clusters.set(SEEDED.clusterId, { ...cluster, quotas });
+      await world.begin();
+      world.sim.create(resourceQuotaExportType, {
+        metadata: inNamespace("quotas"),
+        spec: { clusterId: SEEDED.clusterId },
+      });
+      await world.pass(2 * MINUTE);
+      const { status } = world.sim.get(resourceQuotaExportType, "quotas") as {
+        status: { total?: number };
+      };
+      world.expect("all of them", status.total, quotas.length);
+    },
+    unready,
+  ),
+];
