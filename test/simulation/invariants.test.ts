@@ -170,6 +170,18 @@ const byKey: readonly Planting[] = [
   ],
   [
     "S3 retirement",
+    "a Secret that does not show the key that was replaced",
+    async (stage) => {
+      const pair = await delivered(stage);
+      const next = stage.issue();
+      stage.asOperator(() => {
+        for (const each of [pair, next])
+          stage.world.patch(secretType, "ci", { stringData: { ...each, previousKeyId: "" } });
+      });
+    },
+  ],
+  [
+    "S3 retirement",
     "a superseded key ended before its overlap is over",
     async (stage) => {
       await delivered(stage);

@@ -35,6 +35,10 @@ export const retirement: CreateWatcher = (world, circumstances) => {
       : `ended ${keyId} before its successor was in use`;
   }
 
+  function isAccepted(keyId: string | undefined): boolean {
+    return keyId !== undefined && world.console.world.whyKeyIsRefused(keyId) === undefined;
+  }
+
   function unlisted(keyId: string): string | undefined {
     return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
   }
@@ -60,7 +64,11 @@ export const retirement: CreateWatcher = (world, circumstances) => {
   /** Where a Secret shows the previous key, it does so until the overlap is over or the next rotation comes. */
   function droppedEarly({ change }: ChangeSeen): string | undefined {
     if (change.kind.type.kind !== "Secret" || change.type !== "MODIFIED") return undefined;
-    const [old, now] = [asSecret(change.previous ?? {}), asSecret(change.object)].map(previousIn);
+    const secrets = [asSecret(change.previous ?? {}), asSecret(change.object)];
+    const [old, now] = secrets.map(previousIn);
+    const [replaced, current] = secrets.map((secret) => pairOf(secret)?.keyId);
+    if (now === "" && !world.hasMeddled && replaced !== current && isAccepted(replaced))
+      return `${placeOf(asSecret(change.object))} does not show ${replaced}, which ${current} replaces`;
     if (old === undefined || now !== "" || world.hasMeddled) return undefined;
     const place = placeOf(asSecret(change.object));
     const owner = apiKeysOf(world).find(

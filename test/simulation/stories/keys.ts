@@ -2,6 +2,7 @@
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
 import { createKey, inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
@@ -205,18 +206,57 @@ export const keyStories: readonly Story[] = [
     }
     world.expect("the Secret holds a key", world.live.includes(world.secret().keyId ?? ""));
   }),
-  story("a key that is issued late is found before the attempt is closed", async (world) => {
-    await world.begin();
-    world.fault("issueKey", { kind: "LateCommit", ms: 12 * SECOND, status: 504 });
-    world.rotate("one");
-    await world.pass(5 * MINUTE);
-    world.expect("the late key is orphaned", orphans(world), 1);
-    world.expect(
-      "as soon as that",
-      world.events("ci").some((each) => each.includes("appeared")),
-      false,
-    );
-  }),
+  ...[12, 18].map((seconds) =>
+    story(
+      `a key that is issued ${seconds} s late is found before the attempt is closed`,
+      async (world) => {
+        await world.begin();
+        world.fault("issueKey", { kind: "LateCommit", ms: seconds * SECOND, status: 504 });
+        world.rotate("one");
+        await world.pass(5 * MINUTE);
+        world.expect("the late key is orphaned", orphans(world), 1);
+        const isLate = world.events("ci").some((each) => each.includes("appeared"));
+        world.expect("only after that", isLate, false);
+      },
+    ),
+  ),
+  story(
+    "a Secret that somebody makes while a key is issued stays as it is",
+    async (world) => {
+      world.fault("issueKey", { kind: "Slow", ms: 2 * SECOND });
+      const begun = world.begin();
+      await world.until(() => world.calls("issueKey") === 1);
+      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
+      await begun;
+      await world.pass(5 * MINUTE);
+      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
+      world.sim.delete(secretType, "ci");
+      await world.pass(10 * MINUTE);
+      world.expect("the key was not lost", world.secret().keyId, world.live[0]);
+    },
+    { endsReady: false },
+  ),
+  story(
+    "a Secret of another type stays as it is",
+    async (world) => {
+      await world.begin();
+      const { metadata, data } = world.sim.get(secretType, "ci") as { metadata: Tree; data: Tree };
+      const { labels, annotations } = metadata;
+      world.sim.meddle(() => world.sim.delete(secretType, "ci"));
+      world.sim.create(secretType, {
+        metadata: {
+          ...inNamespace("ci"),
+          labels: labels as Tree,
+          annotations: annotations as Tree,
+        },
+        type: "example.com/type",
+        data: { keyId: data.keyId ?? "" },
+      });
+      await world.pass(10 * MINUTE);
+      world.expect("it has what it had", Object.keys(world.secret()), ["keyId"]);
+    },
+    { endsReady: false },
+  ),
   story(
     "a list that lacks the key in use proves nothing about a lost one",
     async (world) => {

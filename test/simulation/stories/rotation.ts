@@ -162,6 +162,12 @@ export const rotationStories: readonly Story[] = [
       world.key().status?.current?.expirationTime,
       expirationTime,
     );
+    const { metadata } = world.sim.get(secretType, "ci") as { metadata: { annotations: Tree } };
+    world.expect(
+      "the Secret says so again",
+      metadata.annotations["iam-operator.io/expiration-time"],
+      expirationTime,
+    );
     world.expect("no key was issued", world.issued, 1);
   }),
   story("a pair that somebody tore is replaced", async (world) => {
