@@ -11,6 +11,7 @@ import { toCrd } from "../src/api/crd.ts";
 import type { Kind } from "../src/api/kind.ts";
 import { kinds } from "../src/api/kinds.ts";
 import { GROUP } from "../src/api/meta.ts";
+import { toKindsTemplate } from "./chart/kinds-template.ts";
 import { toChartMetadata } from "./chart/metadata.ts";
 import { toChartReadme } from "./chart/readme.ts";
 import { withConnectionSpec } from "./chart/values-schema.ts";
@@ -29,6 +30,7 @@ const wanted = new Map<string, string>([
     kinds.map((kind) => [`${folder}/${GROUP}_${kind.plural}.yaml`, crdFile(toCrd(kind))] as const),
   ),
   [`${chart}/Chart.yaml`, toChartMetadata(metadata, kinds, exampleOf)],
+  [`${chart}/templates/_kinds.tpl`, toKindsTemplate(kinds)],
   [`${chart}/README.md`, toChartReadme(read(`${chart}/values.yaml`))],
   [
     `${chart}/values.schema.json`,

@@ -375,6 +375,8 @@ export const apiKeyKind = defineKind({
   singular: "apikey",
   shortName: "iamkey",
   scope: "Namespaced",
+  hasFinalizer: true,
+  writtenBy: "edit",
   description:
     "A key pair of a service account, written into a Secret and rotated before it expires.",
   spec,

@@ -444,6 +444,8 @@ export const connectionKind = defineKind({
   singular: "connection",
   shortName: "iamconn",
   scope: "Namespaced",
+  hasFinalizer: true,
+  writtenBy: "admin",
   description: "Credentials for an IAM console, for the objects of one namespace.",
   spec: connectionSpec,
   status: connectionStatus,
@@ -458,6 +460,7 @@ export const clusterConnectionKind = defineKind({
   singular: "clusterconnection",
   shortName: "iamcconn",
   scope: "Cluster",
+  hasFinalizer: true,
   description:
     "Credentials for an IAM console that an administrator grants to namespaces. Its credentials Secret is in the operator's namespace.",
   spec: clusterConnectionSpec,

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { IamObject } from "./meta.ts";
 
 /**
  * A CEL rule that compares with `oldSelf`, so that the API server asks it on update only. Rules about one
@@ -23,12 +24,20 @@ export interface PrinterColumn {
 }
 
 /** One custom resource: everything its CRD, its documentation and its controller need to know. */
-export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
-  readonly kind: string;
+export interface Kind<
+  Spec extends z.ZodType = z.ZodType,
+  Status extends z.ZodType = z.ZodType,
+  Name extends string = string,
+> {
+  readonly kind: Name;
   readonly plural: string;
   readonly singular: string;
   readonly shortName: string;
   readonly scope: "Cluster" | "Namespaced";
+  /** Whether the operator keeps its objects by a finalizer until it has cleaned up, and so may patch them. */
+  readonly hasFinalizer: boolean;
+  /** The standard role that may create its objects in a namespace; absent: cluster administrators only. */
+  readonly writtenBy?: "edit" | "admin";
   /** One sentence for `kubectl explain` and the reference page. */
   readonly description: string;
   readonly spec: Spec;
@@ -41,9 +50,12 @@ export interface Kind<Spec extends z.ZodType = z.ZodType, Status extends z.ZodTy
   readonly selectableFields: readonly string[];
 }
 
-export function defineKind<Spec extends z.ZodType, Status extends z.ZodType>(
-  kind: Kind<Spec, Status>,
-): Kind<Spec, Status> {
+/** An object of the kind, as stored. */
+export type ObjectOf<K extends Kind> = IamObject<z.output<K["spec"]>, z.output<K["status"]>>;
+
+export function defineKind<Spec extends z.ZodType, Status extends z.ZodType, Name extends string>(
+  kind: Kind<Spec, Status, Name>,
+): Kind<Spec, Status, Name> {
   return kind;
 }
 

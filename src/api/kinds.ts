@@ -1,16 +1,22 @@
 import { apiKeyKind } from "./api-key.ts";
 import { clusterConnectionKind, connectionKind } from "./connection.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind, ObjectOf } from "./kind.ts";
 import { policyBindingKind } from "./policy-binding.ts";
 import { resourceQuotaExportKind } from "./resource-quota-export.ts";
 import { serviceAccountKind } from "./service-account.ts";
 
-/** Every custom resource, in the order a newcomer should read about them. */
-export const kinds: readonly Kind[] = [
+const all = [
   clusterConnectionKind,
   connectionKind,
   serviceAccountKind,
   policyBindingKind,
   apiKeyKind,
   resourceQuotaExportKind,
-];
+] as const;
+
+/** Every custom resource, in the order a newcomer should read about them. */
+export const kinds: readonly Kind[] = all;
+
+/** The objects of every kind, by its name. */
+export type Kinds = { readonly [K in (typeof all)[number] as K["kind"]]: ObjectOf<K> };
+export type KindName = keyof Kinds;

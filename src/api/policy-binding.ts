@@ -43,6 +43,8 @@ export const policyBindingKind = defineKind({
   singular: "policybinding",
   shortName: "iampb",
   scope: "Namespaced",
+  hasFinalizer: true,
+  writtenBy: "admin",
   description:
     "Policies bound to a service account. The policies of several PolicyBindings of an account add up.",
   spec,

@@ -79,6 +79,8 @@ export const resourceQuotaExportKind = defineKind({
   singular: "resourcequotaexport",
   shortName: "iamrq",
   scope: "Namespaced",
+  hasFinalizer: false,
+  writtenBy: "edit",
   description: "The container ResourceQuota listing of one cluster, as status and as metrics.",
   spec,
   status,

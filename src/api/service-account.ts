@@ -188,6 +188,8 @@ export const serviceAccountKind = defineKind({
   singular: "serviceaccount",
   shortName: "iamsa",
   scope: "Namespaced",
+  hasFinalizer: true,
+  writtenBy: "edit",
   description: "A service account in the console: created by the operator, or imported by saId.",
   spec,
   status,

@@ -3,18 +3,13 @@
 {{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
-  resources: [connections, serviceaccounts, apikeys, policybindings]
+  resources: [{{ include "iam-operator.kinds.with-finalizer" . }}]
   verbs: {{ ternary "[get, list, watch]" "[get, list, watch, patch]" .Values.readOnly }}
 - apiGroups: [iam-operator.io]
-  resources: [resourcequotaexports]
+  resources: [{{ include "iam-operator.kinds.without-finalizer" . }}]
   verbs: [get, list, watch]
 - apiGroups: [iam-operator.io]
-  resources:
-    - connections/status
-    - serviceaccounts/status
-    - apikeys/status
-    - policybindings/status
-    - resourcequotaexports/status
+  resources: [{{ include "iam-operator.kinds.statuses" . }}]
   verbs: [patch]
 {{- if not .Values.readOnly }}
 # Where the API server checks owner references, one that holds its owner needs this.

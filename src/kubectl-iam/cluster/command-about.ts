@@ -1,5 +1,6 @@
 /** A command to suggest about an object, which works wherever it is pasted. Pure. */
-import { type AnyObject, type KindName, toText } from "./kinds.ts";
+import type { KindName } from "../../api/kinds.ts";
+import { type AnyObject, toText } from "./kinds.ts";
 
 /** `kubectl iam resume iamkey/ci-bot-key -n team-a` */
 export function commandAbout(verb: string, { kind, metadata }: AnyObject): string {

@@ -1,25 +1,10 @@
 /** Our kinds as the API server and as people name them. */
-import type { ApiKey } from "../../api/api-key.ts";
 import type { Condition } from "../../api/conditions.ts";
-import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import type { Kind } from "../../api/kind.ts";
-import { kinds } from "../../api/kinds.ts";
+import { type KindName, type Kinds, kinds } from "../../api/kinds.ts";
 import { GROUP, VERSION } from "../../api/meta.ts";
-import type { PolicyBinding } from "../../api/policy-binding.ts";
-import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
-import type { ServiceAccount } from "../../api/service-account.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { UsageError } from "../cli/errors.ts";
-
-export interface Kinds {
-  readonly ClusterConnection: ClusterConnection;
-  readonly Connection: Connection;
-  readonly ServiceAccount: ServiceAccount;
-  readonly PolicyBinding: PolicyBinding;
-  readonly ApiKey: ApiKey;
-  readonly ResourceQuotaExport: ResourceQuotaExport;
-}
-export type KindName = keyof Kinds;
 
 /** What every object of ours has, whatever its kind. */
 export interface AnyObject extends KubeObject {

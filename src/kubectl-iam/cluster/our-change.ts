@@ -1,6 +1,7 @@
+import type { KindName } from "../../api/kinds.ts";
 import { GROUP } from "../../api/meta.ts";
 import type { Change } from "./change.ts";
-import { type AnyObject, type KindName, kindOf, toText, typeOf } from "./kinds.ts";
+import { type AnyObject, kindOf, toText, typeOf } from "./kinds.ts";
 
 /** A change of an object of ours. */
 export function changeOf(

@@ -1,20 +1,13 @@
 /** Reads objects of ours. */
+
+import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { ListOptions } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound, scopeOf } from "./cluster.ts";
-import {
-  type AnyObject,
-  type KindName,
-  type Kinds,
-  kindNames,
-  kindOf,
-  type ObjectName,
-  toText,
-  typeOf,
-} from "./kinds.ts";
+import { type AnyObject, kindNames, kindOf, type ObjectName, toText, typeOf } from "./kinds.ts";
 
 /** Everything of ours in one namespace, or in all. */
 export interface World {

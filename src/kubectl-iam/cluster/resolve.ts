@@ -1,11 +1,12 @@
 /** Arguments that name objects, as kubectl takes them: KIND/NAME, KIND NAME..., or a NAME that only one object has. */
+
+import type { KindName } from "../../api/kinds.ts";
 import { UsageError } from "../cli/errors.ts";
 import { type Cluster, notFound } from "./cluster.ts";
 import {
   type AnyObject,
   checkName,
   findKind,
-  type KindName,
   type ObjectName,
   parseObjectName,
   toText,

@@ -1,11 +1,12 @@
 /** `suspend` and `resume` are one change with two values. */
 import type { ApiKey } from "../../api/api-key.ts";
+import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { printReadiness } from "../view/print-readiness.ts";
 import { isToWait, makeChanges } from "./change.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
-import { type AnyObject, type KindName, kindNames } from "./kinds.ts";
+import { type AnyObject, kindNames } from "./kinds.ts";
 import { unobserved } from "./observed.ts";
 import { changeOf } from "./our-change.ts";
 import { selectObjects } from "./read.ts";

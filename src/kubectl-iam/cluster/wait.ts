@@ -1,11 +1,13 @@
 /** Waits until the operator has done what was asked for, and reports what is missing until then. */
+
+import type { KindName } from "../../api/kinds.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { operatorNamespace } from "../console/from-cluster.ts";
 import type { Cluster } from "./cluster.ts";
-import { type AnyObject, type KindName, toText, typeOf } from "./kinds.ts";
+import { type AnyObject, toText, typeOf } from "./kinds.ts";
 import { readLeader } from "./leader.ts";
 
 const DEFAULT_TIMEOUT = 10 * MINUTE;

@@ -1,9 +1,10 @@
 /** Why the operator does not get on with an object: ordered rules over what objects report. Pure. */
 import { isTrue } from "../../api/conditions.ts";
+import type { KindName } from "../../api/kinds.ts";
 import { annotations } from "../../api/meta.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { commandAbout } from "./command-about.ts";
-import { type AnyObject, type KindName, toText } from "./kinds.ts";
+import { type AnyObject, toText } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
 
 /** An object with the objects that it needs. */

@@ -1,4 +1,6 @@
 /** `create`: an object from flags, or its manifest. */
+
+import type { KindName } from "../../api/kinds.ts";
 import { kinds } from "../../api/kinds.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
@@ -9,14 +11,7 @@ import type { Options } from "../cli/options.ts";
 import { readChain } from "../cluster/chain.ts";
 import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import {
-  type AnyObject,
-  checkName,
-  findKind,
-  type KindName,
-  kindOf,
-  typeOf,
-} from "../cluster/kinds.ts";
+import { type AnyObject, checkName, findKind, kindOf, typeOf } from "../cluster/kinds.ts";
 import { parseAccountName } from "../cluster/names.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { nameOf, whyHeld } from "../cluster/why-held.ts";

@@ -1,10 +1,12 @@
 /** `events`: what happened to objects of ours, and with -w what happens. */
+
+import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type IamEvent, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
-import { type KindName, parseObjectName, toText } from "../cluster/kinds.ts";
+import { parseObjectName, toText } from "../cluster/kinds.ts";
 import { namespaceColumn } from "../view/namespace-column.ts";
 import { styleOf } from "../view/object-screen.ts";
 import { isStructured, printTable } from "../view/output.ts";

@@ -1,11 +1,13 @@
 /** `status`: every object of a scope in a line, or one object on a screen. */
+
+import type { KindName } from "../../api/kinds.ts";
 import { namespaceType } from "../../kube/resource-types.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
-import { type AnyObject, findKind, type KindName, type ObjectName } from "../cluster/kinds.ts";
+import { type AnyObject, findKind, type ObjectName } from "../cluster/kinds.ts";
 import { readLeader } from "../cluster/leader.ts";
 import {
   noteUnreadable,

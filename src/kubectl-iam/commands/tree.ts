@@ -1,11 +1,12 @@
 /** `tree`: connections, their accounts, what belongs to those, and who uses it. */
 import type { ApiKey } from "../../api/api-key.ts";
+import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
-import { type AnyObject, type KindName, toText } from "../cluster/kinds.ts";
+import { type AnyObject, toText } from "../cluster/kinds.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
 import { refersTo } from "../cluster/relations.ts";

@@ -1,4 +1,6 @@
 /** Rights, each asked of the API server by a SelfSubjectAccessReview. */
+import type { Kind } from "../../api/kind.ts";
+import { kinds } from "../../api/kinds.ts";
 import { GROUP } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -11,23 +13,28 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
+/** The namespaced kinds. */
+function pluralsOf(isMeant: (kind: Kind) => boolean = () => true): readonly string[] {
+  return kinds
+    .filter((kind) => kind.scope === "Namespaced" && isMeant(kind))
+    .map(({ plural }) => plural);
+}
+
 /** What the operator needs in the namespaces it works in; the chart's rules say the same. */
 export const operatorRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
-    resources: ["connections", "serviceaccounts", "apikeys", "policybindings"],
+    resources: pluralsOf(({ hasFinalizer }) => hasFinalizer),
     verbs: ["get", "list", "watch", "patch"],
   },
-  { apiGroups: [GROUP], resources: ["resourcequotaexports"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: [GROUP],
-    resources: [
-      "connections/status",
-      "serviceaccounts/status",
-      "apikeys/status",
-      "policybindings/status",
-      "resourcequotaexports/status",
-    ],
+    resources: pluralsOf(({ hasFinalizer }) => !hasFinalizer),
+    verbs: ["get", "list", "watch"],
+  },
+  {
+    apiGroups: [GROUP],
+    resources: pluralsOf().map((plural) => `${plural}/status`),
     verbs: ["patch"],
   },
   { apiGroups: [GROUP], resources: ["apikeys/finalizers"], verbs: ["update"] },
@@ -64,13 +71,7 @@ export const leaseRules: readonly Rule[] = [
 export const readerRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
-    resources: [
-      "connections",
-      "serviceaccounts",
-      "apikeys",
-      "policybindings",
-      "resourcequotaexports",
-    ],
+    resources: pluralsOf(),
     verbs: ["get", "list"],
   },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["list"] },

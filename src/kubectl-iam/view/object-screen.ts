@@ -2,12 +2,13 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { Connection } from "../../api/connection.ts";
+import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { IamEvent } from "../cluster/events.ts";
-import { type AnyObject, type KindName, type Kinds, toText } from "../cluster/kinds.ts";
+import { type AnyObject, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
