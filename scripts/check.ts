@@ -8,6 +8,7 @@ const steps: readonly (readonly [name: string, ...command: string[]])[] = [
   ["format and lint", "node_modules/@biomejs/biome/bin/biome", "ci", "--diagnostic-level=error"],
   ["import rules", "scripts/check-imports.ts"],
   ["promises and switches", "node_modules/oxlint/bin/oxlint", "--type-aware"],
+  ["English", "scripts/check-english.ts"],
   ["types", "node_modules/typescript/bin/tsc"],
   ["lookups of names from outside", "scripts/check-entries.ts"],
   ["generated files", "scripts/generate.ts", "--check"],

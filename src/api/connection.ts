@@ -328,7 +328,7 @@ const grant = z
       .meta({ description: "Maximum lifetime of its keys, in days." }),
     projectIds: setOf(grantedId("project", "prj-1"), 100).default([]).meta({
       description:
-        'Projects that its ServiceAccounts may name besides the connection\'s own, at most 100; ["*"] for any.',
+        'Projects that its ServiceAccounts can name in addition to the connection\'s project, at most 100; ["*"] for any.',
     }),
     maxServiceAccounts: z.int().min(0).max(100_000).optional().meta({
       description:

@@ -6,9 +6,9 @@ import type { IamServiceAccount, IamServiceAccountDetail } from "../iam/model.ts
 const UNLISTED: ReadonlySet<IamErrorCode> = new Set(["MalformedResponse", "PermissionDenied"]);
 
 /**
- * Call 4; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
+ * getServiceAccount; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
  * accounts at all, and much is given up for an account that is gone: it counts only where the console's listing
- * (call 3) can be read and does not have the account either. Rejects with Unavailable if it does not, and with
+ * (listServiceAccounts) can be read and does not have the account either. Rejects with Unavailable if it does not, and with
  * MalformedResponse where the answer is about another account.
  */
 export async function lookUpAccount(

@@ -70,7 +70,7 @@ const REFUSED: ReadonlySet<IamErrorCode> = new Set([
 ]);
 
 /**
- * Whether a failed call 2 or 5 can have taken effect. `NotCommitted` only where the console answered 401,
+ * Whether a failed createServiceAccount or issueKey can have taken effect. `NotCommitted` only where the console answered 401,
  * 403, 404 or 422, or never received the request; everything else is `Unknown` and needs recovery.
  */
 export function commitOutcome(error: unknown): "NotCommitted" | "Unknown" {

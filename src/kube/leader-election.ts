@@ -59,7 +59,7 @@ export const defaultLeaseTimings: LeaseTimings = {
 
 const JITTER = { least: 1 / 1.2, most: 1 };
 
-/** Holds a lease that was created anew: whoever held the one before, if anybody did. */
+/** Holds a recreated lease, for the holder of the deleted lease, if any. */
 export const UNKNOWN_HOLDER = "unknown";
 
 export type LeadershipEnd = "Stopped" | "Lost";

@@ -68,12 +68,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or (eq $wish "true") (and (eq $wish "auto") (not .Values.scope.namespaces)) }}true{{ end }}
 {{- end }}
 
-{{/* Non-empty where the operator's rights on its kinds are cluster-wide. */}}
+{{/* Non-empty if the operator's permissions on its kinds are cluster-wide. */}}
 {{- define "iam-operator.clusterWide" -}}
 {{- if not .Values.scope.namespaces }}true{{ end }}
 {{- end }}
 
-{{/* Where the operator may write Secrets, as a JSON list; [] with cluster-wide rights. */}}
+{{/* Namespaces where the operator can write Secrets, as a JSON list; [] with cluster-wide permissions. */}}
 {{- define "iam-operator.secretNamespaces" -}}
 {{- if and .Values.secrets.strict .Values.secrets.namespaces }}
 {{- .Values.secrets.namespaces | uniq | sortAlpha | toJson }}
@@ -175,7 +175,7 @@ metricRelabelings:
 {{- end }}
 {{- end }}
 
-{{/* The port of a URL, also where it does not say. */}}
+{{/* The port of a URL, or the default port of its scheme. */}}
 {{- define "iam-operator.portOf" -}}
 {{- $url := urlParse . }}
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) }}

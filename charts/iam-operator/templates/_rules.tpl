@@ -1,6 +1,6 @@
 {{/* What the operator may do, each right once. A test replays its work and finds every one of them used. */}}
 
-{{/* Kinds of ours in namespaces: watched; held by a finalizer where something is left to end. Never created or deleted. */}}
+{{/* Namespaced kinds of the operator: watched, and held by a finalizer while something must be cleaned up. Never created or deleted. */}}
 {{- define "iam-operator.rules.kinds" -}}
 - apiGroups: [iam-operator.io]
   resources: [{{ include "iam-operator.kinds.with-finalizer" . }}]

@@ -1,4 +1,4 @@
-/** Logs in at a console and keeps the login in use; two kinds that differ in scope and in where their Secrets are. */
+/** Logs in to a console and keeps the login in use; two kinds that differ in scope and in where their Secrets are. */
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Reconcile } from "../../runtime/result.ts";

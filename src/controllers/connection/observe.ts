@@ -131,7 +131,7 @@ async function readInputs(
 }
 
 /**
- * A user counts where the connection is granted to it, or where it has already left something at the
+ * A user counts where the connection is granted to it, or where it has already left something in the
  * console: an object of a namespace that was never granted must not hold an administrator's connection.
  */
 function findUsers(

@@ -160,7 +160,7 @@ async function planKind<K extends KindTypes>(
   }
 }
 
-/** One action, or the finalizer that it needs first: what is next is decided anew then. */
+/** One action, or the finalizer that it needs first: the next step is decided afterwards. */
 async function perform<K extends KindTypes>(
   kind: KindController<K>,
   action: K["Action"],

@@ -20,7 +20,6 @@ const AUTHN = "/api/v1/iam/authn";
 const AUTHZ = "/api/v1/iam/authz";
 const ACCOUNTS = `${AUTHN}/service-accounts`;
 
-/** Call 1. */
 export function login({ username, password, domain }: LoginCredentials): Call {
   return {
     operation: "login",
@@ -35,7 +34,6 @@ export function login({ username, password, domain }: LoginCredentials): Call {
   };
 }
 
-/** Call 2. */
 export function createServiceAccount(account: NewServiceAccount): Call {
   const { orgId, projectId, name, description } = account;
   return {
@@ -48,7 +46,7 @@ export function createServiceAccount(account: NewServiceAccount): Call {
   };
 }
 
-/** Call 3; the spec shows no parameters. */
+/** The spec shows no parameters. */
 export function listServiceAccounts(): Call {
   return {
     operation: "listServiceAccounts",
@@ -59,7 +57,6 @@ export function listServiceAccounts(): Call {
   };
 }
 
-/** Call 4. */
 export function getServiceAccount(saId: string): Call {
   const operation = "getServiceAccount";
   return {
@@ -71,7 +68,6 @@ export function getServiceAccount(saId: string): Call {
   };
 }
 
-/** Call 5. */
 export function issueKey(saId: string, { description, expiresInDays }: NewKey): Call {
   const operation = "issueKey";
   return {
@@ -84,7 +80,7 @@ export function issueKey(saId: string, { description, expiresInDays }: NewKey): 
   };
 }
 
-/** Call 6. The body is not shown; every text in it is treated as secret. */
+/** The body is not shown; every text in it is treated as secret. */
 export function validateKey(body: Json): Call {
   return {
     operation: "validateKey",
@@ -96,7 +92,6 @@ export function validateKey(body: Json): Call {
   };
 }
 
-/** Call 7. */
 export function listPolicies(query: { orgId: string; status?: string; search?: string }): Call {
   const { orgId, status, search } = query;
   const found = search === undefined ? [] : [["search", search] as const];
@@ -110,7 +105,6 @@ export function listPolicies(query: { orgId: string; status?: string; search?: s
   };
 }
 
-/** Call 8. */
 export function syncBindings({ tpn, orgId, policyIds }: BindingSet): Call {
   return {
     operation: "syncBindings",
@@ -122,7 +116,6 @@ export function syncBindings({ tpn, orgId, policyIds }: BindingSet): Call {
   };
 }
 
-/** Call 9. */
 export function listBindings(tpn: string): Call {
   return {
     operation: "listBindings",
@@ -136,7 +129,7 @@ export function listBindings(tpn: string): Call {
   };
 }
 
-/** Call 10; the body is not shown. */
+/** The body is not shown. */
 export function evaluatePolicy(body: Json): Call {
   return {
     operation: "evaluatePolicy",
@@ -147,7 +140,6 @@ export function evaluatePolicy(body: Json): Call {
   };
 }
 
-/** Call 11. */
 export function listInstances(page: { page: number; pageSize: number }, key: KeyPair): Call {
   return {
     operation: "listInstances",
@@ -161,10 +153,10 @@ export function listInstances(page: { page: number; pageSize: number }, key: Key
   };
 }
 
-/** The largest page that call 12 allows. */
+/** The largest page that listResourceQuotas allows. */
 const QUOTA_PAGE_SIZE = 100;
 
-/** One page of call 12, in an order that does not depend on the time of creation. */
+/** One page of listResourceQuotas, in an order that does not depend on the time of creation. */
 export function listResourceQuotas(query: QuotaQuery, page: number, key?: KeyPair): Call {
   return {
     operation: "listResourceQuotas",
@@ -183,7 +175,6 @@ export function listResourceQuotas(query: QuotaQuery, page: number, key?: KeyPai
   };
 }
 
-/** Call 13. */
 export function searchActions({ q, pageSize }: ActionQuery, key?: KeyPair): Call {
   const size = pageSize === undefined ? [] : [["pageSize", String(pageSize)] as const];
   return {

@@ -21,48 +21,48 @@ import type {
  * minutes at most: they reject with RateLimited, unsent. Rejects with IamError only.
  */
 export interface IamClient {
-  /** Call 1, unless a token is at hand: proves that the credentials are accepted. */
+  /** Unless a token is at hand: proves that the credentials are accepted. */
   authenticate(signal?: AbortSignal): Promise<void>;
-  /** Call 2. Not idempotent. */
+  /** Not idempotent. */
   createServiceAccount(
     account: NewServiceAccount,
     signal?: AbortSignal,
   ): Promise<IamServiceAccount>;
-  /** Call 3, all pages; rejects with MalformedResponse where the listing is not whole. */
+  /** All pages; rejects with MalformedResponse where the listing is not whole. */
   listServiceAccounts(signal?: AbortSignal): Promise<readonly IamServiceAccount[]>;
-  /** Call 4; `undefined` where the console does not know the account (404). */
+  /** getServiceAccount; `undefined` where the console does not know the account (404). */
   getServiceAccount(
     saId: string,
     signal?: AbortSignal,
   ): Promise<IamServiceAccountDetail | undefined>;
-  /** Call 5. Not idempotent; the secret is shown by this answer only. */
+  /** Not idempotent; the secret is shown by this answer only. */
   issueKey(saId: string, key: NewKey, signal?: AbortSignal): Promise<KeyPair>;
-  /** Call 6, opaque in and out: the spec shows neither body. */
+  /** Opaque in and out: the spec shows neither body. */
   validateKey(body: Json, signal?: AbortSignal): Promise<Json>;
-  /** Call 7, all pages. */
+  /** All pages. */
   listPolicies(
     query: { orgId: string; status?: string; search?: string },
     signal?: AbortSignal,
   ): Promise<readonly IamPolicy[]>;
-  /** Call 8: full replacement. Idempotent. */
+  /** Full replacement. Idempotent. */
   syncBindings(bindings: BindingSet, signal?: AbortSignal): Promise<void>;
-  /** Call 9, read tolerantly. */
+  /** Read tolerantly. */
   listBindings(tpn: string, signal?: AbortSignal): Promise<LiveBindings>;
-  /** Call 10, opaque in and out: the spec shows neither body. */
+  /** Opaque in and out: the spec shows neither body. */
   evaluatePolicy(body: Json, signal?: AbortSignal): Promise<Json>;
-  /** Call 11, one page. */
+  /** One page. */
   listInstances(
     page: { page: number; pageSize: number },
     key: KeyPair,
     signal?: AbortSignal,
   ): Promise<readonly Json[]>;
-  /** Call 12, all pages or nothing; with the key where one is given, otherwise as the connection's user. */
+  /** All pages or nothing; with the key where one is given, otherwise as the connection's user. */
   listResourceQuotas(
     query: QuotaQuery,
     key?: KeyPair,
     signal?: AbortSignal,
   ): Promise<readonly Quota[]>;
-  /** Call 13, one page. */
+  /** One page. */
   searchActions(
     query: ActionQuery,
     key?: KeyPair,

@@ -188,7 +188,7 @@ function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
   return new TokenChecks((token) => exchange.send(neutral, userWith(token.value), closing));
 }
 
-/** Calls 1 to 10. */
+/** Calls about identities. */
 function managementCalls(caller: Caller, clock: Clock) {
   // Every account that is created asks for the whole list.
   const listAccounts = shareCalls(
@@ -220,7 +220,7 @@ function managementCalls(caller: Caller, clock: Clock) {
       readOpaque(await caller.call(calls.validateKey(body), signal)),
     listPolicies: async (query, signal) =>
       readAnswer(await caller.call(calls.listPolicies(query), signal), readPolicies),
-    // What call 8 answers is not shown and not needed: the status says it all.
+    // The body of the answer is not documented and not needed: the status is enough.
     syncBindings: async (bindings, signal) =>
       requireSuccess(await caller.call(calls.syncBindings(bindings), signal)),
     listBindings: async (tpn, signal) =>
@@ -232,7 +232,7 @@ function managementCalls(caller: Caller, clock: Clock) {
   } satisfies Partial<IamClient>;
 }
 
-/** Calls 11 to 13. */
+/** Calls about instances, quotas and actions. */
 function resourceCalls(caller: Caller) {
   return {
     listInstances: async (page, key, signal) =>

@@ -42,7 +42,7 @@ export function tokenSession(token: Redacted): TokenSession {
 }
 
 export interface LoginSessionOptions {
-  /** Call 1, once. Rejects with IamError only. */
+  /** login, once. Rejects with IamError only. */
   readonly login: () => Promise<LoginAnswer>;
   readonly clock: Clock;
   readonly random: Random;

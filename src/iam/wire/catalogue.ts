@@ -1,4 +1,4 @@
-/** Quotas (call 12) and actions (call 13): the two records that the spec shows in full. */
+/** Quotas (listResourceQuotas) and actions (searchActions): the two records that the spec shows in full. */
 import * as z from "zod";
 import type { IamAction, Json, Quota } from "../model.ts";
 import { type Listing, readListing } from "./listing.ts";
@@ -20,7 +20,7 @@ export interface QuotaPage extends Omit<Listing, "records"> {
   readonly quotas: readonly Quota[];
 }
 
-/** One page of call 12. */
+/** One page of listResourceQuotas. */
 export function readQuotaPage(json: Json): QuotaPage {
   const { records, ...position } = readListing(json);
   return { ...position, quotas: records.map(readQuota) };
@@ -38,7 +38,7 @@ const ActionRecord = z.object({
   actionClass: text.optional().catch(undefined),
 });
 
-/** One page of call 13. */
+/** One page of searchActions. */
 export function readActions(json: Json): readonly IamAction[] {
   return readListing(json).records.map((record) => {
     const parsed = ActionRecord.safeParse(record);

@@ -12,7 +12,7 @@ export type LoginAnswer =
 /** Visible ASCII: what a header can carry unchanged. */
 const Token = z.string().regex(/^[\x21-\x7e]+$/);
 
-/** Call 1. `mfaRequired` decides, also where a token stands beside it. */
+/** login. `mfaRequired` decides, also where a token stands beside it. */
 export function readLogin(json: Json): LoginAnswer {
   const payload = payloadOf(json);
   if (!isJsonObject(payload)) throw new ShapeError("the answer lacks a login result");

@@ -1,4 +1,4 @@
-/** Policies and bindings as calls 7 and 9 may write them: the spec shows neither record. */
+/** Policies and bindings as listPolicies and listBindings can return them: the spec shows neither record. */
 
 import type { IamPolicy, Json, LiveBindings } from "../model.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
@@ -6,7 +6,7 @@ import { payloadOf, readListing, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
 import { firstText, isConsoleId } from "./texts.ts";
 
-/** Call 7. The spec shows no paging parameters, so the one answer must be the whole list. */
+/** listPolicies. The spec shows no paging parameters, so the one answer must be the whole list. */
 export function readPolicies(json: Json): readonly IamPolicy[] {
   return readWholeListing(json, ["policies"]).map(readPolicy);
 }
@@ -31,7 +31,7 @@ const UNREADABLE: LiveBindings = { readable: false };
 const PLACES = ["data", "items", "policyIds", "policies", "bindings"] as const;
 
 /**
- * Call 9. Anything in doubt makes the whole answer unreadable; an explicit empty list is readable. Throws
+ * listBindings. Anything in doubt makes the whole answer unreadable; an explicit empty list is readable. Throws
  * ShapeError where the list is known to be incomplete: that is no basis for a full replacement, whoever
  * made the account.
  */

@@ -1,4 +1,4 @@
-/** Service accounts and API keys as calls 2 to 5 write them. */
+/** Service accounts and API keys in the answers of the console. */
 import * as z from "zod";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
@@ -34,18 +34,18 @@ const AccountRecord = z.object({
 
 const KeyRecord = z.object({ description: text, status: text });
 
-/** A service account, bare (as documented for call 2) or in an envelope; only `saId` is indispensable. */
+/** A service account, bare (as documented for createServiceAccount) or in an envelope; only `saId` is indispensable. */
 export function readServiceAccount(json: Json): IamServiceAccount {
   return readAccountRecord(recordWith("saId", json));
 }
 
-/** Call 3. The spec shows no parameters, so the one answer must be the whole list. */
+/** listServiceAccounts. The spec shows no parameters, so the one answer must be the whole list. */
 export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
   return readWholeListing(json, ["serviceAccounts", "accounts"]).map(readAccountRecord);
 }
 
 /**
- * Call 4 for the account `saId`: an answer about another one is refused. A key list that cannot be read is
+ * getServiceAccount for the account `saId`: an answer about another one is refused. A key list that cannot be read is
  * `undefined`; the account is still returned.
  */
 export function readServiceAccountDetail(json: Json, saId: string): IamServiceAccountDetail {
@@ -61,7 +61,7 @@ const IssuedKey = z.object({
 });
 
 /**
- * Call 5. Any two lines are a pair: a prefix or length that the spec does not promise is no reason to lose a
+ * issueKey. Any two lines are a pair: a prefix or length that the spec does not promise is no reason to lose a
  * key that exists.
  */
 export function readKeyPair(json: Json): KeyPair {

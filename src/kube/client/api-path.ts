@@ -19,7 +19,7 @@ export function collectionPath(type: ResourceType, namespace = ""): string {
 /** Path of one object. BadRequest where the key cannot name one, since such a path would mean something else. */
 export function objectPath(type: ResourceType, key: ObjectKey, subresource?: string): string {
   if (type.namespaced && key.namespace === "") {
-    throw new KubeError("BadRequest", `${type.kind} ${key.name} has no namespace`);
+    throw new KubeError("BadRequest", `${type.kind} ${key.name} lacks a namespace`);
   }
   const path = `${collectionPath(type, key.namespace)}/${segment(key.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;

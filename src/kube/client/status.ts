@@ -110,7 +110,7 @@ const CODE_OF_STATUS: Readonly<Record<number, KubeErrorCode>> = {
   504: "Timeout",
 };
 
-/** A version the server cannot serve from is as good as gone: in both cases one reads anew. */
+/** A version the server cannot serve from is as good as gone: in both cases the caller reads again. */
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   if (reason === TOO_LARGE_VERSION || reason === "Expired") return "Gone";
   if (status === 409 && reason === "AlreadyExists") return "AlreadyExists";

@@ -93,7 +93,7 @@ async function observed<R extends { readonly status: number }>(
 }
 
 /**
- * Sends with the credentials at hand; after a 401 reads them anew and sends once more. A refused request was
+ * Sends with the credentials at hand; after a 401 reads them again and sends once more. A refused request was
  * not executed, so this is safe for writes as well, and it stays within the call's one deadline.
  */
 async function authenticated<R extends { readonly status: number }>(

@@ -1,4 +1,4 @@
-/** Strings held to find their equals; then the pool begins anew. */
+/** Strings held to find their equals; then the pool is emptied. */
 const MOST_STRINGS = 2_048;
 /** Longer ones are seldom the same. */
 const LONGEST = 100;

@@ -61,7 +61,7 @@ export type WatchState = Footing &
     | { readonly phase: "Synced"; readonly version: string }
     /** Making sure that the server has not gone back behind `version`. */
     | { readonly phase: "Resuming"; readonly version: string }
-    /** No version: everything is listed anew afterwards. */
+    /** No version: everything is listed again afterwards. */
     | { readonly phase: "Backoff"; readonly version: string | undefined }
   );
 

@@ -33,7 +33,7 @@ export class Watchdog {
     this.#cancel();
   }
 
-  /** One timer that is set anew when it fires, rather than at every event of a storm. */
+  /** One timer that is restarted when it fires, rather than at every event of a storm. */
   #look(): void {
     const { clock, idleMs, deadlineMs, onSilence } = this.#options;
     const now = clock.monotonic();

@@ -141,7 +141,7 @@ export const options = {
     read: (value: string): "client" => {
       if (value === "client") return value;
       throw new UsageError(
-        `--dry-run must be client, since the console has no dry runs; it is "${value}"`,
+        `--dry-run must be client, since the console does not support dry runs; it is "${value}"`,
       );
     },
   }),

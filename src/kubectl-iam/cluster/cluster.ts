@@ -113,5 +113,5 @@ export function scopeOf(
 }
 
 export function notFound(what: string, namespace: string): Failure {
-  return new Failure(`There is no ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}.`);
+  return new Failure(`${what} not found${namespace === "" ? "" : ` in namespace ${namespace}`}.`);
 }

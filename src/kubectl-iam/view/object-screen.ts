@@ -183,7 +183,7 @@ function keysOfAccount(
   return [
     field("ApiKeys", ...keys.map((key) => `iamkey/${key.metadata.name}: ${currentText(key, now)}`)),
     field(
-      "At the console",
+      "In the console",
       status?.keyCount === undefined
         ? undefined
         : `${count(status.keyCount, "key")}, listed ${relative(status.lastKeyListTime, now)}`,

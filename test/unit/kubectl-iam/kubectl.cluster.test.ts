@@ -504,7 +504,7 @@ describe("doctor", () => {
       `doctor --operator-user operator --operator-namespace ${world.namespace}`,
     );
     expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
-    expect(text).toMatch(/^ok +Operator's rights +all \d+ rights are given$/m);
+    expect(text).toMatch(/^ok +Operator's rights +all \d+ permissions are granted$/m);
     expect(text).toMatch(
       /^ok +iamconn\/console +the console takes the credentials \(request [-\w]+\)$/m,
     );
@@ -528,7 +528,7 @@ describe("doctor", () => {
       new RegExp(`^failed +2\\. Policies +no bound policy allows ${action}$`, "m"),
     );
     expect(text).toMatch(
-      /^ok +3\. Key's account +key sak_\w+ is one of account sa-\w+, which is active$/m,
+      /^ok +3\. Key's account +key sak_\w+ belongs to account sa-\w+, which is active$/m,
     );
     expect(text).toMatch(/^ok +4\. Headers +your program has to send X-Domain-Id: org-1/m);
     expect(text).toMatch(new RegExp(`^ok +Action +the catalogue has ${action}$`, "m"));

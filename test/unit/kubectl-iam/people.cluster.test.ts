@@ -155,7 +155,7 @@ test("names, contexts and namespaces that are not there are said to be so", asyn
     notes: "error: ci-bot is the name of iamsa/ci-bot and iampb/ci-bot: give one of these\n",
   });
   expect((await iam("status nothing")).notes).toBe(
-    `error: There is no object called nothing in namespace ${namespace}.\n`,
+    `error: object called nothing not found in namespace ${namespace}.\n`,
   );
   expect(await iam("status -n no-such-namespace")).toMatchObject({
     code: 3,
@@ -163,11 +163,11 @@ test("names, contexts and namespaces that are not there are said to be so", asyn
       "error: Namespace no-such-namespace does not exist: kubectl get namespaces lists the namespaces.\n",
   });
   expect((await iam("status -n kube-public")).notes).toBe(
-    "There are no objects of the operator in namespace kube-public; -A shows all namespaces.\n",
+    "No objects of the operator in namespace kube-public; -A shows all namespaces.\n",
   );
   expect(await iam("status --context nope")).toMatchObject({
     code: 2,
-    notes: expect.stringMatching(/: there is no context nope; the kubeconfig has \w+/),
+    notes: expect.stringMatching(/: context nope does not exist; the kubeconfig has \w+/),
   });
 });
 

@@ -165,7 +165,7 @@ export async function recordIntent(
 }
 
 /**
- * Call 5, once. Its answer is in process memory until it is written. A refusal closes the attempt; any other
+ * issueKey, once. Its answer is in process memory until it is written. A refusal closes the attempt; any other
  * failure leaves it open, to be explained by a later run.
  */
 export async function issueKey(

@@ -83,7 +83,7 @@ function statusFields(
   };
 }
 
-/** So that operators that start anew have nothing to write. */
+/** So that a restarted operator has nothing to write. */
 function isKnownToAuthenticate(
   { status = {} }: ConnectionSnapshot["object"],
   now: Instant,

@@ -1,4 +1,4 @@
-/** Calls 7, 8 and 9 about one account. */
+/** listPolicies, syncBindings and listBindings for an account. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
@@ -21,7 +21,7 @@ import { addUnbound } from "../rules/unbound.ts";
 import { vanishedBy } from "../rules/vanished.ts";
 import { writeBindings } from "./objects.ts";
 
-/** Call 9. What the answer lacks is remembered at once, whatever becomes of the run. */
+/** listBindings. What the answer lacks is remembered at once, whatever becomes of the run. */
 export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
   const { client, availability, state, now } = usable(snapshot);
   const { accessRevoked } = availability.account;
@@ -35,7 +35,7 @@ export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapsho
 
 const NEVER = 0;
 
-/** Call 8. That the console judges the list and does not take it is a finding where it has new policies. */
+/** syncBindings. That the console judges the list and does not take it is a finding where it has new policies. */
 export const syncBindings: PerformBindings<"SyncBindings"> = async (
   action,
   { snapshot, done },
@@ -81,7 +81,7 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   return { snapshot, done: { ...done, synced: true } };
 };
 
-/** Call 7. It only helps to name a culprit: where the login may not list policies, nobody is named. */
+/** listPolicies. It only helps to name a rejected policy; without permission to list policies, none is named. */
 export const attribute: PerformBindings<"AttributeRefusal"> = async (
   action,
   { snapshot, done },

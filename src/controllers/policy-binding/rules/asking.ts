@@ -1,4 +1,4 @@
-/** When the console is asked about an account, by call 9. Pure. */
+/** When the console is asked about an account, by listBindings. Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";

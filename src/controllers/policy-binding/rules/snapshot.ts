@@ -67,7 +67,7 @@ export interface Intent {
 }
 
 export type BindingsAction =
-  /** Call 9. */
+  /** listBindings. */
   | { readonly kind: "ListBindings" }
   /** The account and all its PolicyBindings, from the API server. */
   | { readonly kind: "ReadLive" }
@@ -75,7 +75,7 @@ export type BindingsAction =
   | { readonly kind: "AddFinalizers"; readonly uids: readonly string[] }
   /** Before the PUT, so that a crash leaves no policy that nobody accounts for (S11); taken back after a refusal. */
   | { readonly kind: "WriteIntents"; readonly intents: readonly Intent[] }
-  /** Call 8. */
+  /** syncBindings. */
   | {
       readonly kind: "SyncBindings";
       readonly policyIds: PolicySet;
@@ -90,7 +90,7 @@ export type BindingsAction =
       /** Objects whose policies it binds for the first time: whose fault a refusal may be. */
       readonly suspects: readonly BindingView[];
     }
-  /** Call 7. */
+  /** listPolicies. */
   | {
       readonly kind: "AttributeRefusal";
       readonly refusal: IamError;

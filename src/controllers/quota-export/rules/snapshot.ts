@@ -49,7 +49,7 @@ export interface ListingRefusal {
   readonly pauseMs?: number;
 }
 
-/** Call 12, every page of it: the listing is taken as a whole or not at all. */
+/** listResourceQuotas, every page of it: the listing is taken as a whole or not at all. */
 export interface ListQuotas {
   readonly kind: "ListQuotas";
 }

@@ -4,7 +4,7 @@ import { IamError, isIamError } from "../../../iam/errors.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import type { AccountAction } from "../rules/snapshot.ts";
 
-/** Call 8. A 404 may be a gateway's: it counts once the console says that nothing is bound, or says it again. */
+/** syncBindings. A 404 may be a gateway's: it counts once the console says that nothing is bound, or says it again. */
 export async function revokePolicies(
   client: IamClient,
   { tpn, orgId, only }: Revocation,

@@ -41,7 +41,7 @@ export async function recordAttempt(
   return { snapshot: { ...announced, object }, done: { ...done, announced: id } };
 }
 
-/** Call 2, once. A refusal closes the attempt; any other failure leaves it open for recovery. */
+/** createServiceAccount, once. A refusal closes the attempt; any other failure leaves it open for recovery. */
 export async function createAccount(
   account: NewServiceAccount,
   { snapshot, done }: AccountProgress,

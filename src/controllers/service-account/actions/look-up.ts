@@ -21,7 +21,7 @@ import type {
   AccountState,
 } from "../rules/snapshot.ts";
 
-/** Call 3, and who in the cluster claims those that may be the object's. */
+/** listServiceAccounts, and who in the cluster claims those that may be the object's. */
 export async function listAccounts(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
@@ -71,7 +71,7 @@ export async function auditAccounts(
   }
 }
 
-/** Call 4. Of a known account, the answer is what is known from now on, unless it is about another one. */
+/** getServiceAccount. Of a known account, the answer is what is known from now on, unless it is about another one. */
 export async function getAccount(
   saId: string,
   { snapshot, done }: AccountProgress,

@@ -60,7 +60,7 @@ export type JudgedAnswer =
   | { readonly account: KnownAccount; readonly finding?: undefined }
   | { readonly account?: undefined; readonly finding: Waiting };
 
-/** The account as call 4 shows it, or why that is not the object's account; `undefined` before the call. */
+/** The account as getServiceAccount shows it, or why that is not the object's account; `undefined` before the call. */
 export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
   const { answer } = snapshot;
   if (answer === undefined) return undefined;

@@ -23,7 +23,7 @@ const AFTER_CREATION_MS = 15 * MINUTE;
 const REQUESTED_LISTS_MS = 10 * SECOND;
 /** A call may take effect at any time. */
 const AUDIT_INTERVAL_MS = DAY;
-/** How long an answer of call 2 that never came may still take effect, on top of its time-out. */
+/** How long an answer of createServiceAccount that never came may still take effect, on top of its time-out. */
 const SETTLE_MS = 10 * SECOND;
 const SHORTEST_SETTLE_MS = 20 * SECOND;
 

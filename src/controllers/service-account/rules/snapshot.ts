@@ -66,9 +66,9 @@ export interface AccountSnapshot {
   readonly claim: Claim;
   /** Those of others on accounts that may be the object's, by saId. */
   readonly otherClaims: ReadonlyMap<string, readonly Claim[]>;
-  /** Call 3; absent until a run asks. */
+  /** listServiceAccounts; absent until a run asks. */
   readonly listing: AccountListing | undefined;
-  /** Call 4; absent until a run asks. Without detail where the console does not know the account. */
+  /** getServiceAccount; absent until a run asks. Without detail where the console does not know the account. */
   readonly answer: { readonly detail: IamServiceAccountDetail | undefined } | undefined;
   readonly state: AccountState;
 }
@@ -121,15 +121,15 @@ export type AccountListing =
 export type AccountOrigin = "Created" | "Imported" | "Recovered";
 
 export type AccountAction =
-  /** Call 3. */
+  /** listServiceAccounts. */
   | { readonly kind: "ListAccounts" }
-  /** Call 4. */
+  /** getServiceAccount. */
   | { readonly kind: "GetAccount"; readonly saId: string }
   /** The intent, written before the call that cannot be repeated. */
   | { readonly kind: "RecordAttempt" }
   /** Lists all accounts, unless another object's run has just done it. */
   | { readonly kind: "AuditAccounts" }
-  /** Call 2, once. */
+  /** createServiceAccount, once. */
   | { readonly kind: "CreateAccount"; readonly account: NewServiceAccount }
   | { readonly kind: "CloseAttempt" }
   | {
@@ -183,7 +183,7 @@ export interface AccountState {
   readonly look?: AccountLook | undefined;
   /** When the console's accounts were last listed for the object: the time before the call. */
   readonly listTime?: Instant | undefined;
-  /** An answer of call 2 whose status may not have been written. */
+  /** An answer of createServiceAccount whose status may not have been written. */
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;

@@ -1,0 +1,103 @@
+/** Finds patterns that make English read as a translation, in what people read: string literals, comments and the chart. */
+import { Lang, parse } from "@ast-grep/napi";
+
+export interface Text {
+  readonly file: string;
+  readonly line: number;
+  readonly kind: "message" | "comment";
+  readonly text: string;
+}
+
+export interface Rule {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  /** Not in comments, where the pattern is still frequent. */
+  readonly onlyMessages?: true;
+}
+
+export const RULES: readonly Rule[] = [
+  {
+    pattern: /\b(is|are|was|were|has|have) no (?!longer|more|later)/i,
+    instead: 'negate the verb: "is not valid PEM"',
+    onlyMessages: true,
+  },
+  {
+    pattern: /\b(nobody|somebody|someone|everybody)\b/i,
+    instead: "name who acts",
+    onlyMessages: true,
+  },
+  { pattern: /\bwhoever\b/i, instead: 'a noun: "anyone who can …"', onlyMessages: true },
+  { pattern: /\brights\b/, instead: '"permissions"', onlyMessages: true },
+  {
+    pattern: /\bmay not\b/,
+    instead: '"must not", "cannot" or "do not have permission to"',
+    onlyMessages: true,
+  },
+  {
+    pattern: /\b(besides|all the same)\b/i,
+    instead: '"in addition to", "anyway"',
+    onlyMessages: true,
+  },
+  { pattern: /\bbut for\b/i, instead: '"except"', onlyMessages: true },
+  { pattern: /\b(also|even) where\b/i, instead: '"even if"', onlyMessages: true },
+  { pattern: /\bof ours\b/i, instead: '"of the operator"', onlyMessages: true },
+  { pattern: /\bshall\b/i, instead: '"must", or the present tense' },
+  { pattern: /\banew\b/i, instead: '"again"' },
+  { pattern: /\bcalls? \d/i, instead: "the method's name" },
+  { pattern: /\bat (the|its|an?) console\b/i, instead: '"in the console"' },
+];
+
+/** Texts that a rule finds and that are right, with the reason. */
+export const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "name: by-somebody-else": "the name of a matchCondition",
+};
+
+const NODES = { any: ["string", "template_string", "comment"].map((kind) => ({ kind })) };
+
+export function textsOf(file: string, source: string): readonly Text[] {
+  return (
+    parse(Lang.TypeScript, source)
+      .root()
+      .findAll({ rule: NODES })
+      .map((node) => ({
+        file,
+        line: node.range().start.line + 1,
+        kind: node.kind() === "comment" ? ("comment" as const) : ("message" as const),
+        text: node
+          .text()
+          .replaceAll(/\n\s*\* ?/g, " ")
+          .replaceAll(/\$\{[^}]*\}/g, "…"),
+      }))
+      // A single word is a name.
+      .filter(({ kind, text }) => kind === "comment" || text.includes(" "))
+  );
+}
+
+/** Each line of YAML or of a template: comments there document values, so they are messages. */
+export function linesOf(file: string, source: string): readonly Text[] {
+  return source.split("\n").map((text, at) => ({ file, line: at + 1, kind: "message", text }));
+}
+
+/** Answers one complaint for each text and rule, and for each exception that is not needed. */
+export function judgeEnglish(
+  texts: readonly Text[],
+  exceptions: Readonly<Record<string, string>> = EXCEPTIONS,
+): readonly string[] {
+  const used = new Set<string>();
+  const complaints = texts.flatMap(({ file, line, kind, text }) =>
+    RULES.flatMap(({ pattern, instead, onlyMessages }) => {
+      const found = onlyMessages && kind === "comment" ? null : pattern.exec(text);
+      if (found === null) return [];
+      const exception = Object.keys(exceptions).find((each) => text.includes(each));
+      if (exception === undefined)
+        return [`${file}:${line} "${found[0].trim()}": write ${instead}`];
+      used.add(exception);
+      return [];
+    }),
+  );
+  const idle = Object.keys(exceptions).filter((each) => !used.has(each));
+  return [
+    ...complaints,
+    ...idle.map((each) => `scripts/english.ts: nothing needs the exception "${each}"`),
+  ];
+}
