@@ -14,6 +14,7 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
   const parsed = new WeakMap<HttpRequest, ApiRequest>();
   const handle = (request: HttpRequest) => {
     if (isAccessReview(request)) return ALLOWED;
+    assertConsistent(request);
     const known = parsed.get(request);
     server.actor = "operator";
     const { status, headers, body } =
@@ -49,6 +50,12 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
     handle,
     accept: (request) => () => handle(request),
   };
+}
+
+/** A read that names a version may be answered from the cache of a server that is behind; one without is answered from etcd. */
+function assertConsistent({ method, url }: HttpRequest): void {
+  if (method === "GET" && new URL(url).searchParams.has("resourceVersion"))
+    throw new Error(`this read may be answered with an older state: ${url}`);
 }
 
 /** The operator may do what it asks about; a fault may say otherwise. */

@@ -291,27 +291,20 @@ describe("the status", () => {
         NOW,
       ),
     ).toBe(HOUR);
-    expect(
-      nextDueMs(
-        snapshot({
-          status: {
-            orphaned: [
-              {
-                keyId: "o",
-                attemptId: "a",
-                observedTime: NOW,
-                expirationTime: NOW + 5,
-                late: undefined,
-              },
-            ],
-          },
-        }),
-        false,
-        NOW,
-      ),
-    ).toBe(5);
+    expect(nextDueMs(orphanThatExpires(NOW + 5), false, NOW)).toBe(5);
+  });
+
+  test("an expired key leaves the lists when a day is over: there is a run then", () => {
+    expect(nextDueMs(orphanThatExpires(NOW - DAY + HOUR), false, NOW)).toBe(HOUR);
+    const old = superseded(2, { supersededTime: NOW - 80 * DAY, expirationTime: NOW - DAY + HOUR });
+    expect(nextDueMs(delivered({ status: { superseded: [old] } }), false, NOW)).toBe(HOUR);
   });
 });
+
+function orphanThatExpires(expirationTime: number): ApiKeySnapshot {
+  const orphan = { keyId: "o", attemptId: "a", observedTime: NOW, expirationTime, late: undefined };
+  return snapshot({ status: { orphaned: [orphan] } });
+}
 
 const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, done = {}) =>
   report(having(done, world), outcome, at(), timing);
