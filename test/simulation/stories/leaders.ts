@@ -1,6 +1,7 @@
 /** Two replicas: who may write, and when. */
+import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { createAll } from "../scenarios.ts";
+import { createAll, createKey } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const elected = { flags: [] } as const;
@@ -67,5 +68,25 @@ export const leaderStories: readonly Story[] = [
       await world.pass(10 * MINUTE);
     },
     elected,
+  ),
+  story(
+    "a key of a deleted ApiKey counts for the next leader, too",
+    async (world) => {
+      const namespaces = { names: ["team-a"] };
+      const grants = [{ name: "all", namespaces, policyIds: ["*"], maxIssuesPerDay: 2 }];
+      await world.begin({ connection: { grants } });
+      createKey(world.sim, "other");
+      await world.pass(MINUTE);
+      world.sim.delete(apiKeyType, "other");
+      await world.pass(MINUTE);
+      world.expect("two keys were issued", world.issued, 2);
+      world.happens({ kind: "Kill" });
+      createKey(world.sim, "third");
+      await world.pass(3 * MINUTE);
+      world.expect("and no third one", world.issued, 2);
+      const said = world.reasons(apiKeyType, "third");
+      world.expect("for a reason", said.includes("NamespaceBudgetExceeded"), true);
+    },
+    { ...elected, endsReady: false },
   ),
 ];
