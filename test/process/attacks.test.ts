@@ -1,0 +1,21 @@
+/** What a tenant's own console can do to the process with the chart's memory. */
+import { test } from "vitest";
+import { startSpoilingConsole } from "./support/attacks/console.ts";
+import { exportQuotas, openScene } from "./support/attacks/scene.ts";
+import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
+
+const rig = useRig();
+
+test("a listing of quotas just under 8 MiB, with 64 amounts in each text, ends nobody's heap", async () => {
+  const scene = await openScene(rig());
+  const hostile = await startSpoilingConsole(scene.attacker.iam.url);
+  const reasonOf = await exportQuotas(rig(), scene.attacker.namespace, hostile.url, [7]);
+  await until("series to be left out", async () => (await reasonOf()) === "TooManySeries");
+  const report = [await scene.withstands(), await scene.withstandsRestart()];
+  await until("a metric of what is left out", async () =>
+    /^iam_operator_resourcequota_export_omitted\{.*\} [1-9]/m.test(await scene.metrics()),
+  );
+  console.log(JSON.stringify({ attack: "listing of quotas", spoiled: hostile.spoiled, report }));
+  hostile.close();
+});

@@ -1,0 +1,120 @@
+/** A console in a tenant's hands: the documented answers with as many elements as fit, all different. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** What the client reads of one answer at most. */
+const MOST_BYTES = 8 * 2 ** 20 - 10_000;
+
+type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+export interface SpoilingConsole {
+  readonly url: string;
+  /** How many answers were spoiled. */
+  readonly spoiled: number;
+  close(): void;
+}
+
+/** Stands before an honest console, and spoils what it answers to reads. */
+export async function startSpoilingConsole(honestURL: string): Promise<SpoilingConsole> {
+  let spoiled = 0;
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const honest = await forward(honestURL, request);
+    const body = await honest.text();
+    response.writeHead(honest.status, { "content-type": "application/json" });
+    if (request.method !== "GET" || honest.status !== 200) return void response.end(body);
+    spoiled += 1;
+    response.end(JSON.stringify(multiplied(JSON.parse(body))));
+  };
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get spoiled() {
+      return spoiled;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function forward(honestURL: string, request: IncomingMessage): Promise<Response> {
+  const { host: _, connection: __, "content-length": ___, ...headers } = request.headers;
+  const body = await text(request);
+  return fetch(`${honestURL}${request.url}`, {
+    method: request.method ?? "GET",
+    headers: headers as Record<string, string>,
+    ...(body === "" ? {} : { body }),
+  });
+}
+
+/** The lists of an answer share what it may have of bytes; numbers that count a list still do. */
+function multiplied(json: Json): Json {
+  let lists = 0;
+  mapValues(json, isList, (list) => {
+    lists += 1;
+    return list;
+  });
+  const room = MOST_BYTES / Math.max(1, lists) - 100_000;
+  const counts = new Map<number, number>();
+  const grown = mapValues(json, isList, (list) => {
+    const made = copies(list, room);
+    counts.set(list.length, made.length);
+    return made;
+  });
+  return mapValues(grown, isNumber, (n) => counts.get(n) ?? n);
+}
+
+function copies(list: readonly Json[], room: number): readonly Json[] {
+  const made: Json[] = [];
+  let bytes = 0;
+  while (list.length > 0) {
+    const next = distinct(list[made.length % list.length] ?? null, made.length);
+    bytes += Buffer.byteLength(JSON.stringify(next)) + 1;
+    if (bytes > room) break;
+    made.push(next);
+  }
+  return made;
+}
+
+/** As many amounts as are read of one text, in as few bytes as possible. */
+const AMOUNTS = Array.from({ length: 64 }, (_, n) => `${n.toString(36)}:0/1`).join(",");
+
+function distinct(part: Json, n: number): Json {
+  return mapValues(part, isText, (text) =>
+    /^-?$|: *[^/]+\//.test(text) ? AMOUNTS : `${text}-${n}`,
+  );
+}
+
+/** A copy in which values of that type are changed, the outermost ones. */
+function mapValues<T extends Json>(
+  json: Json,
+  is: (json: Json) => json is T,
+  change: (value: T) => Json,
+): Json {
+  if (is(json)) return change(json);
+  if (isList(json)) return json.map((one) => mapValues(one, is, change));
+  if (json === null || typeof json !== "object") return json;
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [name, mapValues(value, is, change)]),
+  );
+}
+
+function isList(json: Json): json is readonly Json[] {
+  return Array.isArray(json);
+}
+
+function isText(json: Json): json is string {
+  return typeof json === "string";
+}
+
+function isNumber(json: Json): json is number {
+  return typeof json === "number";
+}
