@@ -16,7 +16,6 @@ export const secretVariables = [
   "issueTime",
   "expirationTime",
 ] as const;
-export type SecretVariable = (typeof secretVariables)[number];
 
 /**
  * Texts whose every `${` begins a known variable or is escaped as `$${`. Each branch starts where the one

@@ -20,27 +20,8 @@ import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
-import type { KubeObject, ResourceType } from "./resource.ts";
-
-export interface Lease extends KubeObject {
-  readonly spec?: LeaseSpec;
-}
-
-export interface LeaseSpec {
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly acquireTime?: string;
-  readonly renewTime?: string;
-  readonly leaseTransitions?: number;
-}
-
-export const leaseType: ResourceType<Lease> = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
+import type { KubeObject } from "./resource.ts";
+import { type Lease, type LeaseSpec, leaseType } from "./resource-types.ts";
 
 export interface LeaseTimings {
   /** Others wait so long after the last change of the lease that they saw. */
@@ -51,7 +32,7 @@ export interface LeaseTimings {
   readonly retryMs: number;
 }
 
-export const defaultLeaseTimings: LeaseTimings = {
+const defaultLeaseTimings: LeaseTimings = {
   leaseMs: 15 * SECOND,
   renewDeadlineMs: 10 * SECOND,
   retryMs: 2 * SECOND,

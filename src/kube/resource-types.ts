@@ -21,6 +21,32 @@ export interface EndpointSlice extends KubeObject {
   readonly endpoints?: readonly { readonly addresses?: readonly string[] }[] | null;
 }
 
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec;
+}
+
+/** Of `events.k8s.io`. */
+export interface ClusterEvent extends KubeObject {
+  readonly eventTime?: string;
+  readonly reportingController?: string;
+  readonly reportingInstance?: string;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly action?: string;
+  readonly note?: string;
+  readonly regarding?: Readonly<Record<string, string | undefined>>;
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+  readonly deprecatedLastTimestamp?: string;
+}
+
 /** The part of a container that says what it takes from Secrets. */
 export interface Container {
   readonly name: string;
@@ -112,6 +138,22 @@ export const namespaceType: ResourceType<Namespace> = {
   plural: "namespaces",
   kind: "Namespace",
   namespaced: false,
+};
+
+export const leaseType: ResourceType<Lease> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  plural: "leases",
+  kind: "Lease",
+  namespaced: true,
+};
+
+export const eventType: ResourceType<ClusterEvent> = {
+  group: "events.k8s.io",
+  version: "v1",
+  plural: "events",
+  kind: "Event",
+  namespaced: true,
 };
 
 export const endpointSliceType: ResourceType<EndpointSlice> = {

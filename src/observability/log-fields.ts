@@ -45,7 +45,7 @@ function plainItem(item: unknown): string {
 }
 
 /** The allow-listed part of an error. Only what nobody has foreseen shows where it happened. */
-export function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
+function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
   const message = messageOf(error);
   const stack = isForeseen || !isBug(error) ? "" : framesOf(error);
   const { cause } = error;

@@ -1,9 +1,8 @@
 /** Carries out what somebody does to the world. */
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { objectPath } from "../../src/kube/client/api-path.ts";
-import { leaseType } from "../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
-import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { type Tree, textAt, treeAt } from "../support/api-server/tree.ts";
 import type { WorldEvent } from "./faults.ts";
 import { NAMESPACE, OPERATOR_NAMESPACE } from "./places.ts";

@@ -35,7 +35,7 @@ const types: readonly ResourceType[] = [
   ...kinds.map(({ type }) => type),
 ];
 
-export function typeOfKind(kind: string): ResourceType | undefined {
+function typeOfKind(kind: string): ResourceType | undefined {
   return types.find((type) => type.kind === kind);
 }
 

@@ -12,7 +12,7 @@ import type { WorkloadDigest } from "./workload-digest.ts";
  * How long a kubelet may take from the change of a Secret to its last trace of the content before: its sync
  * period of a minute, by half longer at times, and the start of a container that had read its variables.
  */
-export const PICK_UP_MS = 2 * MINUTE;
+const PICK_UP_MS = 2 * MINUTE;
 
 /** After this long, a restart that has not replaced every Pod is pointed out. */
 const PATIENCE_MS = 15 * MINUTE;

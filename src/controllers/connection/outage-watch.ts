@@ -2,7 +2,7 @@
 import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 
 /** A single failed call is no outage: no call is answered for this long. */
-export const OUTAGE_MS = 15 * SECOND;
+const OUTAGE_MS = 15 * SECOND;
 
 export interface Outage {
   readonly since: Instant;

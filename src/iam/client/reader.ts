@@ -2,7 +2,7 @@ import { type ExtraOperation, extraOperations } from "../model.ts";
 import type { IamClient } from "./client.ts";
 
 /** The calls that change nothing in the console. */
-export const readingMethods = [
+const readingMethods = [
   "authenticate",
   "listServiceAccounts",
   "getServiceAccount",

@@ -9,8 +9,7 @@ import { isRecord } from "./status.ts";
 /** Kubernetes' own tools use the same; the server may give fewer. */
 const PAGE_SIZE = 500;
 
-export const METADATA_ONLY_LIST =
-  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const METADATA_ONLY_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 export interface Selection {
   /** Absent: all namespaces. */

@@ -5,31 +5,11 @@ import { type Clock, toMicroTime } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import type { KubeClient } from "../client/client.ts";
 import { isKubeError } from "../errors.ts";
-import type { KubeObject, ResourceType } from "../resource.ts";
+import { type ClusterEvent, eventType } from "../resource-types.ts";
 import type { EventNote, EventRecorder, EventTarget } from "./event-recorder.ts";
 import { EventCorrelator, type EventLimits, type EventSeries } from "./event-series.ts";
 
-interface ClusterEvent extends KubeObject {
-  readonly eventTime?: string;
-  readonly reportingController?: string;
-  readonly reportingInstance?: string;
-  readonly type?: string;
-  readonly reason?: string;
-  readonly action?: string;
-  readonly note?: string;
-  readonly regarding?: Readonly<Record<string, string | undefined>>;
-  readonly series?: { readonly count: number; readonly lastObservedTime: string };
-}
-
-export const eventType: ResourceType<ClusterEvent> = {
-  group: "events.k8s.io",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-};
-
-export const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
+const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
 
 /** Where events of objects without a namespace go. */
 const CLUSTER_SCOPED_NAMESPACE = "default";

@@ -35,7 +35,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
 }
 
 /** The tree of commands; `onEnd` gets the exit code of the one that ran. */
-export function createProgram(io: Io, onEnd: (code: ExitCode) => void): Command {
+function createProgram(io: Io, onEnd: (code: ExitCode) => void): Command {
   const program = configured(new Command(NAME), io)
     .description(
       "Service accounts, API keys and policies of an IAM console, and the operator that keeps them.",

@@ -62,7 +62,7 @@ async function send(cluster: Cluster, change: Change, isDryRun: boolean): Promis
 }
 
 /** The same change for kubectl. */
-export function toCommand({ resource, namespace, name, patch, subresource }: Change): string {
+function toCommand({ resource, namespace, name, patch, subresource }: Change): string {
   return [
     `kubectl patch ${resource} ${name}`,
     ...(namespace === "" ? [] : [`-n ${namespace}`]),

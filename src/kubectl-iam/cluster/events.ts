@@ -1,32 +1,8 @@
 /** Events about objects of ours. */
 import { GROUP } from "../../api/meta.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { type ClusterEvent, eventType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import type { Cluster } from "./cluster.ts";
-
-export interface EventObject extends KubeObject {
-  readonly regarding?: {
-    readonly apiVersion?: string;
-    readonly kind?: string;
-    readonly name?: string;
-    readonly namespace?: string;
-    readonly uid?: string;
-  };
-  readonly type?: string;
-  readonly reason?: string;
-  readonly note?: string;
-  readonly eventTime?: string;
-  readonly deprecatedLastTimestamp?: string;
-  readonly series?: { readonly count?: number; readonly lastObservedTime?: string };
-}
-
-export const eventType: ResourceType<EventObject> = {
-  group: "events.k8s.io",
-  version: "v1",
-  plural: "events",
-  kind: "Event",
-  namespaced: true,
-};
 
 export interface IamEvent {
   readonly time: string;
@@ -55,7 +31,7 @@ export async function listEvents(
 const at = ({ time }: IamEvent): Instant => parseInstant(time) ?? 0;
 
 /** `undefined` where the event is not about an object of ours. */
-export function toIamEvent(event: EventObject): IamEvent | undefined {
+export function toIamEvent(event: ClusterEvent): IamEvent | undefined {
   const { regarding, series, metadata } = event;
   if (regarding?.apiVersion?.startsWith(`${GROUP}/`) !== true) return undefined;
   return {

@@ -1,10 +1,11 @@
 /** Follows events as they come. */
 import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { type ClusterEvent, eventType } from "../../kube/resource-types.ts";
 import { splitLines } from "../../kube/watch/lines.ts";
 import { openWatch } from "../../kube/watch/watch-stream.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Cluster } from "./cluster.ts";
-import { type EventObject, eventType, type IamEvent, toIamEvent } from "./events.ts";
+import { type IamEvent, toIamEvent } from "./events.ts";
 
 const MAX_LINE_BYTES = 2 ** 21;
 const WATCH_SECONDS = 300;
@@ -56,7 +57,7 @@ async function resumeFrom(
 
 interface WatchLine {
   readonly type: string;
-  readonly object: EventObject;
+  readonly object: ClusterEvent;
 }
 
 async function* watchOnce(

@@ -1,27 +1,11 @@
 /** The Lease by which one replica of the operator works. */
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { type Lease, leaseType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, SECOND } from "../../util/time.ts";
 import { age, relative } from "../view/time.ts";
 import type { Cluster } from "./cluster.ts";
 import { unlessForbidden } from "./read.ts";
 
 const NAME = "iam-operator";
-
-interface Lease extends KubeObject {
-  readonly spec?: {
-    readonly holderIdentity?: string;
-    readonly renewTime?: string;
-    readonly leaseDurationSeconds?: number;
-  };
-}
-
-const leaseType: ResourceType<Lease> = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
 
 export type Leader =
   | { readonly kind: "Held"; readonly text: string }

@@ -68,7 +68,7 @@ function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
 }
 
 /** Pure. Accounts whose connection cannot be seen are below its name all the same. */
-export function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
   const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
   const isSeen = (account: ServiceAccount) =>

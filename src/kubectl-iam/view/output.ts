@@ -57,7 +57,7 @@ export async function printValue(
   } else io.print(output === "yaml" ? await toYaml(value) : JSON.stringify(value, null, 2));
 }
 
-export const JSON_PATH = "jsonpath=";
+const JSON_PATH = "jsonpath=";
 
 export async function toYaml(value: unknown): Promise<string> {
   const { dump } = await import("js-yaml");

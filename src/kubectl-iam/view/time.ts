@@ -32,8 +32,3 @@ export function relative(time: string | undefined, now: Instant): string {
 export function both(time: string | undefined, now: Instant): string {
   return time === undefined ? "-" : `${time} (${relative(time, now)})`;
 }
-
-export function isPast(time: string | undefined, now: Instant): boolean {
-  const at = parseInstant(time);
-  return at !== undefined && at <= now;
-}

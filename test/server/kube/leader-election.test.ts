@@ -5,10 +5,10 @@ import {
   createLeaderElection,
   type LeaderElection,
   type LeadershipEnd,
-  leaseType,
   noElection,
   UNKNOWN_HOLDER,
 } from "../../../src/kube/leader-election.ts";
+import { leaseType } from "../../../src/kube/resource-types.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { type Random, systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";

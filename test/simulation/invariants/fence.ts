@@ -1,5 +1,5 @@
 /** [S8] A change goes out only while the lease cannot have been lost before the change is done. */
-import { leaseType } from "../../../src/kube/leader-election.ts";
+import { leaseType } from "../../../src/kube/resource-types.ts";
 import { SECOND } from "../../../src/util/time.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";

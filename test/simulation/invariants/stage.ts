@@ -5,9 +5,8 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
-import { leaseType } from "../../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+import { leaseType, secretType } from "../../../src/kube/resource-types.ts";
 import { toIso8601 } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import type { AccountRecord } from "../../iam-server/world.ts";

@@ -1,5 +1,5 @@
 /** [L4] Somebody leads again soon after a leader's death, and at once after a graceful stop. */
-import { leaseType } from "../../../src/kube/leader-election.ts";
+import { leaseType } from "../../../src/kube/resource-types.ts";
 import { SECOND } from "../../../src/util/time.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CreateWatcher } from "./watcher.ts";

@@ -7,9 +7,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { annotations } from "../../../src/api/meta.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
-import { eventType } from "../../../src/kube/events/event-writer.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+import { eventType, secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import {

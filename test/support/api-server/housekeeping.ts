@@ -1,6 +1,6 @@
 /** What the controller manager and etcd's compactor do, each a while after there was a reason to. */
 import { collectionPath } from "../../../src/kube/client/api-path.ts";
-import { eventType } from "../../../src/kube/events/event-writer.ts";
+import { eventType } from "../../../src/kube/resource-types.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ApiServer } from "./server.ts";
 import { type Change, type Entry, placeOf } from "./storage.ts";

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { eventType } from "../../../src/kube/events/event-writer.ts";
-import { leaseType } from "../../../src/kube/leader-election.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import {
   configMapType,
+  eventType,
+  leaseType,
   namespaceType,
   podType,
   secretType,

@@ -1,8 +1,8 @@
 /** A server that knows one Lease, and processes whose clocks and luck differ. */
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import type { Lease } from "../../../src/kube/leader-election.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
+import type { Lease } from "../../../src/kube/resource-types.ts";
 import type { Clock } from "../../../src/util/time.ts";
 import type { FakeClock } from "../../support/fake-clock.ts";
 

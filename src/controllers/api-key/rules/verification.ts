@@ -89,7 +89,7 @@ export function replacedInMs(
 }
 
 /** Whether the console's list of the account's keys was made after the key was accepted, and lacks it. */
-export function isUnlisted({ account, status: { current } }: ApiKeySnapshot): boolean {
+function isUnlisted({ account, status: { current } }: ApiKeySnapshot): boolean {
   if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
   const { liveKeyIds, lastKeyListTime = 0 } = account;
   return (

@@ -11,7 +11,7 @@ export type TemplateToken =
 
 const PATTERN = /\$\$\{|\$\{([A-Za-z]+)(:json)?\}/g;
 
-export function parseTemplate(template: string): readonly TemplateToken[] {
+function parseTemplate(template: string): readonly TemplateToken[] {
   const tokens: TemplateToken[] = [];
   let from = 0;
   for (const match of template.matchAll(PATTERN)) {

@@ -3,7 +3,7 @@ import { MINUTE } from "../../../util/time.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** A change of what is waited for enqueues the object. In case a change goes unnoticed, it looks again after this long. */
-export const SAFETY_NET_MS = 10 * MINUTE;
+const SAFETY_NET_MS = 10 * MINUTE;
 
 /** `undefined` only for an object that waits for nothing; `reportedMs` is what its report asks for. */
 export function requeueMs(

@@ -177,7 +177,7 @@ function costOf(labels: Readonly<Record<string, string>>): number {
 }
 
 /** Both texts, or neither: the limit's resources are named `limits.…`, as ResourceQuotas name them. */
-export function amountsOf(quota: Quota): readonly Amount[] | undefined {
+function amountsOf(quota: Quota): readonly Amount[] | undefined {
   const requests = parseQuotaText(quota.displayRequest);
   const limits = parseQuotaText(quota.displayLimit);
   if (requests === undefined || limits === undefined) return undefined;
