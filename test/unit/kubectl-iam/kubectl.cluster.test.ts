@@ -312,7 +312,7 @@ describe("acting", () => {
       `error: iamkey/ci-bot-key: the new key is not issued yet: iamkey/ci-bot-key is suspended; kubectl iam resume iamkey/ci-bot-key -n ${world.namespace} lets it continue`,
     );
     expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
-      /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ when the operator may write again\. The rotation that was requested at \S+ happens then\.$/m,
+      /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ resumes it\. The requested rotation at \S+ follows then\.$/m,
     );
     const resumed = await iam("resume iamkey/ci-bot-key");
     expect(resumed).toMatchObject({ code: 0 });
@@ -504,7 +504,7 @@ describe("doctor", () => {
       `doctor --operator-user operator --operator-namespace ${world.namespace}`,
     );
     expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
-    expect(text).toMatch(/^ok +Operator's rights +all \d+ permissions are granted$/m);
+    expect(text).toMatch(/^ok +Operator's permissions +all \d+ permissions are granted$/m);
     expect(text).toMatch(
       /^ok +iamconn\/console +the console takes the credentials \(request [-\w]+\)$/m,
     );

@@ -94,7 +94,7 @@ describe("a person who may only look", () => {
     const before = await world.get("ApiKey", "ci-bot-key");
     const ended = await iam(`${command} --as viewer`);
     expect(ended).toMatchObject({ code: 3, output: "" });
-    expect(ended.notes).toMatch(/the API server refuses it .*doctor shows the rights/);
+    expect(ended.notes).toMatch(/the API server refuses it .*doctor shows the missing permissions/);
     expect((await world.get("ApiKey", "ci-bot-key")).metadata).toEqual(before.metadata);
   });
 
@@ -103,7 +103,7 @@ describe("a person who may only look", () => {
     expect(code).toBe(3);
     expect(notes).toContain("secrets");
     expect((await iam("doctor --as viewer")).output).toMatch(
-      /^skipped +iamconn\/console +you may not read its credentials/m,
+      /^skipped +iamconn\/console +you do not have permission to read its credentials/m,
     );
   });
 });
@@ -152,7 +152,7 @@ test("names, contexts and namespaces that are not there are said to be so", asyn
   const { namespace } = world;
   expect(await iam("status ci-bot")).toMatchObject({
     code: 2,
-    notes: "error: ci-bot is the name of iamsa/ci-bot and iampb/ci-bot: give one of these\n",
+    notes: "error: ci-bot is the name of iamsa/ci-bot and iampb/ci-bot: use one of these\n",
   });
   expect((await iam("status nothing")).notes).toBe(
     `error: object called nothing not found in namespace ${namespace}.\n`,
