@@ -320,6 +320,10 @@ const status = z.object({
     })
     .optional()
     .meta({ description: "Internal. A recorded attempt to issue a key that is not closed yet." }),
+  lastAttemptId: z.string().max(64).optional().meta({
+    description:
+      "Internal. The attempt that was closed last. The annotation iam-operator.io/intent holds an open one if it names another.",
+  }),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When an issuance with an unknown outcome was last closed. The account is read from the console sooner for an hour afterwards.",
@@ -368,6 +372,12 @@ const status = z.object({
     .optional()
     .meta({ description: "How much of maxIssuesPerDay is used." }),
 });
+
+/** The fields of the status that an intent changes, as the annotation stores them. */
+export const apiKeyIntent = status
+  .pick({ attempt: true, issuances: true, lastHandledRotateAt: true })
+  .required({ attempt: true })
+  .extend({ after: z.string().optional() });
 
 export const apiKeyKind = defineKind({
   kind: "ApiKey",

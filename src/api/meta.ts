@@ -34,6 +34,8 @@ export const annotations = {
   attempt: `${GROUP}/attempt`,
   /** On the Lease: keys that were issued for ApiKeys which have been deleted since, for the next leader. */
   deletedIssues: `${GROUP}/deleted-issues`,
+  /** On an ApiKey or ServiceAccount: the attempt that was recorded last, as JSON. The status tells whether it is closed. */
+  intent: `${GROUP}/intent`,
   /** On the Pod template of a workload: when the operator last restarted it. */
   restartedAt: `${GROUP}/restarted-at`,
 } as const;

@@ -16,6 +16,10 @@ import type { IamObject } from "./meta.ts";
 const createAttempt = z.object({
   id: z.string().max(64).meta({ description: "Identifies the attempt." }),
   startTime: timestamp.meta({ description: "When the attempt was recorded." }),
+  described: z.literal(true).optional().meta({
+    description:
+      "Internal. The console shows descriptions: an account came of the attempt only if its description says so.",
+  }),
 });
 
 const spec = z.object({
@@ -133,6 +137,10 @@ const status = z.object({
   attempt: createAttempt
     .optional()
     .meta({ description: "Internal. A recorded creation with an unknown outcome." }),
+  lastAttemptId: z.string().max(64).optional().meta({
+    description:
+      "Internal. The creation that was closed last. The annotation iam-operator.io/intent holds an open one if it names another.",
+  }),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When a creation with an unknown outcome was last closed. The console's accounts are listed again 1, 5, 15 and 60 minutes afterwards.",
@@ -180,6 +188,15 @@ const status = z.object({
     })
     .optional()
     .meta({ description: "Policies bound to the account, as last written or read." }),
+});
+
+/**
+ * What the annotation stores of an intent. Anyone who may edit the object can forge one, so it must not give the object an
+ * account that others have made: it counts only with a description that names it.
+ */
+export const serviceAccountIntent = z.object({
+  attempt: createAttempt.required({ described: true }),
+  after: z.string().optional(),
 });
 
 export const serviceAccountKind = defineKind({

@@ -1,11 +1,11 @@
 /** Where the kinds that the controllers read and write live in the API. */
-import { apiKeyKind } from "../api/api-key.ts";
+import { apiKeyIntent, apiKeyKind } from "../api/api-key.ts";
 import { clusterConnectionKind, connectionKind } from "../api/connection.ts";
 import type { Kind, ObjectOf } from "../api/kind.ts";
 import { GROUP, VERSION } from "../api/meta.ts";
 import { policyBindingKind } from "../api/policy-binding.ts";
 import { resourceQuotaExportKind } from "../api/resource-quota-export.ts";
-import { serviceAccountKind } from "../api/service-account.ts";
+import { serviceAccountIntent, serviceAccountKind } from "../api/service-account.ts";
 import type { ResourceType } from "../kube/resource.ts";
 import {
   type ConfigMap as CoreConfigMap,
@@ -14,11 +14,15 @@ import {
   namespaceType as coreNamespaceType,
   secretType as coreSecretType,
 } from "../kube/resource-types.ts";
+import { intentReader } from "./stored-intent.ts";
 
 export const clusterConnectionType = typeOf(clusterConnectionKind);
 export const connectionType = typeOf(connectionKind);
-export const serviceAccountType = typeOf(serviceAccountKind);
-export const apiKeyType = typeOf(apiKeyKind);
+export const serviceAccountType = {
+  ...typeOf(serviceAccountKind),
+  asRead: intentReader(serviceAccountIntent),
+};
+export const apiKeyType = { ...typeOf(apiKeyKind), asRead: intentReader(apiKeyIntent) };
 export const policyBindingType = typeOf(policyBindingKind);
 export const resourceQuotaExportType = typeOf(resourceQuotaExportKind);
 

@@ -10,6 +10,8 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** Only carries the type of its objects. */
   readonly objectType?: T;
+  /** What every object that is read, listed, watched or written back becomes at once; pure, and without effect on its result. */
+  readonly asRead?: <Read extends KubeObject>(object: Read) => Read;
 }
 
 export interface KubeObject {
@@ -20,6 +22,11 @@ export interface KubeObject {
   readonly isPartial?: true;
   /** Of a partial one: lists of its status are among what is left out. */
   readonly lacksStatus?: true;
+}
+
+/** `object` as its type is read. */
+export function asRead<T extends KubeObject>({ asRead }: ResourceType, object: T): T {
+  return asRead === undefined ? object : asRead(object);
 }
 
 /** Names one object of a kind. `namespace` is "" for cluster-scoped ones. */

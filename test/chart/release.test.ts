@@ -355,6 +355,50 @@ describe("the admission policy", () => {
     });
   });
 
+  describe("of intents", () => {
+    const name = "iam-operator.io/intent";
+    const note = (user: string, value: string | null) =>
+      kubectl([
+        ...["patch", "iamsa", "bot", "-n=team-a", "--type=merge", `--as=${user}`],
+        `-p=${JSON.stringify({ metadata: { annotations: { [name]: value } } })}`,
+      ]);
+    const textOf = (id: string) => JSON.stringify({ attempt: { id } });
+    const operator = `system:serviceaccount:${NAMESPACE}:iam-operator`;
+    const closeLast = (lastAttemptId: string) =>
+      kubectl([
+        ...["patch", "iamsa", "bot", "-n=team-a", "--subresource=status", "--type=merge"],
+        `-p=${JSON.stringify({ status: { lastAttemptId } })}`,
+        `--as=${operator}`,
+      ]);
+
+    beforeAll(async () => {
+      const roleBinding = ["editors", "-n=team-a", "--role=statuses", "--user=editor"];
+      await kubectl(["create", "rolebinding", ...roleBinding]);
+    });
+
+    test("refuses them to tenants, who may edit their objects", async () => {
+      await expect(note("editor", textOf("a"))).rejects.toThrow("leave it out of manifests");
+      await note(operator, textOf("a"));
+      await expect(note("editor", textOf("b"))).rejects.toThrow("leave it out of manifests");
+      await expect(note("editor", null)).rejects.toThrow("leave it out of manifests");
+      await kubectl(["label", "iamsa", "bot", "-n=team-a", "c=d", "--as=editor"]);
+    });
+
+    test("lets a closed one be taken off, and no other", async () => {
+      await note(operator, textOf("ab"));
+      await closeLast("a");
+      await expect(note("editor", null)).rejects.toThrow("leave it out of manifests");
+      await closeLast("ab");
+      await note("editor", null);
+      await expect(note("editor", textOf("ab"))).rejects.toThrow("leave it out of manifests");
+    });
+
+    test("lets those write them who may write statuses everywhere", async () => {
+      await note("restorer", textOf("a"));
+      await note("restorer", null);
+    });
+  });
+
   test("holds back nobody else", async () => {
     await kubectl(["create", "--dry-run=server", "-f", "-"], secret("new", {}));
     await kubectl(["label", "secret", "theirs", "-n=team-a", "a=b"]);

@@ -2,6 +2,8 @@
  * What a world has come to, without what differs from run to run: ids, times, counters, the keys' values, and what
  * is told of the way there. Two runs with the same wishes end in the same picture, whatever happened in between.
  */
+
+import { asRead, type KubeObject } from "../../src/kube/resource.ts";
 import {
   isTree,
   type Json,
@@ -19,7 +21,13 @@ export function endPictureOf(world: SimWorld): readonly string[] {
   const objects = world.kube.storage.all.flatMap(({ kind, object }): readonly [string, Tree][] => {
     const { name, namespace } = treeAt(object, "metadata");
     const place = `${kind.type.kind} ${String(namespace ?? "")}/${String(name)}`;
-    if (kind.custom) return [[place, customObject(object)]];
+    if (kind.custom)
+      return [
+        [
+          place,
+          customObject(asRead(kind.type, object as unknown as KubeObject) as unknown as Tree),
+        ],
+      ];
     const isOurs = kind.type.kind === "Secret" && namespace === NAMESPACE;
     return isOurs ? [[place, secret(world, object)]] : [];
   });
@@ -65,6 +73,7 @@ const PASSING_STATUS = new Set([
   "readable",
   "renewalTime",
   "attempt",
+  "lastAttemptId",
   "pending",
   "content",
   "consumers",

@@ -14,6 +14,7 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
 import { trackWrites } from "../../src/kube/client/tracked-client.ts";
 import {
+  asRead,
   type KubeObject,
   keyOf,
   type ObjectKey,
@@ -187,12 +188,16 @@ export class MemoryCluster {
   #follow(type: ResourceType, store: WritableStore<KubeObject>): void {
     const { storage } = this.server;
     const writer = store.openScope("");
-    const list = () => writer.beginReplace()(this.all(type), String(storage.revision));
+    const list = () =>
+      writer.beginReplace()(
+        this.all(type).map((object) => asRead(type, object)),
+        String(storage.revision),
+      );
     const hear = ({ kind, type: what, object, revision }: Change) => {
       if (!this.watching) return;
       if (kind.type.kind !== type.kind) writer.advance(String(revision));
-      else if (what === "DELETED") writer.remove(object as Raw);
-      else writer.put(object as Raw);
+      else if (what === "DELETED") writer.remove(asRead(type, object as Raw));
+      else writer.put(asRead(type, object as Raw));
     };
     list();
     this.#endWatches.push(storage.subscribe(hear), storage.onRestore(list));

@@ -31,7 +31,7 @@ export function createServiceAccountController(
       observe: (object, spec, run) => observe(object, spec, run, marked),
       next,
       nextOfDeletion,
-      needsFinalizer: new Set(["RecordAttempt", "RecordAccount"]),
+      needsFinalizer: new Set(["RecordAccount"]),
       // An account is looked at while it is suspended, and one that a status has lost is written down for others.
       always: new Set(["ListAccounts", "AuditAccounts", "GetAccount", "RecordAccount"]),
       perform: (action, progress, run) => perform(action, progress, run, marked),

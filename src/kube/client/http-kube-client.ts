@@ -1,7 +1,14 @@
 /** The Kubernetes client over HTTP. */
 
 import { isKubeError, KubeError } from "../errors.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey, type ResourceType } from "../resource.ts";
+import {
+  asRead,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type ResourceType,
+} from "../resource.ts";
 import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
 import { apiVersionOf, collectionPath, objectPath } from "./api-path.ts";
 import type {
@@ -58,7 +65,7 @@ class HttpKubeClient implements KubeClient {
     const timeoutMs = this.#timeouts.readMs;
     const call = { attempted, method: "GET", path, timeoutMs, signal } as const;
     const answer = await callApi(this.#options, call).catch(absentAsUndefined);
-    return answer === undefined ? undefined : asObject<T>(attempted, answer);
+    return answer === undefined ? undefined : asObject(type, attempted, answer);
   }
 
   async list<T extends KubeObject>(
@@ -188,7 +195,7 @@ class HttpKubeClient implements KubeClient {
   }
 
   async #write<T extends KubeObject>(
-    type: ResourceType,
+    type: ResourceType<T>,
     options: WriteOptions,
     call: WriteCall,
   ): Promise<T> {
@@ -197,7 +204,7 @@ class HttpKubeClient implements KubeClient {
     const fieldValidation = "Ignore";
     const dryRun = options.dryRun ? { dryRun: "All" } : {};
     const query = { fieldManager, fieldValidation, ...dryRun, ...call.query };
-    return asObject<T>(call.attempted, await this.#mutate(type, options, { ...call, query }));
+    return asObject(type, call.attempted, await this.#mutate(type, options, { ...call, query }));
   }
 
   async #mutate(type: ResourceType, { dryRun, signal }: WriteOptions, call: WriteCall) {
@@ -266,7 +273,11 @@ function absentAsUndefined(error: unknown): undefined {
   if (!isKubeError(error, "NotFound") || error.reason !== "NotFound") throw error;
 }
 
-function asObject<T extends KubeObject>(attempted: string, answer: unknown): T {
-  if (isNamed(answer)) return answer as T;
+function asObject<T extends KubeObject>(
+  type: ResourceType<T>,
+  attempted: string,
+  answer: unknown,
+): T {
+  if (isNamed(answer)) return asRead(type, answer as T);
   throw new KubeError("MalformedResponse", `${attempted}: the answer is not an object`);
 }

@@ -1,7 +1,7 @@
 /** Consistent listing in pages. */
 
 import { KubeError } from "../errors.ts";
-import type { KubeObject, ResourceType } from "../resource.ts";
+import { asRead, type KubeObject, type ResourceType } from "../resource.ts";
 import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
 import { apiVersionOf, collectionPath } from "./api-path.ts";
 import { isRecord } from "./status.ts";
@@ -121,7 +121,7 @@ function toPage<T extends KubeObject>(
 
 /** Items of lists come without their type, or as PartialObjectMetadata; those of a watch have it. */
 export function complete<T extends KubeObject>(type: ResourceType<T>, object: T): T {
-  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+  return asRead(type, { ...object, apiVersion: apiVersionOf(type), kind: type.kind });
 }
 
 export function isNamed(value: unknown): value is KubeObject {

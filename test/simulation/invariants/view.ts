@@ -10,6 +10,7 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
+import { asRead } from "../../../src/kube/resource.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
@@ -19,15 +20,19 @@ import type { SimWorld } from "../sim-world.ts";
 export type StoredApiKey = ApiKey & { readonly status?: Partial<NonNullable<ApiKey["status"]>> };
 
 export const apiKeysOf = (world: SimWorld) =>
-  world.list(apiKeyType) as unknown as readonly StoredApiKey[];
+  (world.list(apiKeyType) as unknown as readonly StoredApiKey[]).map((each) =>
+    asRead(apiKeyType, each),
+  );
 export const bindingsOf = (world: SimWorld) =>
   world.list(policyBindingType) as unknown as readonly PolicyBinding[];
 export const accountsOf = (world: SimWorld) =>
-  world.list(serviceAccountType) as unknown as readonly ServiceAccount[];
+  (world.list(serviceAccountType) as unknown as readonly ServiceAccount[]).map((each) =>
+    asRead(serviceAccountType, each),
+  );
 export const secretsOf = (world: SimWorld) =>
   world.list(secretType) as unknown as readonly Secret[];
 
-export const asApiKey = (object: Tree) => object as unknown as StoredApiKey;
+export const asApiKey = (object: Tree) => asRead(apiKeyType, object as unknown as StoredApiKey);
 export const asSecret = (object: Tree) => object as unknown as Secret;
 
 export function isOurs({ metadata }: Secret): boolean {

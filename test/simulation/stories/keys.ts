@@ -1,8 +1,10 @@
 /** Issuing: what becomes of the key when a call, a process or a write goes wrong. */
+import { annotations } from "../../../src/api/meta.ts";
+import { attemptId } from "../../../src/controllers/marker.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
+import { type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import { createKey, inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
@@ -16,6 +18,21 @@ function orphans(world: StoryWorld, name = "ci"): number {
 async function deleteSecretAndWait(world: StoryWorld, ms = 7 * MINUTE): Promise<void> {
   world.happens({ kind: "DeleteSecret" });
   await world.pass(ms);
+}
+
+function intentOf(world: StoryWorld): string | null {
+  const object = world.sim.get(apiKeyType, "ci") ?? {};
+  return textAt(treeAt(treeAt(object, "metadata"), "annotations"), annotations.intent) ?? null;
+}
+
+function setIntent(world: StoryWorld, text: string | null): void {
+  world.sim.meddle(() => world.annotate(apiKeyType, "ci", { [annotations.intent]: text }));
+}
+
+/** Whether the intent is open, and the status does not tell of it yet. */
+function storedAttempt(world: StoryWorld): boolean {
+  const { attempt } = treeAt(world.sim.get(apiKeyType, "ci") ?? {}, "status");
+  return attempt === undefined && world.key().status?.attempt !== undefined;
 }
 
 export const keyStories: readonly Story[] = [
@@ -62,13 +79,50 @@ export const keyStories: readonly Story[] = [
   }),
   story("somebody changes the ApiKey just before the intent is written", async (world) => {
     await world.begin();
-    world.fault("apply apikeys/status", { kind: "Slow", ms: 2 * SECOND }, 2);
+    world.fault("patch apikeys", { kind: "Slow", ms: 2 * SECOND });
     world.rotate("one");
     await world.pass(SECOND);
     world.change(apiKeyType, "ci", { suspend: true });
     await world.pass(MINUTE);
     world.expect("a suspended ApiKey gets no key", world.issued, 1);
     world.change(apiKeyType, "ci", { suspend: false });
+  }),
+  story("somebody takes the intent off while the operator is dead", async (world) => {
+    await world.begin();
+    world.fault("issueKey", { kind: "Crash", when: "AfterCommit" });
+    world.rotate("one");
+    await world.pass(SECOND / 2);
+    world.expect("the key exists", world.issued, 2);
+    world.expect("only the annotation has the attempt", storedAttempt(world));
+    setIntent(world, null);
+    await world.pass(HOUR);
+    world.expect("the lost key is orphaned", orphans(world), 1);
+    world.expect("the request leads to one key more", world.issued, 3);
+  }),
+  story("an older intent that is put back opens nothing", async (world) => {
+    await world.begin();
+    const older = intentOf(world);
+    world.rotate("one");
+    await world.pass(MINUTE);
+    setIntent(world, older);
+    await world.pass(HOUR);
+    world.expect("no key more than the two", world.issued, 2);
+    world.expect("nothing is orphaned", orphans(world), 0);
+    world.rotate("two");
+    await world.pass(MINUTE);
+    world.expect("the next one is issued as ever", world.issued, 3);
+  }),
+  story("an intent that somebody has made up blames no key", async (world) => {
+    await world.begin();
+    const { metadata, status } = world.key();
+    const id = attemptId(metadata.uid, "forged");
+    const startTime = "2026-01-01T00:00:00Z";
+    const attempt = { id, revision: 9, reason: "NoKeyYet", startTime, knownKeyIds: [] };
+    setIntent(world, JSON.stringify({ attempt, after: status?.lastAttemptId }));
+    await world.pass(HOUR);
+    world.expect("no other key", world.issued, 1);
+    world.expect("nothing is orphaned", orphans(world), 0);
+    world.expect("the key in use works", world.live, [world.secret().keyId]);
   }),
   story(
     "a Secret that is deleted again and again is issued as often as a day allows",

@@ -4,6 +4,7 @@ import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { MINUTE } from "../../../util/time.ts";
+import { storeIntent } from "../../frame/intent.ts";
 import { UNKNOWN_RESYNC_MS } from "../../frame/rules/error-policy.ts";
 import { PartialFailure, type Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
@@ -11,12 +12,13 @@ import { settleAll } from "../../frame/settle-all.ts";
 import { SpecError } from "../../frame/spec-error.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { attemptId, describeKey } from "../../marker.ts";
-import { secretType } from "../../resource-types.ts";
+import { apiKeyType, secretType } from "../../resource-types.ts";
+import { intentText } from "../../stored-intent.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { readSecret } from "../read-secret.ts";
 import { expiryOf } from "../rules/schedule.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot } from "../rules/snapshot.ts";
-import type { IssueAttempt } from "../rules/status.ts";
+import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { rehearsalSecret, targetSecret } from "../secret/render.ts";
@@ -147,21 +149,37 @@ export async function recordIntent(
   const intended = withSnapshot(progress, {
     status: withAttempt(status, attempt, self.rotateToken),
   });
-  const issuing = { reason: "Issuing", message: because.message };
+  const issuing = {
+    kind: "Waiting",
+    state: "Reconciling",
+    reason: "Issuing",
+    message: because.message,
+  } as const;
   attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
   try {
-    const recorded = await writeStatusNow(intended, run, {
-      kind: "Waiting",
-      state: "Reconciling",
-      ...issuing,
-    });
-    return withDone(recorded, { intentRecorded: id });
+    return withDone(await store(intended, attempt, issuing, run), { intentRecorded: id });
   } catch (error) {
     // Only the run that recorded an attempt carries it out: nothing will come of this one.
     attempts.withdraw(id);
     namespaceIssues.takeBack(account.connection, self.namespace, self.uid, startTime);
     throw error;
   }
+}
+
+/** In the annotation, or in the status if the answer to that write does not show it. */
+async function store(
+  intended: ApiKeyProgress,
+  { id }: IssueAttempt,
+  issuing: Waiting,
+  run: ApiKeyRun,
+): Promise<ApiKeyProgress> {
+  const { object, status } = intended.snapshot;
+  const { attempt, issuances, lastHandledRotateAt } = keyStatusCodec.encode(status);
+  if (attempt === undefined) throw new Error("an intent has an attempt");
+  const text = intentText({ attempt, issuances, lastHandledRotateAt }, object);
+  const written = await storeIntent(run, apiKeyType, object, text);
+  const stored = withSnapshot(intended, { object: written });
+  return written.status?.attempt?.id === id ? stored : writeStatusNow(stored, run, issuing);
 }
 
 /**

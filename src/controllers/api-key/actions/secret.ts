@@ -117,7 +117,8 @@ export async function commitKey(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const { self, spec, status } = progress.snapshot;
-  const delivered = withDeliveredKey(status, pair, run.clock.now());
+  const isProven = progress.done.verdicts?.get(pair.keyId) === true;
+  const delivered = withDeliveredKey(status, pair, isProven, run.clock.now());
   const committed = await writeStatusNow(withSnapshot(progress, { status: delivered }), run);
   const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
   const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;

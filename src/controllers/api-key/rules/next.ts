@@ -65,7 +65,6 @@ export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "ListLateKeys",
   "SwitchSecret",
   "CommitKey",
-  "RecordIntent",
 ]);
 
 /** What is only remembered, and the only copy of a pair, which waits for nothing. */

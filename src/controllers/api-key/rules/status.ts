@@ -9,6 +9,7 @@ export const keyStatusCodec = createStatusCodec(
     rotationPending: true,
     current: true,
     attempt: true,
+    lastAttemptId: true,
     superseded: true,
     orphaned: true,
     issuances: true,

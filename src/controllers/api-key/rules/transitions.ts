@@ -40,7 +40,7 @@ export function withoutAttempt(
   const { issuances } = status;
   return {
     ...status,
-    attempt: undefined,
+    ...closed(status),
     issuances:
       refund && issuances !== undefined
         ? { ...issuances, count: Math.max(issuances.count - 1, 0) }
@@ -48,6 +48,10 @@ export function withoutAttempt(
     rotationPending: status.rotationPending || isRequested(status.attempt?.reason),
     orphaned: [...status.orphaned, ...orphans],
   };
+}
+
+function closed({ attempt, lastAttemptId }: KeyStatus): Partial<KeyStatus> {
+  return { attempt: undefined, lastAttemptId: attempt?.id ?? lastAttemptId };
 }
 
 /**
@@ -73,12 +77,18 @@ export function withLateKeys(
   return { ...status, orphaned };
 }
 
-/** The Secret holds the pair, and the console has accepted it. */
-export function withDeliveredKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
+/** The Secret holds the pair. A key that this run has not tried is tried before it counts as verified. */
+export function withDeliveredKey(
+  status: KeyStatus,
+  pair: IssuedPair,
+  isProven: boolean,
+  now: Instant,
+): KeyStatus {
+  const verificationTime = isProven ? now : undefined;
   return {
     ...status,
-    current: { ...lifeOf(pair), revision: pair.revision, verificationTime: now },
-    attempt: undefined,
+    current: { ...lifeOf(pair), revision: pair.revision, verificationTime },
+    ...closed(status),
     rotationPending: false,
     superseded: supersededBy(pair, status, now),
   };

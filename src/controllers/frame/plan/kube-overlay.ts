@@ -8,6 +8,7 @@ import type {
 } from "../../../kube/client/client.ts";
 import type { KubeReader } from "../../../kube/client/reader.ts";
 import {
+  asRead,
   type KubeObject,
   keyOf,
   keyText,
@@ -45,7 +46,7 @@ export function overlayKube(
     { dryRun }: WriteOptions = {},
   ): Promise<T> => {
     if (dryRun === true) return wanted;
-    const object = asStored(wanted, versions);
+    const object = asRead(type, asStored(wanted, versions));
     changes.set(idOf(type, keyOf(object)), { type, object });
     if (isSecret(type)) plan.writeSecret(keyText(keyOf(object)));
     else plan.noteEffect();

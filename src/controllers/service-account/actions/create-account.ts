@@ -3,42 +3,69 @@ import { commitOutcome } from "../../../iam/errors.ts";
 import type { NewServiceAccount } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
+import { addFinalizer } from "../../frame/finalizers.ts";
+import { storeIntent } from "../../frame/intent.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
 import { writeObjectStatus } from "../../frame/write-report.ts";
-import { attemptId } from "../../marker.ts";
+import { attemptId, markerOf } from "../../marker.ts";
 import { CREATING } from "../../new-account.ts";
+import { serviceAccountType } from "../../resource-types.ts";
+import { intentText } from "../../stored-intent.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { fromConsole } from "../rules/account.ts";
 import { expectedAccount } from "../rules/desired-account.ts";
 import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
-import type { AccountProgress, AccountState } from "../rules/snapshot.ts";
+import type { AccountProgress, AccountSnapshot, AccountState } from "../rules/snapshot.ts";
+import { accountStatusCodec } from "../rules/status.ts";
 import { clientOf, connectionOf } from "./look-up.ts";
 
-/** S6: only if nobody has changed the object since it was read; rejects with Conflict otherwise. */
+/**
+ * S6: only if nobody has changed the object since it was read; rejects with Conflict otherwise. In the annotation where
+ * descriptions tell what came of it, else in the status, which tenants cannot write.
+ */
 export async function recordAttempt(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
 ): Promise<AccountProgress> {
   const { clock, random } = run;
-  const { uid, resourceVersion } = snapshot.object.metadata;
-  const id = attemptId(uid, random.id());
+  const id = attemptId(snapshot.object.metadata.uid, random.id());
   const now = clock.now();
   // As it will be read back: times in a status have whole seconds.
   const startTime = parseInstant(toIso8601(now)) ?? now;
   // A call of the attempt before, if there is one, may still take effect.
   const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
-  const announced = { ...snapshot, attempt: { id, startTime }, recoveryTime };
+  const described = isDescribed(snapshot) || undefined;
+  const attempt = { id, startTime, described };
+  const announced = { ...snapshot, attempt, recoveryTime };
+  const held =
+    described === undefined
+      ? await addFinalizer(run, serviceAccountType, snapshot.object)
+      : await storeIntent(run, serviceAccountType, snapshot.object, textOf(announced));
+  if (held.status?.attempt?.id === id)
+    return { snapshot: { ...announced, object: held }, done: { ...done, announced: id } };
   const readiness = reconciling(CREATING, "The account is being created in the console.");
   const object = await writeObjectStatus(
     {
-      ...objectReport(announced, readiness, undefined),
-      write: { resourceVersion, foreignFields: FOREIGN_FIELDS },
+      ...objectReport({ ...announced, object: held }, readiness, undefined),
+      write: { resourceVersion: held.metadata.resourceVersion, foreignFields: FOREIGN_FIELDS },
     },
     run,
   );
   return { snapshot: { ...announced, object }, done: { ...done, announced: id } };
+}
+
+/** Whether the console shows descriptions as the operator wrote them. An attempt that is open is in the status. */
+function isDescribed({ listing, attempt }: AccountSnapshot): boolean {
+  if (attempt !== undefined || listing?.ok !== true) return false;
+  return listing.accounts.some(({ description = "" }) => markerOf(description) !== undefined);
+}
+
+function textOf({ attempt, object }: AccountSnapshot): string {
+  const stored = accountStatusCodec.encode({ attempt }).attempt;
+  if (stored === undefined) throw new Error("an intent has an attempt");
+  return intentText({ attempt: stored }, object);
 }
 
 /** createServiceAccount, once. A refusal closes the attempt; any other failure leaves it open for recovery. */

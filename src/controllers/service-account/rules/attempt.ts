@@ -36,7 +36,7 @@ export function nextOfAttempt(
   // Of an object that goes, an account that another one names is left to that one.
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
   const isClaimed = (saId: string) => !isDeleting && isNamedByOther(saId, snapshot);
-  const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt.id, isClaimed);
+  const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt, isClaimed);
   switch (found.kind) {
     case "Found":
       return recordAccount(found.account, "Recovered", snapshot);

@@ -2,6 +2,7 @@
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
+import type { CreationAttempt } from "./status.ts";
 
 export type AttemptOutcome =
   | { readonly kind: "Found"; readonly account: IamServiceAccount }
@@ -11,19 +12,20 @@ export type AttemptOutcome =
 /**
  * What became of an attempt to create, as the console's listing shows it. A description that names the
  * attempt decides. Where the console does not echo descriptions, a single account of that name does, as
- * there was none before the attempt, unless another object claims it.
+ * there was none before the attempt, unless another object claims it. That is not so of a `described` attempt.
  */
 export function explainAttempt(
   listing: readonly IamServiceAccount[],
   desired: DesiredAccount,
-  attempt: string,
+  { id, described }: Pick<CreationAttempt, "id" | "described">,
   isClaimed: (saId: string) => boolean,
 ): AttemptOutcome {
   const candidates = namesakesOf(listing, desired);
   const marked = candidates.filter(({ description = "" }) =>
-    isOfAttempt(description, desired.key, attempt),
+    isOfAttempt(description, desired.key, id),
   );
   if (marked.length > 0) return one(marked);
+  if (described === true) return { kind: "Nothing" };
   const silent = candidates.filter(({ description = "" }) => description === "");
   if (silent.length === 0) return { kind: "Nothing" };
   const isSingle = candidates.length === 1 && !silent.some(({ saId }) => isClaimed(saId));

@@ -85,10 +85,15 @@ export function objectReport(
     keyCount: account?.liveKeyIds?.length,
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
     attempt,
+    lastAttemptId: attempt === undefined ? lastAttemptId(object) : object.status?.lastAttemptId,
     lastRecoveryTime: recoveryTime,
   });
   const write = { foreignFields: FOREIGN_FIELDS };
   return { type: serviceAccountType, object, status, readiness, write };
+}
+
+function lastAttemptId({ status }: ServiceAccount): string | undefined {
+  return status?.attempt?.id ?? status?.lastAttemptId;
 }
 
 /** Of an object that is being deleted, what was found before stays. */

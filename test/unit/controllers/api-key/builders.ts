@@ -123,6 +123,7 @@ export const foreign = (adoptable = true): SecretView => ({
 export const noKeys: KeyStatus = {
   current: undefined,
   attempt: undefined,
+  lastAttemptId: undefined,
   superseded: [],
   orphaned: [],
   issuances: undefined,

@@ -26,6 +26,7 @@ test("a decoded status comes back as it was", () => {
         knownKeyIds: maybe(fc.array(id)),
       }),
     ),
+    lastAttemptId: maybe(id),
     superseded: fc.array(
       fc.record({
         ...life,

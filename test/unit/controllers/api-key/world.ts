@@ -13,6 +13,7 @@ import {
   serviceAccountType,
 } from "../../../../src/controllers/resource-types.ts";
 import { HttpError } from "../../../../src/http/http.ts";
+import { asRead } from "../../../../src/kube/resource.ts";
 import { createMetrics, type Metrics } from "../../../../src/observability/metrics.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { MINUTE } from "../../../../src/util/time.ts";
@@ -88,7 +89,8 @@ export class KeyWorld {
   }
 
   status(name = "ci"): Raw {
-    return this.kube.peek(apiKeyType, keyNamed(name))?.status;
+    const stored = this.kube.peek(apiKeyType, keyNamed(name));
+    return stored && asRead(apiKeyType, stored as Raw).status;
   }
   exists(name = "ci"): boolean {
     return this.kube.peek(apiKeyType, keyNamed(name)) !== undefined;

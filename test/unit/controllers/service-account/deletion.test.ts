@@ -26,7 +26,7 @@ import {
 } from "./objects.ts";
 import { playDeletion } from "./play.ts";
 
-const attempt = { id: "a-1", startTime: NOW - 60_000 };
+const attempt = { id: "a-1", startTime: NOW - 60_000, described: undefined };
 const failure = reconciling("Unavailable", "down");
 const unanswered: AccountDone = { failure };
 const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };

@@ -11,7 +11,7 @@ import type {
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { account, accountName, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
-const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000 };
+const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000, described: undefined };
 const look = {
   saId: "sa-1",
   consoleURL: "https://console.example.com",
@@ -388,7 +388,7 @@ test("an attempt may take effect until its call has timed out", () => {
 
 test("a creation carries organization, project, name and marker", () => {
   const spec = { name: "bot", projectId: "prj-2", description: "builds" };
-  const seen = { attempt: { id: "a-1", startTime: NOW } };
+  const seen = { attempt: { id: "a-1", startTime: NOW, described: undefined } };
   expect(stepOf({ seen, spec, done: { announced: "a-1" } })).toMatchObject({
     account: {
       orgId: "org-1",

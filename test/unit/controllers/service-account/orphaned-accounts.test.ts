@@ -39,7 +39,10 @@ describe("an account is orphaned", () => {
     ],
     [
       "nor while a creation is open",
-      { markedAccounts: [marked("sa-2")], attempt: { id: "a", startTime: NOW } },
+      {
+        markedAccounts: [marked("sa-2")],
+        attempt: { id: "a", startTime: NOW, described: undefined },
+      },
       [],
     ],
     [

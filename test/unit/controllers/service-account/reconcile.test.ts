@@ -6,6 +6,7 @@ import {
   namespaceType,
   serviceAccountType,
 } from "../../../../src/controllers/resource-types.ts";
+import { HttpError } from "../../../../src/http/http.ts";
 import { SEEDED } from "../../../iam-server/seed.ts";
 import { startIamServer } from "../../../iam-server/server.ts";
 import { createWorld, ready, type World } from "./world.ts";
@@ -106,6 +107,40 @@ describe("a service account", () => {
     expect(world.calls()).toBe(calls);
     expect(idle.object?.metadata.resourceVersion).toBe(object?.metadata.resourceVersion);
     expect(idle.result?.requeueAfterMs).toBeGreaterThan(4 * 60_000);
+  });
+
+  test("finalizer and intent are one write once the console shows a description of the operator's", async () => {
+    const writesOf = (account: string) =>
+      world.cluster.writes
+        .filter(({ name, plural }) => plural === "serviceaccounts" && name === account)
+        .map(({ verb, status }) => (status ? "status" : verb));
+    const { orgId, projectId } = SEEDED;
+    world.console.world.createAccount({ orgId, projectId, name: "by-hand", description: "" });
+    for (const name of ["first", "second"]) {
+      await world.putAccount(name);
+      expect(ready((await world.reconcile(name)).object)).toBe("Ready=True Created");
+    }
+    expect(writesOf("first").slice(1)).toEqual(["patch", "status", "status"]);
+    expect(writesOf("second").slice(1)).toEqual(["patch", "status"]);
+  });
+
+  test("a creation of which only the annotation tells is recovered by its description", async () => {
+    await world.putAccount("first");
+    await world.reconcile("first");
+    world.cluster.onWrite = ({ status }, carryOut) => {
+      if (status) throw new HttpError("timeout", "no answer");
+      return carryOut();
+    };
+    await world.putAccount("ci-bot");
+    await world.reconcile("ci-bot");
+    world.cluster.onWrite = (_, carryOut) => carryOut();
+    const key = { namespace: world.namespace, name: "ci-bot" };
+    expect(world.cluster.peek(serviceAccountType, key).status?.attempt).toBeUndefined();
+    expect((await world.kube.get(serviceAccountType, key))?.status?.attempt?.described).toBe(true);
+    const { object } = await world.reconcile("ci-bot");
+    expect(ready(object)).toBe("Ready=True Created");
+    expect(object?.status?.attempt).toBeUndefined();
+    expect(world.console.requests.count("createServiceAccount")).toBe(2);
   });
 
   test("a creation whose answer was lost is recovered, not repeated", async () => {

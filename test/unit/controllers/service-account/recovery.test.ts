@@ -23,6 +23,7 @@ test.each<{
   name: string;
   listing: readonly IamServiceAccount[];
   isClaimed?: (saId: string) => boolean;
+  described?: true;
   found: object;
 }>([
   {
@@ -74,8 +75,20 @@ test.each<{
     ],
     found: { kind: "Nothing" },
   },
-])("$name", ({ listing, isClaimed = nobody, found }) => {
-  expect(explainAttempt(listing, desired, attempt, isClaimed)).toEqual(found);
+  {
+    name: "where descriptions are shown, an account without one is not taken: a forged attempt gains nothing",
+    listing: [listed("sa-1", { description: "" })],
+    described: true,
+    found: { kind: "Nothing" },
+  },
+  {
+    name: "where descriptions are shown, the description decides",
+    listing: [listed("sa-1", { description: "" }), listed("sa-2", { description: ours })],
+    described: true,
+    found: { kind: "Found", account: expect.objectContaining({ saId: "sa-2" }) },
+  },
+])("$name", ({ listing, described, isClaimed = nobody, found }) => {
+  expect(explainAttempt(listing, desired, { id: attempt, described }, isClaimed)).toEqual(found);
 });
 
 test.each<{ name: string; listing: readonly IamServiceAccount[]; found: object }>([

@@ -44,7 +44,7 @@ const situations = fc
       { ...accounts.account, state: "inactive" },
       { ...accounts.account, tpn: undefined },
     ),
-    attempt: maybe(ago.map((ms) => ({ id: "u1-a", startTime: NOW - ms }))),
+    attempt: maybe(ago.map((ms) => ({ id: "u1-a", startTime: NOW - ms, described: undefined }))),
     connection: fc.constantFrom<AccountSnapshot["connection"]>(
       { ok: true, access: accounts.access },
       { ok: true, access: accounts.access },
