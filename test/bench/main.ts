@@ -1,6 +1,5 @@
 /**
- * Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--finalizers] [--json FILE]`.
- * With `--finalizers`, ApiKeys but those that wait beside others are created as the chart's MutatingAdmissionPolicy does.
+ * Figures of this machine at this moment: `npm run bench -- [--objects 1000] [--queued 2000] [--json FILE]`.
  */
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -22,13 +21,11 @@ import { ALONE, LATENCY_MS, newKeyWaits, untilSecrets } from "./waits.ts";
 import { watchFor } from "./watcher.ts";
 
 const values = readFlags("bench", {
-  finalizers: { type: "boolean", default: false },
   json: { type: "string" },
   objects: { type: "string", default: "1000" },
   queued: { type: "string" },
 });
 const objects = Number(values.objects);
-const hasFinalizer = values.finalizers;
 const queued = Number(values.queued ?? 2 * objects);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
@@ -45,7 +42,7 @@ tell("machine and bundle", figures);
 let rig = await openRig();
 try {
   note("startSeconds", await startTimes(rig));
-  const recorded = await recordCalls(rig, { hasFinalizer });
+  const recorded = await recordCalls(rig);
   note("calls", {
     account: recorded.account,
     issue: recorded.issue,
@@ -58,7 +55,7 @@ try {
     await rig.close();
     // A fresh etcd for every run.
     rig = await openRig();
-    const again = await recordCalls(rig, { hasFinalizer });
+    const again = await recordCalls(rig);
     note(`issue${workers}`, await issueMany(rig, again, workers, workers === 64));
   }
 } finally {
@@ -109,7 +106,7 @@ async function latency({ openPlace, cluster }: Rig) {
   await place.createAccounts(names);
   await operator.untilReady();
   await accountsReady(place, names.length);
-  const keys = names.map((name) => ({ name, account: name, hasFinalizer }));
+  const keys = names.map((name) => ({ name, account: name }));
   const times = await untilSecrets(cluster.kubeconfig, place, keys, 100);
   await operator.stop();
   return times;
@@ -124,7 +121,7 @@ async function issueMany(rig: Rig, recorded: Recorded, workers: number, further:
   const first = await place.start({ args });
   await accountsReady(place, objects);
   await first.stop();
-  await place.createKeys(names.map((name) => ({ name, account: name, hasFinalizer })));
+  await place.createKeys(names.map((name) => ({ name, account: name })));
 
   const watcher = await watchFor<ApiKey>(
     rig.cluster.kubeconfig,
@@ -160,7 +157,7 @@ async function floor(rig: Rig, recorded: Recorded, writers: number): Promise<num
   // No operator works here.
   const place = await rig.openPlace({ latencyMs: LATENCY_MS });
   const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
-  await place.createKeys(names.map((name) => ({ name, account: name, hasFinalizer })));
+  await place.createKeys(names.map((name) => ({ name, account: name })));
   return runFloor(rig, recorded, { namespace: place.namespace, iam: place.iam, names, writers });
 }
 

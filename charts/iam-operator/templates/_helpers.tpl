@@ -88,14 +88,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if or (eq $wish "true") (and (eq $wish "auto") .Values.scope.namespaces (not .Values.secrets.strict)) }}true{{ end }}
 {{- end }}
 
-{{/* Non-empty where ApiKeys get their finalizer when they are created: only those that this operator will also remove it from. */}}
-{{- define "iam-operator.setsFinalizers" -}}
-{{- $wish := and .Values.admissionPolicy.create .Values.admissionPolicy.finalizers }}
-{{- $servesAll := and (not .Values.readOnly) (not .Values.scope.selector) }}
-{{- $mayDeliver := or (not .Values.secrets.strict) (include "iam-operator.secretNamespaces" . | fromJsonArray) }}
-{{- if and $wish $servesAll $mayDeliver (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy") }}true{{ end }}
-{{- end }}
-
 {{/* Names of the Secrets that ClusterConnections refer to, as a JSON list. */}}
 {{- define "iam-operator.credentials" -}}
 {{- $names := .Values.secrets.credentials }}

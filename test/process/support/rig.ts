@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKubectl, type Kubectl } from "../../../scripts/demo/kubectl.ts";
-import { FINALIZER, GROUP, VERSION } from "../../../src/api/meta.ts";
+import { GROUP, VERSION } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
   connectionType,
@@ -70,8 +70,6 @@ export interface KeySpec {
   readonly name: string;
   readonly account: string;
   readonly spec?: object;
-  /** As the chart's MutatingAdmissionPolicy creates it. */
-  readonly hasFinalizer?: boolean;
 }
 
 const roleType: ResourceType = rbac("roles", "Role");
@@ -184,10 +182,10 @@ async function openPlace(ground: Ground, options: PlaceOptions): Promise<Place> 
       );
     },
     async createKeys(keys) {
-      await inParallel(keys, 16, ({ name, account, spec, hasFinalizer }) =>
+      await inParallel(keys, 16, ({ name, account, spec }) =>
         patiently(() =>
           kube.create(apiKeyType, {
-            ...ours("ApiKey", namespace, name, hasFinalizer ? [FINALIZER] : []),
+            ...ours("ApiKey", namespace, name),
             spec: { serviceAccountRef: { name: account }, ...spec },
           } as never),
         ),
@@ -266,14 +264,8 @@ async function connect(
   } as never);
 }
 
-function ours(
-  kind: string,
-  namespace: string,
-  name: string,
-  finalizers: readonly string[] = [],
-): KubeObject {
-  const { metadata, ...rest } = object(`${GROUP}/${VERSION}`, kind, namespace, name);
-  return { ...rest, metadata: { ...metadata, finalizers } };
+function ours(kind: string, namespace: string, name: string): KubeObject {
+  return object(`${GROUP}/${VERSION}`, kind, namespace, name);
 }
 
 function object(
