@@ -2,7 +2,6 @@
  * The intent of a call that cannot be repeated, as an annotation: one write stores it together with the finalizer. An object
  * is read as if the intent were in its status, where every later status write puts it. Pure.
  */
-import type * as z from "zod";
 import { annotations } from "../api/meta.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { isAttemptOf } from "./marker.ts";
@@ -29,12 +28,20 @@ export function intentText<Fields extends IntentFields>(
   return JSON.stringify({ attempt, ...others, after: status?.lastAttemptId });
 }
 
+interface IntentSchema {
+  safeParse(
+    value: unknown,
+  ):
+    | { success: true; data: IntentFields & { readonly after?: string | undefined } }
+    | { success: false };
+}
+
 /**
  * Takes the annotation out of an object. If the intent is open, its fields replace those of the status. It is not if the
  * status has an open attempt of its own, if the status has closed this one or a later one, or if another object made it.
  */
 export function intentReader(
-  schema: z.ZodType<IntentFields & { readonly after?: string | undefined }>,
+  schema: IntentSchema,
 ): <T extends KubeObject & { readonly status?: AttemptStatus }>(object: T) => T {
   return (object) => {
     const { [annotations.intent]: text, ...others } = object.metadata.annotations ?? {};

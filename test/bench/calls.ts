@@ -36,10 +36,7 @@ export interface RecordOptions {
   readonly args?: readonly string[];
 }
 
-export async function recordCalls(
-  rig: Rig,
-  { args = [] }: RecordOptions = {},
-): Promise<Recorded> {
+export async function recordCalls(rig: Rig, { args = [] }: RecordOptions = {}): Promise<Recorded> {
   const place = await rig.openPlace();
   const gate = await place.openGate();
   const toConsole: { at: number; text: string }[] = [];
