@@ -311,8 +311,8 @@ function excuses(event: WorldEvent): readonly string[] {
     case "RemoveFinalizers":
       return WISH.slice(1);
     case "Restore":
-      // Which keys there were is lost with the rest, when conditions changed, and the lease.
-      return ["scenario", "same end", ...LATE, "S8 fence", "S18 quiescence"];
+      // Which keys there were is lost with the rest, when conditions changed, and the lease. A deleted Secret may be back.
+      return ["scenario", "same end", ...LATE, "S8 fence", "S9 nothing left", "S18 quiescence"];
     default:
       return [];
   }
