@@ -39,5 +39,5 @@ ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin \
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081
-# docs/decisions/0143-flags-of-node-in-the-image.md and, for the arenas, 0141-the-heap-is-a-share-of-the-containers-memory.md
+# The flags and the arenas are decided in docs/decisions.md ("Metrics are for authorized readers", "Memory follows the container").
 ENTRYPOINT ["node", "--disable-proto=delete", "--no-addons", "/app/iam-operator.mjs"]

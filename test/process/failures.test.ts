@@ -67,8 +67,8 @@ function createsSecret({ method, path, body }: GateRequest, name: string): boole
   return method === "POST" && path.includes("/secrets") && JSON.parse(body).metadata.name === name;
 }
 
-const recordsAttempt = ({ path, body }: GateRequest, name: string) =>
-  path.includes(`/apikeys/${name}/status`) && body.includes('"attempt":{');
+const recordsIntent = ({ path, body }: GateRequest, name: string) =>
+  path.includes(`/apikeys/${name}?`) && body.includes('"iam-operator.io/intent":');
 const stages = (request: GateRequest, name: string) => createsSecret(request, `${name}-next`);
 const switches = createsSecret;
 const commits = ({ path, body }: GateRequest, name: string) =>
@@ -78,8 +78,8 @@ const cleansUp = ({ method, path }: GateRequest, name: string) =>
 
 const moments: readonly Moment[] = [
   { name: "precheck", losesKey: false, arm: atConsole("getServiceAccount", "afterCommit") },
-  { name: "intent-unsent", losesKey: false, arm: atServer("before", recordsAttempt) },
-  { name: "intent-unheard", losesKey: false, arm: atServer("after", recordsAttempt) },
+  { name: "intent-unsent", losesKey: false, arm: atServer("before", recordsIntent) },
+  { name: "intent-unheard", losesKey: false, arm: atServer("after", recordsIntent) },
   { name: "issue-uncommitted", losesKey: true, arm: atConsole("issueKey", "beforeCommit") },
   { name: "issue-unheard", losesKey: true, arm: atConsole("issueKey", "afterCommit") },
   { name: "staging-unsent", losesKey: true, arm: atServer("before", stages) },
