@@ -310,7 +310,7 @@ describe("a Rollout", () => {
     await runPod(world, "api-1");
     await world.apiKey("key", { rollout: { workloadRefs } });
     await world.condition("ApiKey", "key", "RolledOut", "False", "WorkloadNotFound");
-    expect(await world.message("ApiKey", "key", "RolledOut")).toContain("no Rollout web in");
+    expect(await world.message("ApiKey", "key", "RolledOut")).toContain("Rollout web not found in");
     await rotate();
     await world.until("the restart", async () => (await generationOf("Deployment", "api")) === 2);
   });

@@ -51,7 +51,7 @@ test(
     await world.delete("ApiKey", "key");
     await world.start();
     await world.until("the refusal", async () =>
-      (await world.message("ApiKey", "key")).includes(`does not list ${keyId}`),
+      (await world.message("ApiKey", "key")).includes(`keys lacks ${keyId}`),
     );
     expect(callsAbout(world, keyId)).toEqual([]);
     expect(world.iam.world.keys.has(own)).toBe(false);

@@ -3,9 +3,11 @@ import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
 import type { Caches } from "../../src/controllers/frame/context.ts";
 import { indexes } from "../../src/controllers/indexes.ts";
+import { clusterConnectionType, serviceAccountType } from "../../src/controllers/resource-types.ts";
 import { readOtherClaims, saIdIndex } from "../../src/controllers/service-account/claims.ts";
 import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
 import { observe } from "../../src/controllers/service-account/observe.ts";
+import type { ResourceType } from "../../src/kube/resource.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
 import { rawSpec } from "../unit/controllers/connection/specs.ts";
 import {
@@ -36,15 +38,14 @@ function crowd(importServiceAccounts: boolean, age: (n: number) => number) {
   let asked = 0;
   const grant = { ...access.grant, importServiceAccounts, maxServiceAccounts: 20 };
   const none = { get: () => undefined, byIndex: () => [] };
+  const connection = { get: () => ({ metadata: { name: "default" }, spec: rawSpec }) };
+  const stores = new Map<ResourceType, unknown>([
+    [serviceAccountType, serviceAccounts],
+    [clusterConnectionType, connection],
+  ]);
   const caches = {
-    serviceAccounts,
-    apiKeys: none,
-    policyBindings: none,
-    connections: none,
-    namespaces: none,
-    clusterConnections: {
-      get: () => ({ metadata: { name: "default" }, spec: rawSpec }),
-    },
+    of: (type: ResourceType) => stores.get(type) ?? none,
+    indexedBy: () => [],
   } as unknown as Caches;
   const connections = {
     resolve: async () => {

@@ -115,7 +115,7 @@ describe("an existing object", () => {
         change,
       );
       expect(ok).toBe(false);
-      expect(text).toContain(`${immutable} ApiKey and create another one`);
+      expect(text).toContain(`${immutable} ApiKey and create a new one`);
     },
   );
 
@@ -139,7 +139,7 @@ describe("an existing object", () => {
     const target = await given("a binding of one policy", "fixed");
     const { text } = await patch(target, { serviceAccountRef: { name: "other" } });
     expect(text).toContain("spec.serviceAccountRef.name: Invalid value");
-    expect(text).toContain(`${immutable} PolicyBinding and create another one`);
+    expect(text).toContain(`${immutable} PolicyBinding and create a new one`);
   });
 
   test.each([
@@ -153,7 +153,7 @@ describe("an existing object", () => {
     const { ok, text } = await patch(target, { [field]: value });
     expect(ok).toBe(false);
     expect(text).toContain(`spec.${field}: Invalid value`);
-    expect(text).toContain(`${immutable} ServiceAccount and create another one`);
+    expect(text).toContain(`${immutable} ServiceAccount and create a new one`);
   });
 
   test("an imported ServiceAccount cannot forget its saId", async () => {
