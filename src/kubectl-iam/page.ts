@@ -1,4 +1,4 @@
-/** The troubleshooting page: beside the bundle in a release, among the docs in a checkout. */
+/** Reads the troubleshooting page: beside the bundle in a release, in the docs of a checkout. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,7 +1,7 @@
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 
-// Beside kubectl's own cache: what is there was written by this user.
+// The cache is beside kubectl's own cache, because only this user writes there.
 const { HOME } = process.env;
 if (HOME !== undefined) enableCompileCache(join(HOME, ".kube/cache/kubectl-iam"));
 const { main } = await import("./cli/main.ts");

@@ -1,4 +1,4 @@
-/** What goes into a bundle, each part under the name of its file. */
+/** Collects the files of a support bundle. */
 import { GROUP, labels, MANAGED_BY } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { secretType } from "../../kube/resource-types.ts";
@@ -17,7 +17,7 @@ import { scrubObject, scrubSecret, scrubText } from "./scrub.ts";
 
 const plain = { width: undefined, paint: (_style: unknown, text: string) => text };
 
-/** A part that may not be read says so in its file. */
+/** If a part cannot be read, its file says why. */
 export async function collect(invocation: Invocation, cluster: Cluster): Promise<readonly File[]> {
   const scope = scopeOf(cluster, invocation.options);
   const home = operatorNamespace(invocation.options);
@@ -34,7 +34,7 @@ export async function collect(invocation: Invocation, cluster: Cluster): Promise
   return files.map((file) => ({ ...file, text: `${scrubText(file.text)}\n` }));
 }
 
-/** `missing` says why there is nothing of it. Rejects with what is no KubeError. */
+/** If the part cannot be read, the file and `missing` say why. Rejects with any error other than a KubeError. */
 export async function part(name: string, read: () => Promise<string>): Promise<File> {
   try {
     return { name, text: await read() };
@@ -58,7 +58,7 @@ async function objects(cluster: Cluster, scope: string | undefined): Promise<str
 async function secrets({ kube }: Cluster, scope: string | undefined): Promise<string> {
   const labelSelector = `${labels.managedBy}=${MANAGED_BY}`;
   const within = scope === undefined ? {} : { namespace: scope };
-  // Nothing of the entries is kept, not even in memory.
+  // Entries are dropped while the list is read, so that no value stays in memory.
   const found = await kube.collect(secretType, (secret) => scrubSecret(secret, `${GROUP}/`), {
     labelSelector,
     ...within,

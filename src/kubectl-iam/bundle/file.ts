@@ -2,6 +2,6 @@
 export interface File {
   readonly name: string;
   readonly text: string;
-  /** Why there is nothing of it. */
+  /** Why the part could not be read. */
   readonly missing?: string;
 }

@@ -26,7 +26,7 @@ const type: ResourceType<OperatorPod> = {
   namespaced: true,
 };
 
-/** A part that cannot be read says why. Rejects with what is no KubeError. */
+/** If the Pods cannot be read, `pods.txt` says why. Rejects with any error other than a KubeError. */
 export async function filesOfPods(cluster: Cluster, namespace: string): Promise<readonly File[]> {
   const labelSelector = "app.kubernetes.io/name=iam-operator";
   try {
@@ -55,7 +55,7 @@ async function filesOf(
   ];
 }
 
-/** The API server's proxy passes no token on, so metrics for tokens are left to the reader of the file. */
+/** The API server's proxy does not pass tokens on. If metrics require a token, the file says how to add them. */
 async function metricsOf(
   cluster: Cluster,
   namespace: string,
@@ -88,7 +88,7 @@ function toFile(name: string, { status, text }: Text): File {
   return { name, text: `not here: ${missing}`, missing };
 }
 
-/** Of an answer that is not JSON. */
+/** The response as text. Never rejects: status 0 if the request failed. */
 async function getText({ api, transport }: Cluster, path: string): Promise<Text> {
   const { status, body } = await transport
     .send({

@@ -1,9 +1,12 @@
-/** Takes out of a bundle what is secret, or may be. Pure. */
+/** Removes secrets from a bundle, and texts that look like secrets. Pure. */
 import type { KubeObject } from "../../kube/resource.ts";
 
 const REMOVED = "<removed>";
 
-/** By their form: private keys, tokens of HTTP and JWT, and texts of exactly 43 characters, which a key's secret has. */
+/**
+ * Recognized by form: private keys, HTTP tokens, JWTs, and texts of exactly 43 characters, the length of a key's
+ * secret.
+ */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[^-]*(-----END \1-----)?/g, REMOVED],
   [/\b(Bearer|Basic)\s+[-\w.~+/=]+/gi, `$1 ${REMOVED}`],
@@ -22,7 +25,9 @@ interface AnySpec {
   readonly secret?: { readonly data?: Readonly<Record<string, string>> };
 }
 
-/** Without what managers have noted, and without the texts of templates, in which people may have written anything. */
+/**
+ * Removes managedFields, the last applied configuration, and the literal text of templates, which can hold anything.
+ */
 export function scrubObject(object: KubeObject & { readonly spec?: AnySpec }): object {
   const { metadata, spec, ...rest } = object;
   const {
@@ -49,7 +54,10 @@ function scrubSpec(spec: AnySpec): object {
   return { ...spec, secret: { ...spec.secret, data: Object.fromEntries(data) } };
 }
 
-/** Of a Secret only its name and what the operator has noted on it: no entry and no other annotation. */
+/**
+ * Keeps a Secret's name and labels, and the operator's annotations without templates and hashes. Drops all entries and
+ * all other annotations.
+ */
 export function scrubSecret({ metadata }: KubeObject, prefix: string): object {
   const notes = Object.entries(metadata.annotations ?? {}).filter(
     ([name]) => name.startsWith(prefix) && !/template|hash/.test(name),

@@ -2,7 +2,7 @@ import type { ExitCode } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { OptionName, Options } from "./options.ts";
 
-/** One call of a command, with its line read. */
+/** A call of a command with its parsed command line. */
 export interface Invocation {
   readonly io: Io;
   readonly args: readonly string[];
@@ -11,22 +11,22 @@ export interface Invocation {
 
 export type Run = (invocation: Invocation) => Promise<ExitCode>;
 
-/** What an argument may be, for completion. */
+/** What completion offers for an argument. */
 export type Completes = "object" | "apikey" | "serviceaccount" | "reason" | "shell";
 
-/** A command as data: the help, the completion, the reference and the program come from it. */
+/** A command as data. Help, completion, the reference page and the program are generated from it. */
 export interface CommandSpec {
-  /** Words and arguments as commander writes them: `console account <sa-id>`. */
+  /** Words and arguments in commander's notation: `console account <sa-id>`. */
   readonly usage: string;
   readonly group: "Look" | "Act" | "Console" | "Find out" | "Setup";
   /** One sentence. */
   readonly summary: string;
-  /** Further sentences of the help, a paragraph each. */
+  /** More sentences of the help, one paragraph each. */
   readonly details?: readonly string[];
   readonly options: readonly OptionName[];
   readonly completes?: Completes;
-  /** Without `kubectl iam`. */
+  /** Without the prefix `kubectl iam`. */
   readonly examples: readonly string[];
-  /** Loaded when it is needed: a start must not pay for all commands. */
+  /** Imports the command's code on demand, so that a start does not load every command. */
   readonly load: () => Promise<{ readonly run: Run }>;
 }

@@ -1,4 +1,4 @@
-/** Every command, as data. The code of each is loaded when it is called. */
+/** Every command, as data. A command's code is loaded when the command is called. */
 import type { CommandSpec } from "./command.ts";
 import { clusterOptions, consoleOptions, scopeOptions, waitOptions } from "./options.ts";
 

@@ -1,4 +1,4 @@
-/** What may come next on a command line, in the form that kubectl's completion reads. */
+/** Candidates for the next word of a command line, in the format that kubectl's completion reads. */
 import type { CommandSpec } from "./command.ts";
 import { commands } from "./commands.ts";
 import { scripts } from "./completion-scripts.ts";
@@ -13,7 +13,9 @@ interface Candidate {
 /** No file names: cobra's ShellCompDirectiveNoFileComp. */
 const DIRECTIVE = ":4";
 
-/** Prints the candidates for the last word, which may be empty. Never fails: a prompt is no place for errors. */
+/**
+ * Prints the candidates for the last word, which may be empty. Never fails, because an error would disturb the prompt.
+ */
 export async function complete(words: readonly string[], io: Io): Promise<void> {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? "";
@@ -88,7 +90,7 @@ async function valuesOf(
   return (await namespaceNames(io, given(before))).map((text) => ({ text }));
 }
 
-/** The options of the line that say which cluster and namespace. */
+/** The options of the line that select the cluster and the namespace. */
 function given(before: readonly string[]) {
   const chosen = (["namespace", "context", "kubeconfig", "as"] as const).flatMap((name) => {
     const index = before.findIndex((word) => names(name).includes(word));

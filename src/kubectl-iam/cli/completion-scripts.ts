@@ -1,4 +1,6 @@
-/** What `completion` prints, by shell. Each asks `kubectl-iam __complete`, and leaves the directive's line out. */
+/**
+ * The completion scripts, by shell. Each script asks `kubectl-iam __complete` and ignores the line of the directive.
+ */
 export const scripts: Readonly<Record<string, string>> = {
   bash: `# bash completion for kubectl-iam
 _kubectl_iam() {

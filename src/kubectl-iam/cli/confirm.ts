@@ -1,7 +1,10 @@
 import type { Invocation } from "./command.ts";
 import { Failure, UsageError } from "./errors.ts";
 
-/** Returns where the person agrees, or has agreed by `--yes`. Throws UsageError where there is nobody to ask. */
+/**
+ * Returns if the user agrees, or passed `--yes` or `--dry-run`. Throws Failure if the user declines, and UsageError if
+ * the session is not interactive.
+ */
 export async function confirm({ io, options }: Invocation, question: string): Promise<void> {
   if (options.yes || options.dryRun) return;
   if (!io.isInteractive)

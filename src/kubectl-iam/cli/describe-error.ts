@@ -1,4 +1,4 @@
-/** What went wrong as one sentence for a person. */
+/** Describes an error in one sentence. */
 import { IamError } from "../../iam/errors.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { toError } from "../../util/to-error.ts";

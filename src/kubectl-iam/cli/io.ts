@@ -1,26 +1,26 @@
-/** What a command has of the outside: streams, terminal, environment, time. */
+/** What a command uses of its environment: streams, terminal, variables, time. */
 import type { Clock } from "../../util/time.ts";
 
 export interface Io {
   readonly clock: Clock;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Width of the terminal; `undefined` where output goes to a file or a pipe. */
+  /** Width of the terminal; `undefined` if the output goes to a file or a pipe. */
   readonly width: number | undefined;
   readonly hasColor: boolean;
-  /** Whether there is a person to ask. */
+  /** Whether the command can ask the user. */
   readonly isInteractive: boolean;
-  /** What was asked for. */
+  /** Prints the result. */
   print(text: string): void;
-  /** What a person should know besides. */
+  /** Prints additional information for the user. */
   note(text: string): void;
   /** Whether {@link Io.progress} shows anything. */
   readonly hasProgress: boolean;
-  /** One line that the next one replaces; nothing where there is no terminal. `undefined` takes it away. */
+  /** One line that the next one replaces; prints nothing without a terminal. `undefined` removes the line. */
   progress(text: string | undefined): void;
-  /** Everything that comes in on standard input. */
+  /** Reads standard input to its end. */
   readInput(): Promise<string>;
   /** Asks on the terminal. A hidden answer is not shown while it is typed. */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string>;
-  /** Ends when the person presses Ctrl-C. */
+  /** Aborted when the user presses Ctrl-C. */
   readonly interrupted: AbortSignal;
 }

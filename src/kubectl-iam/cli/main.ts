@@ -2,9 +2,9 @@ import { exitCode } from "./errors.ts";
 import { processIo } from "./process-io.ts";
 import { runProgram } from "./program.ts";
 
-/** The plugin as a process; answers its exit code. */
+/** Runs the plugin as a process; returns the exit status. */
 export async function main(process: NodeJS.Process): Promise<number> {
-  // A reader such as `head` may have enough before everything is written.
+  // A reader such as `head` can close the pipe before everything is written.
   process.stdout.on("error", () => process.exit(exitCode.ok));
   const io = processIo(process);
   const args = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** Every option there is, once: the same word means the same for all commands. */
+/** Every option, defined once: an option means the same for all commands. */
 
 import { ownEntry } from "../../util/own-entry.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../util/time.ts";
@@ -23,11 +23,11 @@ const levels: readonly string[] = ["debug", "info", "warn", "error"] satisfies L
 interface OptionSpec<Value> {
   readonly flags: string;
   readonly help: string;
-  /** Reads the value; throws UsageError. Absent for flags without one. */
+  /** Reads the value; throws UsageError. Absent for flags without a value. */
   readonly read?: (text: string, before: Value | undefined) => Value;
-  /** What completion offers. */
+  /** The values that completion offers. */
   readonly choices?: readonly string[];
-  /** Names of such objects are offered. */
+  /** Completion offers the names of these objects. */
   readonly completes?: "namespace";
 }
 
@@ -133,7 +133,7 @@ export const options = {
       throw new UsageError(`--dry-run must be client or server; it is "${value}"`);
     },
   }),
-  /** Of calls of the console, which has no dry runs. */
+  /** For calls to the console, which has no dry run. */
   printOnly: choice({
     flags: "--dry-run <how>",
     help: "client (or no value): print the request, and change nothing.",
@@ -211,7 +211,7 @@ export type OptionName = keyof typeof options;
 type ValueOf<Spec> = Spec extends OptionSpec<infer Value> ? Value : never;
 export type Options = { readonly [Name in OptionName]?: ValueOf<(typeof options)[Name]> };
 
-/** `--namespace` of `-n, --namespace <name>`. */
+/** Returns `--namespace` for `-n, --namespace <name>`. */
 export function nameOf(flags: string): string {
   return /--[-a-z]+/.exec(flags)?.[0] ?? flags;
 }
@@ -229,13 +229,13 @@ function parseSpan(flags: string, value: string): number {
   );
 }
 
-/** Where and as whom: commands that talk to a cluster. */
+/** The cluster, the namespace and the user: for commands that talk to a cluster. */
 export const clusterOptions = ["context", "kubeconfig", "namespace", "as", "asGroup"] as const;
-/** Commands that look at many objects. */
+/** For commands that read many objects. */
 export const scopeOptions = [...clusterOptions, "allNamespaces", "selector"] as const;
-/** Commands that change objects and wait for the operator. */
+/** For commands that change objects and wait for the operator. */
 export const waitOptions = ["dryRun", "wait", "timeout", "operatorNamespace"] as const;
-/** Which console, and as whom. */
+/** The console and the user. */
 export const consoleOptions = [
   ...clusterOptions,
   "operatorNamespace",

@@ -10,8 +10,8 @@ const NARROWEST = 40;
 const ERASE_LINE = "\r\u001b[K";
 
 /**
- * The streams and the environment of this process. Commands that are suggested bear the name that this program was
- * called by: krew installs it under another one.
+ * The streams and the environment of this process. Suggested commands use the name under which this program was called,
+ * because krew installs the program under another name.
  */
 export function processIo(process: NodeJS.Process): Io {
   const asCalled = namerFor(process.argv[1] ?? "");
@@ -40,14 +40,14 @@ export function processIo(process: NodeJS.Process): Io {
   };
 }
 
-/** `kubectl-iam_operator` is `kubectl iam-operator`, as kubectl looks for plugins. */
+/** `kubectl-iam_operator` becomes `kubectl iam-operator`, as in kubectl's lookup of plugins. */
 function namerFor(program: string): (text: string) => string {
   const [, name] = /^kubectl-(\w+)$/.exec(basename(program)) ?? [];
   if (name === undefined || name === "iam") return (text) => text;
   return (text) => text.replaceAll(/\bkubectl iam(?= |$)/g, `kubectl ${name.replaceAll("_", "-")}`);
 }
 
-/** A terminal's own width; `COLUMNS` says it where there is none. */
+/** The terminal's width; without a terminal, `COLUMNS`. */
 function widthOf(stdout: NodeJS.WriteStream, columns: string | undefined): number | undefined {
   const width = stdout.isTTY ? stdout.columns : Number(columns);
   return width > 0 ? Math.max(width, NARROWEST) : undefined;

@@ -1,4 +1,4 @@
-/** From the commands as data to a program that reads a command line. */
+/** Turns the commands, which are data, into a program that parses a command line. */
 import { Command, CommanderError, Option } from "commander";
 import { ownEntry } from "../../util/own-entry.ts";
 import type { CommandSpec } from "./command.ts";
@@ -11,7 +11,7 @@ const NAME = "kubectl iam";
 const ENDINGS = `
 Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time.`;
 
-/** Runs one command line; answers the exit code. Throws what the command throws, and UsageError. */
+/** Runs one command line; returns the exit status. Throws UsageError, and any error of the command. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
   let code: ExitCode = exitCode.ok;
   const program = createProgram(io, (ended) => {
@@ -21,7 +21,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
     io.print(program.helpInformation().trimEnd());
     return exitCode.ok;
   }
-  // As for kubectl, the value is optional and never the next word.
+  // As for kubectl, the value is optional and is never the next word.
   const words = args.map((word) => (word === "--dry-run" ? "--dry-run=client" : word));
   try {
     await program.parseAsync(words, { from: "user" });
@@ -34,7 +34,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
   return code;
 }
 
-/** The tree of commands; `onEnd` gets the exit code of the one that ran. */
+/** Creates the tree of commands; `onEnd` receives the exit status of the command that ran. */
 function createProgram(io: Io, onEnd: (code: ExitCode) => void): Command {
   const program = configured(new Command(NAME), io)
     .description(
@@ -62,7 +62,7 @@ function configured(command: Command, io: Io): Command {
     .showSuggestionAfterError(true);
 }
 
-/** `console login` is `login` below `console`. */
+/** `console login` becomes `login` below `console`. */
 function placeOf(program: Command, { usage, group }: CommandSpec, io: Io) {
   const [first = "", ...rest] = usage.split(" ");
   if (first !== "console") return { parent: program.commandsGroup(`${group}:`), name: usage };
@@ -98,7 +98,9 @@ function addCommand(
   });
 }
 
-/** By our own names: commander calls the value of `--no-wait` `wait`, and that of `--status` `status`. */
+/**
+ * The options by our own names: commander calls the value of `--no-wait` `wait`, and the value of `--status` `status`.
+ */
 function optionsOf(command: Command, spec: CommandSpec): Options {
   const values = command.opts<Readonly<Record<string, unknown>>>();
   const given = spec.options.flatMap((name) => {

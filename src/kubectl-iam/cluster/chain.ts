@@ -10,7 +10,7 @@ interface Spec {
   readonly connectionRef?: ConnectionRef;
 }
 
-/** Objects that cannot be read are left out. Rejects with KubeError. */
+/** Leaves out objects that cannot be read. Rejects with KubeError. */
 export async function readChain({ kube }: Cluster, object: AnyObject): Promise<Chain> {
   const { namespace = "" } = object.metadata;
   const { serviceAccountRef } = object.spec as Spec;

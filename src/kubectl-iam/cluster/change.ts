@@ -1,4 +1,4 @@
-/** Changes of objects, as GitOps or kubectl could make them. */
+/** Changes to objects, the same that GitOps or kubectl could make. */
 
 import { objectPath } from "../../kube/client/api-path.ts";
 import type { ResourceType } from "../../kube/resource.ts";
@@ -9,22 +9,22 @@ import type { AnyObject } from "./kinds.ts";
 
 export interface Change {
   readonly type: ResourceType;
-  /** As kubectl finds it, whatever else is called so: `apikeys.iam-operator.io`. */
+  /** A name that is unambiguous for kubectl: `apikeys.iam-operator.io`. */
   readonly resource: string;
-  /** As a person names it: `iamkey/ci-bot-key`. */
+  /** The name in output: `iamkey/ci-bot-key`. */
   readonly label: string;
   readonly namespace: string;
   readonly name: string;
   /** JSON merge patch. */
   readonly patch: object;
   readonly subresource?: "status";
-  /** What has happened then: `rotation requested`. */
+  /** What the output says after the change: `rotation requested`. */
   readonly done: string;
 }
 
 /**
- * Makes the changes one by one; a line for each. Answers the objects as they are then. With `--dry-run=client` the
- * changes are printed as commands, and with `server` the API server only checks them. Rejects with KubeError.
+ * Makes the changes one by one and prints a line for each. Returns the changed objects. With `--dry-run=client` the
+ * changes are only printed as commands; with `server` the API server only validates them. Rejects with KubeError.
  */
 export async function makeChanges(
   { io, options }: Invocation,
@@ -61,7 +61,7 @@ async function send(cluster: Cluster, change: Change, isDryRun: boolean): Promis
   return answer as unknown as AnyObject;
 }
 
-/** The same change for kubectl. */
+/** The same change as a kubectl command. */
 function toCommand({ resource, namespace, name, patch, subresource }: Change): string {
   return [
     `kubectl patch ${resource} ${name}`,
@@ -71,7 +71,7 @@ function toCommand({ resource, namespace, name, patch, subresource }: Change): s
   ].join(" ");
 }
 
-/** One word of a shell. */
+/** Quotes the text as one word of a shell command. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** The cluster that a command works with: the only place that knows how the API server is reached. */
+/** The cluster of a command. Only this file knows how to reach the API server. */
 import { delimiter } from "node:path";
 import { type ApiCall, callApi, type KubeApi } from "../../kube/client/api-call.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -17,15 +17,15 @@ const READ_MS = 30_000;
 export interface Cluster extends AsyncDisposable {
   readonly kube: KubeClient;
   readonly server: string;
-  /** Where objects without another namespace are. */
+  /** The namespace of objects whose namespace is not given. */
   readonly namespace: string;
   readonly transport: KubeTransport;
   readonly api: KubeApi;
-  /** One call beyond what {@link KubeClient} has. */
+  /** Makes a call that {@link KubeClient} does not offer. */
   call(call: Omit<ApiCall, "timeoutMs">): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Throws UsageError where the kubeconfig names no cluster to talk to. */
+/** Throws UsageError if the kubeconfig names no cluster. */
 export async function openCluster(io: Io, options: Options): Promise<Cluster> {
   const endpoint = actingAs(await endpointOf(io, options), options);
   const transport = createKubeTransport({ endpoint, clock: io.clock });
@@ -62,7 +62,7 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
   }
 }
 
-/** With a context that is not there: those that are. */
+/** For a context that does not exist, lists the existing contexts. */
 async function remedyFor(
   { kubeconfig, context }: Options,
   environment: Io["environment"],
@@ -74,7 +74,7 @@ async function remedyFor(
   return `context ${context} does not exist; the kubeconfig has ${names.join(", ")}`;
 }
 
-/** Without any kubeconfig client-node tries a server on this machine, and then refuses that. */
+/** Without any kubeconfig, client-node tries a server on this machine and then refuses its plain HTTP. */
 function whyNone(error: unknown): string {
   if (!(error instanceof Error)) return "the kubeconfig cannot be read";
   return /^HTTP protocol is not allowed/.test(error.message)
@@ -88,7 +88,7 @@ function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): 
   if (asGroup.length > 1) throw new UsageError("--as-group can be given once only");
   const groups = asGroup.map((group) => ["impersonate-group", group] as const);
   const extra = Object.fromEntries([["impersonate-user", user] as const, ...groups]);
-  // The transport names what was refused: it has to be the one that the endpoint has given.
+  // The transport passes the rejected credentials back; the endpoint must receive the object that it returned.
   const originals = new WeakMap<KubeCredentials, KubeCredentials>();
   return {
     ...endpoint,
@@ -102,7 +102,7 @@ function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): 
   };
 }
 
-/** The namespace to look into; `undefined` for all of them. */
+/** The namespace to read; `undefined` for all namespaces. */
 export function scopeOf(
   cluster: Cluster,
   { allNamespaces, namespace }: Options,

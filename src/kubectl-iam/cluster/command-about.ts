@@ -1,4 +1,4 @@
-/** A command to suggest about an object, which works wherever it is pasted. Pure. */
+/** Suggests a command for an object. The command works in any current namespace. Pure. */
 import type { KindName } from "../../api/kinds.ts";
 import { type AnyObject, toText } from "./kinds.ts";
 

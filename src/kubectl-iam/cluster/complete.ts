@@ -7,7 +7,7 @@ import { kindNames, toText, typeOf } from "./kinds.ts";
 
 const only = { apikey: "ApiKey", serviceaccount: "ServiceAccount" } as const;
 
-/** Bare names of one kind, or `kind/name` of all. Rejects with KubeError. */
+/** Names of one kind, or `kind/name` for all kinds. Rejects with KubeError. */
 export async function objectNames(
   io: Io,
   options: Options,

@@ -1,4 +1,4 @@
-/** Events about objects of ours. */
+/** Events about the operator's custom resources. */
 import { GROUP } from "../../api/meta.ts";
 import { type ClusterEvent, eventType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
@@ -15,7 +15,7 @@ export interface IamEvent {
   readonly count: number;
 }
 
-/** The latest last. */
+/** Sorted by time, the latest last. */
 export async function listEvents(
   { kube }: Cluster,
   namespace: string | undefined,
@@ -30,7 +30,7 @@ export async function listEvents(
 
 const at = ({ time }: IamEvent): Instant => parseInstant(time) ?? 0;
 
-/** `undefined` where the event is not about an object of ours. */
+/** `undefined` if the event is not about one of the operator's custom resources. */
 export function toIamEvent(event: ClusterEvent): IamEvent | undefined {
   const { regarding, series, metadata } = event;
   if (regarding?.apiVersion?.startsWith(`${GROUP}/`) !== true) return undefined;

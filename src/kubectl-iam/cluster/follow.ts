@@ -1,4 +1,4 @@
-/** Follows events as they come. */
+/** Follows events as they arrive. */
 import { isKubeError, KubeError } from "../../kube/errors.ts";
 import { type ClusterEvent, eventType } from "../../kube/resource-types.ts";
 import { splitLines } from "../../kube/watch/lines.ts";
@@ -12,7 +12,7 @@ const WATCH_SECONDS = 300;
 const HEAD_MS = 10 * SECOND;
 const PAUSE_MS = SECOND;
 
-/** Every event from now on, until the signal; a watch that ends is begun again. Rejects with KubeError. */
+/** Every event from now on, until the signal is aborted. Restarts a watch that ends. Rejects with KubeError. */
 export async function* followEvents(
   cluster: Cluster,
   namespace: string | undefined,
@@ -44,7 +44,10 @@ async function* eventsFrom(
   }
 }
 
-/** Where to go on after a failure; what came before a version that is too old shows in the plain list. */
+/**
+ * The version at which to resume after a failure. If that version is too old, the events in between are only in the
+ * plain list.
+ */
 async function resumeFrom(
   error: unknown,
   version: string,

@@ -1,4 +1,4 @@
-/** Objects from files, as `kubectl apply` takes them. */
+/** Reads objects from files, as `kubectl apply` does. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ export interface FileObject {
   readonly spec?: unknown;
 }
 
-/** Throws UsageError where a file cannot be read. */
+/** Throws UsageError if a file does not exist or is not valid. */
 export async function readObjects(invocation: Invocation): Promise<readonly FileObject[]> {
   const texts = await readTexts(invocation);
   const { loadAll } = await import("js-yaml");
@@ -72,7 +72,7 @@ async function built(folder: string): Promise<Text> {
   }
 }
 
-/** A list, as `kubectl get -o yaml` prints it, stands for its items. */
+/** Replaces a list, such as the output of `kubectl get -o yaml`, by its items. */
 function itemsOf(document: unknown, file: string): readonly FileObject[] {
   if (document === null || document === undefined) return [];
   const { kind, metadata, items } = document as Partial<FileObject & { items: unknown[] }>;
@@ -86,7 +86,7 @@ function hintFor(kind: unknown, file: string): string {
   return kind === "Kustomization" ? `: give its folder with -k ${dirname(file)}` : "";
 }
 
-/** In `namespace` where it does not say. */
+/** Puts the object into `namespace` unless the object names its own. */
 export function placed(object: FileObject, namespace: string): FileObject {
   const isCluster =
     object.kind === "Namespace" ||

@@ -1,4 +1,4 @@
-/** Our kinds as the API server and as people name them. */
+/** The operator's kinds, by the names that the API server and users use. */
 import type { Condition } from "../../api/conditions.ts";
 import type { Kind } from "../../api/kind.ts";
 import { type KindName, type Kinds, kinds } from "../../api/kinds.ts";
@@ -6,7 +6,7 @@ import { GROUP, VERSION } from "../../api/meta.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { UsageError } from "../cli/errors.ts";
 
-/** What every object of ours has, whatever its kind. */
+/** Fields of every custom resource of the operator. */
 export interface AnyObject extends KubeObject {
   readonly kind: string;
   readonly spec?: { readonly suspend?: boolean | undefined };
@@ -32,20 +32,20 @@ export function kindOf(name: string): Kind {
   return found;
 }
 
-/** One object as a person names it. */
+/** An object as a user names it. */
 export interface ObjectName {
   readonly kind: KindName;
   readonly name: string;
 }
 
-/** `iamkey/ci-bot-key`: kubectl reads it back, and takes it for no other kind than ours. */
+/** `iamkey/ci-bot-key`: kubectl accepts it, and the short name belongs to no other kind. */
 export function toText({ kind, name }: ObjectName): string {
   return `${kindOf(kind).shortName}/${name}`;
 }
 
 const EXAMPLE = "write it as KIND/NAME, such as iamkey/ci-bot-key";
 
-/** Reads `iamkey/ci-bot-key`; the kind by any name that kubectl takes, in any case. Throws UsageError. */
+/** Parses `iamkey/ci-bot-key`. The kind can be any name that kubectl accepts, in any case. Throws UsageError. */
 export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   const [first = "", second, ...rest] = text.split("/");
   if (rest.length > 0 || text === "" || second === "")
@@ -55,7 +55,7 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   return { kind: fallback, name: checkName(first) };
 }
 
-/** A kind by any name that kubectl takes, in any case. */
+/** Finds a kind by any name that kubectl accepts, in any case. */
 export function findKind(text: string): KindName | undefined {
   const [word = ""] = text.toLowerCase().split(`.${GROUP}`);
   const found = kinds.find(
@@ -72,7 +72,7 @@ function parseKind(text: string): KindName {
   throw new UsageError(`"${text}" is none of the operator's kinds: ${known}`);
 }
 
-/** Throws UsageError for what no object can be called. */
+/** Throws UsageError if no object can have this name. */
 export function checkName(name: string): string {
   if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
   throw new UsageError(

@@ -1,4 +1,4 @@
-/** The Lease by which one replica of the operator works. */
+/** The Lease by which one replica of the operator leads. */
 import { type Lease, leaseType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, SECOND } from "../../util/time.ts";
 import { age, relative } from "../view/time.ts";
@@ -9,13 +9,15 @@ const NAME = "iam-operator";
 
 export type Leader =
   | { readonly kind: "Held"; readonly text: string }
-  /** There is a Lease, and no replica renews it. */
+  /** The Lease exists, and no replica renews it. */
   | { readonly kind: "Lost"; readonly text: string }
-  /** There is no Lease: the operator runs elsewhere, without leader election, or not at all. */
+  /** The Lease does not exist: the operator runs elsewhere, without leader election, or not at all. */
   | { readonly kind: "None"; readonly text: string }
   | { readonly kind: "Unreadable"; readonly text: string };
 
-/** A Lease that is held counts first: those of former selectors stay, and nobody renews them. Rejects with KubeError. */
+/**
+ * Prefers a Lease that is held: Leases of former selectors stay, and no replica renews them. Rejects with KubeError.
+ */
 export async function readLeader(
   cluster: Cluster,
   namespace: string,
@@ -38,7 +40,7 @@ export async function readLeader(
   );
 }
 
-/** The latest first. With a selector, an operator's Lease has a hash of it in its name. */
+/** Sorted by renewal, the latest first. If the operator has a selector, the name of its Lease contains a hash of it. */
 async function readLeases({ kube }: Cluster, namespace: string): Promise<readonly Lease[]> {
   const listed = await unlessForbidden(kube.list(leaseType, { namespace }));
   if (listed === undefined) {

@@ -1,15 +1,18 @@
-/** The keys of an account that work in the console, with where each one is. Pure. */
+/** The valid keys of an account, and where each key is stored. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 
 export interface LiveKey {
   readonly keyId: string;
   readonly where: string;
-  /** Whether an ApiKey's status has it, so that its deletion may end it: never an orphaned or an unmanaged key. */
+  /**
+   * Whether an ApiKey's status lists the key as current or superseded, so that deleting the ApiKey can revoke it. False
+   * for pending, orphaned and unmanaged keys.
+   */
   readonly isManaged: boolean;
 }
 
-/** Expired and disabled keys are left out. A key without an id is named by its attempt. */
+/** Leaves out expired and disabled keys. A key without an ID is named by its attempt. */
 export function liveKeysOf(
   { status }: ServiceAccount,
   apiKeys: readonly ApiKey[],

@@ -1,4 +1,4 @@
-/** Arguments that can only name one kind. */
+/** Parses arguments that accept one kind only. */
 import { UsageError } from "../cli/errors.ts";
 import { type ObjectName, parseObjectName } from "./kinds.ts";
 

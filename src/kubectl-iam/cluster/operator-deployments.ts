@@ -21,7 +21,7 @@ const deploymentType: ResourceType<Deployment> = {
   namespaced: true,
 };
 
-/** Those of a namespace, by the label that chart and manifests give them. Rejects with KubeError. */
+/** Lists the Deployments of a namespace by the label that the chart and the manifests set. Rejects with KubeError. */
 export function operatorDeployments(
   { kube }: Cluster,
   namespace: string,

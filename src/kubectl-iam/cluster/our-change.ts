@@ -3,7 +3,7 @@ import { GROUP } from "../../api/meta.ts";
 import type { Change } from "./change.ts";
 import { type AnyObject, kindOf, toText, typeOf } from "./kinds.ts";
 
-/** A change of an object of ours. */
+/** A change to one of the operator's custom resources. */
 export function changeOf(
   { kind, metadata }: AnyObject,
   patch: object,

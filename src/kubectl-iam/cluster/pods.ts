@@ -1,11 +1,11 @@
-/** Pods by the Secrets that they take something from. */
+/** Pods, by the Secrets that they use. */
 
 import { type Pod, podType } from "../../kube/resource-types.ts";
 import { secretUses } from "../../kube/secret-uses.ts";
 import type { Cluster } from "./cluster.ts";
 import { unlessForbidden } from "./read.ts";
 
-/** `namespace/secret` → names of Pods; `undefined` where we may not list Pods. */
+/** `namespace/secret` → names of Pods; `undefined` without permission to list Pods. */
 export async function podsBySecret(
   { kube }: Cluster,
   namespace: string | undefined,

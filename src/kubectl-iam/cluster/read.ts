@@ -1,4 +1,4 @@
-/** Reads objects of ours. */
+/** Reads the operator's custom resources. */
 
 import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { ListOptions } from "../../kube/client/client.ts";
@@ -9,7 +9,7 @@ import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound, scopeOf } from "./cluster.ts";
 import { type AnyObject, kindNames, kindOf, type ObjectName, toText, typeOf } from "./kinds.ts";
 
-/** Everything of ours in one namespace, or in all. */
+/** The operator's custom resources in one namespace, or in all namespaces. */
 export interface World {
   readonly clusterConnections: readonly Kinds["ClusterConnection"][];
   readonly connections: readonly Kinds["Connection"][];
@@ -21,13 +21,16 @@ export interface World {
 
 export interface Reading {
   readonly world: World;
-  /** Kinds that were asked for and may not be listed; ClusterConnections, which tenants seldom may, left aside. */
+  /**
+   * Requested kinds that cannot be listed for lack of permission. Leaves out ClusterConnections, which tenants can
+   * seldom list.
+   */
   readonly unreadable: readonly KindName[];
 }
 
 /**
- * Reads the kinds that are asked for, all by default; the others are empty, and so is a kind that may not be listed.
- * Rejects with KubeError, also if none of the kinds may be listed.
+ * Reads the requested kinds, by default all of them. Kinds that are not requested, or that cannot be listed for lack of
+ * permission, are empty. Rejects with KubeError, even if the only failure is that no kind can be listed.
  */
 export async function readWorld(
   { kube }: Cluster,
@@ -74,7 +77,7 @@ export async function readWorld(
   };
 }
 
-/** ClusterConnections are few, and the objects of a selector need them without its labels. */
+/** ClusterConnections are few, and objects that match a selector need ClusterConnections without its labels. */
 function optionsFor(
   kind: KindName,
   namespace: string | undefined,
@@ -91,7 +94,7 @@ export function objectsOf(world: World): readonly AnyObject[] {
   return Object.values(world).flat() as readonly AnyObject[];
 }
 
-/** One line about the kinds that are left out; nothing if there are none. */
+/** Prints one line about the kinds that are left out; nothing if all kinds are shown. */
 export function noteUnreadable(io: Pick<Io, "note">, unreadable: readonly KindName[]): void {
   if (unreadable.length === 0) return;
   const plurals = unreadable.map((kind) => kindOf(kind).plural).join(", ");
@@ -111,7 +114,7 @@ export async function readUsers(
   return { apiKeys, policyBindings };
 }
 
-/** `undefined` where the API server says that this is not for us to read. */
+/** `undefined` if the API server denies the permission. */
 export async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -121,7 +124,7 @@ export async function unlessForbidden<T>(reading: Promise<T>): Promise<T | undef
   }
 }
 
-/** Throws Failure where the object does not exist. */
+/** Throws Failure if the object does not exist. */
 export async function readObject<Name extends KindName>(
   { kube, namespace }: Cluster,
   kind: Name,
@@ -134,7 +137,9 @@ export async function readObject<Name extends KindName>(
   return found;
 }
 
-/** The objects that a command line names, or that its selector finds. Throws UsageError where it does neither. */
+/**
+ * The objects that the command line names, or that its selector matches. Throws UsageError if it has neither or both.
+ */
 export async function selectObjects(
   cluster: Cluster,
   names: readonly ObjectName[],

@@ -1,4 +1,4 @@
-/** Which object needs which. Pure. */
+/** References between objects. Pure. */
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { AnyObject } from "./kinds.ts";
 import type { World } from "./read.ts";
@@ -10,7 +10,7 @@ interface Refs {
 }
 const refsOf = ({ spec }: AnyObject): Refs => (spec ?? {}) as Refs;
 
-/** The object with its account and connection, as far as the world has them. */
+/** The object with its account and its connection, if the world has them. */
 export function chainOf(object: AnyObject, world: World): Chain {
   const accounts = world.serviceAccounts as readonly AnyObject[];
   const account = accounts.find(
@@ -23,7 +23,7 @@ export function chainOf(object: AnyObject, world: World): Chain {
   return { object, account, connection };
 }
 
-/** The objects that refer to a connection or an account, and keep it from being deleted. */
+/** The objects that refer to a connection or an account and block its deletion. */
 export function usersOf(object: AnyObject, world: World): readonly AnyObject[] {
   const { namespace, name } = object.metadata;
   if (object.kind === "ServiceAccount")

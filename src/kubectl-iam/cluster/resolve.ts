@@ -1,4 +1,4 @@
-/** Arguments that name objects, as kubectl takes them: KIND/NAME, KIND NAME..., or a NAME that only one object has. */
+/** Arguments that name objects, in kubectl's forms: KIND/NAME, KIND NAME..., or a NAME that only one object has. */
 
 import type { KindName } from "../../api/kinds.ts";
 import { UsageError } from "../cli/errors.ts";
@@ -13,10 +13,10 @@ import {
 } from "./kinds.ts";
 import { objectsOf, readWorld } from "./read.ts";
 
-/** What the words of a command line name, before anything is read: objects, or names of which the kind is open. */
+/** What a command line names before anything is read: an object, or a name without a kind. */
 export type GivenName = ObjectName | string;
 
-/** Throws UsageError for what names no object. */
+/** Throws UsageError if an argument cannot name an object. */
 export function parseNames(args: readonly string[]): readonly GivenName[] {
   const [first = "", ...names] = args;
   const kind = first.includes("/") ? undefined : findKind(first);
@@ -25,7 +25,7 @@ export function parseNames(args: readonly string[]): readonly GivenName[] {
   return args.map((arg) => (arg.includes("/") ? parseObjectName(arg) : checkName(arg)));
 }
 
-/** Rejects with UsageError for a name that several objects have, and with Failure for one that none has. */
+/** Rejects with UsageError if several objects have a name, and with Failure if no object has it. */
 export async function resolveNames(
   cluster: Cluster,
   given: readonly GivenName[],

@@ -1,4 +1,4 @@
-/** A rotation that was requested and has not been done. */
+/** A requested rotation that is not complete. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
@@ -9,7 +9,7 @@ import type { Missing } from "./wait.ts";
 import { whyHeld } from "./why-held.ts";
 
 export interface PendingRotation {
-  /** ` at 2026-11-24T09:00:00Z`; nothing if the annotation holds another text. */
+  /** ` at 2026-11-24T09:00:00Z`; empty if the annotation is not a time. */
   readonly text: string;
   readonly time: Instant | undefined;
 }
@@ -24,8 +24,9 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
 }
 
 /**
- * What stands between a request and its end: the operator, the key, the Secret, the Pods. A request counts as handled
- * when its attempt is recorded, so the end needs another key than the one `before`. Rejects with KubeError.
+ * What a requested rotation still waits for: the operator, the key, the Secret, the Pods. A request counts as handled
+ * when its attempt is recorded, so the rotation is complete only when the current key is not `before`. Rejects with
+ * KubeError.
  */
 export async function rotationMissing(
   cluster: Cluster,

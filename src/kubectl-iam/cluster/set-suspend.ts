@@ -1,4 +1,4 @@
-/** `suspend` and `resume` are one change with two values. */
+/** `suspend` and `resume` make the same change with different values. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -15,7 +15,7 @@ import { pendingRotation, rotationMissing } from "./rotation.ts";
 import { type Missing, waitForAll } from "./wait.ts";
 import { nameOf } from "./why-held.ts";
 
-/** Connections are suspended by name only: with them goes the way to revoke access. */
+/** Connections are suspended by name only, because a suspended connection also prevents revoking access. */
 const selectable = kindNames.filter((kind) => !isConnection(kind));
 
 export async function setSuspend(invocation: Invocation, suspend: boolean): Promise<ExitCode> {
@@ -43,7 +43,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
   });
 }
 
-/** A rotation that was requested meanwhile belongs to what is resumed. */
+/** After `resume`, the command also waits for a rotation that was requested in the meantime. */
 function resumedMissing(
   cluster: Cluster,
   object: AnyObject,

@@ -1,4 +1,4 @@
-/** Waits until the operator has done what was asked for, and reports what is missing until then. */
+/** Waits until the operator has done the requested work, and reports what is missing until then. */
 
 import type { KindName } from "../../api/kinds.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
@@ -12,29 +12,29 @@ import { readLeader } from "./leader.ts";
 
 const DEFAULT_TIMEOUT = 10 * MINUTE;
 const EVERY_MS = SECOND / 2;
-/** A healthy operator is done by then, and nothing needs to be said. */
+/** A healthy operator finishes within this time, so nothing is printed before. */
 const QUIET_MS = 3 * SECOND;
-/** A Lease that is not there yet may be about to be created. */
+/** The operator may be about to create a missing Lease. */
 const LEASE_EVERY_MS = 5 * SECOND;
 
-/** What is missing. `isFinal`: waiting does not bring it, so the command ends. */
+/** What is missing. `isFinal`: waiting does not help, so the command ends. */
 export interface Missing {
   readonly text: string;
   readonly isFinal?: boolean;
 }
 
-/** What there is to wait for still; `undefined` once it is done. */
+/** Returns what is still missing; `undefined` once the work is done. */
 export type Look<T> = (object: T) => Missing | undefined | Promise<Missing | undefined>;
 
 export interface Waiting<T> {
   readonly look: Look<T>;
-  /** What to print of the object once it is done. The exit status is the highest of all objects. */
+  /** Prints the object once the work is done. The command exits with the highest status of all objects. */
   readonly done: (object: T) => ExitCode | Promise<ExitCode>;
 }
 
 /**
- * Waits for one object after the other, within the time that is given for all of them. A failure of one is printed, and
- * the others are waited for. Warns once if no replica of the operator holds the Lease.
+ * Waits for the objects one after the other; they share one timeout. After the failure of one object, prints it and
+ * waits for the rest. Warns once if no replica of the operator holds the Lease.
  */
 export async function waitForAll<T extends AnyObject>(
   invocation: Invocation,
@@ -92,7 +92,7 @@ async function waitFor<T extends AnyObject>(
   }
 }
 
-/** In a terminal one line that is replaced; elsewhere a line for each thing that is missing for long. */
+/** In a terminal, one line that is replaced; otherwise one line for each thing that stays missing. */
 function createReporter(io: Io, about: string): (text: string, waitedMs: number) => void {
   let said: string | undefined;
   return (text, waitedMs) => {
@@ -104,12 +104,14 @@ function createReporter(io: Io, about: string): (text: string, waitedMs: number)
   };
 }
 
-/** Every try of the operator is another request of the console, and no news. */
+/** Every retry of the operator has a new request ID, which is not a change. */
 function withoutIds(text: string): string {
   return text.replaceAll(/\(request \S+\)/g, "");
 }
 
-/** A Lease that expired is reported at once; a missing one only if nothing happens, since it may be elsewhere. */
+/**
+ * Reports an expired Lease at once. Reports a missing Lease only after a while, because the operator may run elsewhere.
+ */
 function watchLeader(
   invocation: Invocation,
   cluster: Cluster,

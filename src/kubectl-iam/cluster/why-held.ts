@@ -1,4 +1,4 @@
-/** Why the operator does not get on with an object: ordered rules over what objects report. Pure. */
+/** Why the operator does not make progress with an object: ordered rules over the objects' statuses. Pure. */
 import { isTrue } from "../../api/conditions.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { annotations } from "../../api/meta.ts";
@@ -10,7 +10,7 @@ import type { Missing } from "./wait.ts";
 /** An object with the objects that it needs. */
 export interface Chain {
   readonly object: AnyObject;
-  /** Of ApiKeys and PolicyBindings. `undefined` if it cannot be read. */
+  /** For ApiKeys and PolicyBindings. `undefined` if it cannot be read. */
   readonly account?: AnyObject | undefined;
   readonly connection?: AnyObject | undefined;
 }
@@ -39,7 +39,7 @@ const notReady =
     return { text: `${name}${reason}: ${message}`, isFinal: isStalled };
   };
 
-/** A condition other than Ready that is False says why nothing happens, although the object can be used. */
+/** A False condition other than Ready says why nothing happens, although the object can be used. */
 const refuses =
   (pick: (chain: Chain) => AnyObject | undefined, ...types: readonly string[]): Rule =>
   (chain) => {
@@ -66,7 +66,7 @@ const rules: readonly Rule[] = [
   notReady(account),
   notReady(itself),
   refuses(itself, "IssuanceAllowed", "Verified"),
-  // In use, and yet with something in the way, as while the console is down.
+  // The object is ready, but something prevents progress, such as a console that is down.
   ({ object }) => {
     const { reason, message } = readinessOf(object);
     return isTrue(object.status?.conditions, "Ready") && !SETTLED.has(reason)
@@ -84,7 +84,7 @@ const SETTLED: ReadonlySet<string> = new Set([
   "Authenticated",
 ]);
 
-/** `undefined`: no object reports anything, so the operator has yet to look. */
+/** `undefined`: no object reports a problem, so the operator has not looked yet. */
 export function whyHeld(chain: Chain): Missing | undefined {
   for (const rule of rules) {
     const found = rule(chain);

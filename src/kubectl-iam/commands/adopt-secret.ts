@@ -1,4 +1,7 @@
-/** `adopt-secret`: both halves of the consent by which an ApiKey takes over a Secret. */
+/**
+ * `adopt-secret`: sets both consents by which an ApiKey adopts a Secret: the Secret's label and
+ * `spec.secret.onExisting`.
+ */
 import { labels } from "../../api/meta.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";

@@ -1,4 +1,4 @@
-/** `completion`: scripts that ask the plugin itself what may come next. */
+/** `completion`: scripts that ask the plugin for candidates. */
 
 import { ownEntry } from "../../util/own-entry.ts";
 import type { Invocation } from "../cli/command.ts";

@@ -1,4 +1,4 @@
-/** `create`: an object from flags, or its manifest. */
+/** `create`: creates an object from flags, or prints its manifest. */
 
 import type { KindName } from "../../api/kinds.ts";
 import { kinds } from "../../api/kinds.ts";
@@ -81,7 +81,7 @@ async function create(
   });
 }
 
-/** What is left out has a default, or is missed by the kind's own rules. */
+/** A missing field has a default, or the kind's schema rejects the object. */
 const specs: Readonly<Record<KindName, (options: Options) => object>> = {
   ServiceAccount: (options) => connectionOf(options),
   ApiKey: (options) => ({

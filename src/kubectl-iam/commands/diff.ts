@@ -1,4 +1,4 @@
-/** `diff`: what applying objects would change in the console. */
+/** `diff`: shows what applying objects would change in the console. */
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { systemRandom } from "../../util/random.ts";
@@ -71,7 +71,7 @@ function rowsOf(plan: ObjectPlan): readonly Row[] {
   }));
 }
 
-/** The policies of an account are one list, whoever asks for them. */
+/** The policies of an account are one list, whichever PolicyBinding declares them. */
 function titleOf({ kind, key: { name } }: Pick<ObjectPlan, "kind" | "key">): string {
   return kind === "PolicyBinding"
     ? `policies of ${toText({ kind: "ServiceAccount", name })}`

@@ -1,4 +1,4 @@
-/** `doctor`: an installation, or a key whose calls are denied. */
+/** `doctor`: checks an installation, or a key whose calls are denied. */
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";

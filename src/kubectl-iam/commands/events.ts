@@ -1,4 +1,4 @@
-/** `events`: what happened to objects of ours, and with -w what happens. */
+/** `events`: lists events about the operator's custom resources; with -w follows them. */
 
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const isWanted = ({ kind, name }: IamEvent) =>
     wanted === undefined || (kind === wanted.kind && name === wanted.name);
   await using cluster = await openCluster(io, options);
-  // Events about objects of the cluster are in the namespace default.
+  // Events about cluster-scoped objects are in the namespace default.
   const namespace = wanted?.kind === "ClusterConnection" ? "default" : scopeOf(cluster, options);
   const now = io.clock.now();
   await printTable(invocation, {

@@ -1,4 +1,4 @@
-/** `expiring`: keys that end soon, and whether they will be renewed by themselves. */
+/** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -12,7 +12,7 @@ import type { Column } from "../view/table.ts";
 import { relative, span } from "../view/time.ts";
 
 const DEFAULT_WITHIN = 14 * DAY;
-/** A rotation that is this late does not come by itself. */
+/** After this delay, a rotation is not expected to happen on its own. */
 const LATE = HOUR;
 
 export interface ExpiringKey {

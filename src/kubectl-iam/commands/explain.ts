@@ -1,4 +1,4 @@
-/** `explain`: what a reason means and what to do. */
+/** `explain`: says what a reason means and what to do. */
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { readTroubleshootingPage } from "../page.ts";

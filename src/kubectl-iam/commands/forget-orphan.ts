@@ -1,4 +1,4 @@
-/** `forget-orphan`: takes a lost key off an ApiKey's list. */
+/** `forget-orphan`: removes an orphaned key from an ApiKey's list. */
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   );
   const { resourceVersion } = apiKey.metadata;
   const patch = {
-    // Of the version that was looked at: the operator may have added to the list.
+    // Requires the version that was read, because the operator may have added to the list.
     metadata: { resourceVersion },
     status: { orphaned: left.length === 0 ? null : left, orphanCount: left.length },
   };

@@ -1,4 +1,4 @@
-/** `import`: a ServiceAccount for an account that the console has already. */
+/** `import`: creates a ServiceAccount for an existing account of the console. */
 import { API_VERSION } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { serviceAccountKind } from "../../api/service-account.ts";
@@ -68,7 +68,7 @@ function connectionOf(text: string | undefined): object {
   throw new UsageError(`"${text}" is not a connection: give a name such as iamcconn/default`);
 }
 
-/** An id of the console may hold what no name of an object does. */
+/** A console ID can contain characters that are not valid in the name of an object. */
 function nameFor(saId: string): string {
   const name = saId
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** `logs`: what the operator's Pods have logged, of all of them or about one object. */
+/** `logs`: prints the logs of the operator's Pods, all lines or the lines about one object. */
 import { objectPath } from "../../kube/client/api-path.ts";
 import { podType } from "../../kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
@@ -44,14 +44,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     .filter(
       ({ line }) => isAbout(line, object, cluster.namespace) && isImportant(line, options.level),
     );
-  // Lines of several replicas, in the order in which they were written.
+  // Merges the lines of several replicas in the order of their times.
   const ordered = lines.toSorted((a, b) => timeOf(a.line).localeCompare(timeOf(b.line)));
   for (const { text } of ordered) io.print(clean(text));
   if (ordered.length === 0) io.note("No matching lines; --since and --tail look further back.");
   return exitCode.ok;
 }
 
-/** Rejects with Failure where the API server does not give it. */
+/** Rejects with Failure if the API server does not return the log. */
 async function readLog(
   { options }: Invocation,
   { api, transport }: Cluster,
@@ -83,7 +83,7 @@ function parseLine(text: string): Line {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? parsed : {};
   } catch {
-    // With --log-format=pretty, and where Node itself says something.
+    // Not JSON: lines of --log-format=pretty, and messages of Node itself.
     return {};
   }
 }

@@ -1,4 +1,4 @@
-/** `orphans`: valid keys that are not stored in any Secret, and keys that no ApiKey names. */
+/** `orphans`: lists valid keys that are not stored in any Secret, and keys that are not in any ApiKey's status. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -14,7 +14,7 @@ import { relative } from "../view/time.ts";
 export interface Orphan {
   readonly namespace: string | undefined;
   readonly object: string;
-  /** The attempt's id where the console lists no keys. */
+  /** The attempt's ID if the key's ID is unknown. */
   readonly keyId: string;
   /**
    * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console, and
@@ -52,7 +52,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return exitCode.found;
 }
 
-/** Pure. Keys of ApiKeys, then keys of accounts that no ApiKey names. */
+/** Pure. Keys of ApiKeys, then keys of accounts that are not in any ApiKey's status. */
 export function findOrphans(
   apiKeys: readonly ApiKey[],
   serviceAccounts: readonly ServiceAccount[],
@@ -74,7 +74,7 @@ export function findOrphans(
   return [...own, ...serviceAccounts.flatMap((account) => unmanaged(account, told))];
 }
 
-/** A new key in the Secret NAME-next, of an ApiKey that waits for a person. */
+/** A new key in the Secret NAME-next of a stalled ApiKey. */
 function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   const { pending, attempt, conditions } = status ?? {};
   if (pending === undefined || !isTrue(conditions, "Stalled")) return [];
@@ -90,7 +90,7 @@ function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   ];
 }
 
-/** What the operator's last audit found; keys that an ApiKey lists as orphaned are told there. */
+/** The unmanaged keys of the operator's last audit, without the keys in `told`. */
 function unmanaged(
   { metadata, status }: ServiceAccount,
   told: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** `quotas`: what ResourceQuotaExports have listed, as bars. */
+/** `quotas`: prints the quotas of ResourceQuotaExports as bars. */
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";

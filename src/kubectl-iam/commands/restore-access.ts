@@ -1,4 +1,7 @@
-/** `restore-access`: binds the policies of an account's PolicyBindings again, after naming the keys that work again. */
+/**
+ * `restore-access`: binds the policies of an account's PolicyBindings again, after listing the keys that become usable
+ * again.
+ */
 import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -71,7 +74,7 @@ async function missingOf(
   };
 }
 
-/** Its policies are bound, or something other than the revoked access keeps them from it. */
+/** Whether the PolicyBinding's policies are bound, or a reason other than AccessRevoked keeps them unbound. */
 function isSettled(binding: PolicyBinding, { status }: ServiceAccount): boolean {
   const { policyIds = [] } = status?.bindings ?? {};
   if (binding.spec.policyIds.every((policyId) => policyIds.includes(policyId))) return true;

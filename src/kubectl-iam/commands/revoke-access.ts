@@ -1,4 +1,4 @@
-/** `revoke-access`: unbinds every policy of an account, and waits until none is bound. */
+/** `revoke-access`: unbinds every policy of an account, and waits until no policy is bound. */
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";

@@ -1,4 +1,4 @@
-/** `rotate`: asks for new keys, and waits until they are in use. */
+/** `rotate`: requests new keys, and waits until they are in use. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";

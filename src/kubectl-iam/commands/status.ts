@@ -1,4 +1,4 @@
-/** `status`: every object of a scope in a line, or one object on a screen. */
+/** `status`: shows every object of a scope in one line, or one object on a screen. */
 
 import type { KindName } from "../../api/kinds.ts";
 import { namespaceType } from "../../kube/resource-types.ts";
@@ -45,7 +45,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return options.watch ? watch(invocation, show) : show();
 }
 
-/** Prints it again whenever it has changed, until Ctrl-C. */
+/** Prints the status again whenever it has changed, until Ctrl-C. */
 async function watch(invocation: Invocation, show: () => Promise<ExitCode>): Promise<ExitCode> {
   const { io } = invocation;
   let code = await show();
@@ -117,7 +117,7 @@ async function showAll(
   return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }
 
-/** Without a leader nothing below the line changes. */
+/** Without a leader, the objects do not change. */
 async function noteLeader(invocation: Invocation, cluster: Cluster): Promise<void> {
   const { io, options } = invocation;
   if (isStructured(invocation)) return;
@@ -125,7 +125,7 @@ async function noteLeader(invocation: Invocation, cluster: Cluster): Promise<voi
   if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
 }
 
-/** A namespace that may not be read counts as there. */
+/** A namespace that cannot be read for lack of permission counts as existing. */
 async function requireNamespace({ kube }: Cluster, name: string): Promise<void> {
   const found = await unlessForbidden(
     kube.get(namespaceType, { namespace: "", name }).then((namespace) => namespace ?? "none"),

@@ -1,4 +1,4 @@
-/** `support-bundle`: a folder for somebody who cannot look into the cluster. */
+/** `support-bundle`: writes a folder for supporters who do not have access to the cluster. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toIso8601 } from "../../util/time.ts";

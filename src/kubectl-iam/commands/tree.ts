@@ -1,4 +1,4 @@
-/** `tree`: connections, their accounts, what belongs to those, and who uses it. */
+/** `tree`: shows connections, their accounts, the objects of each account, and the Pods that use them. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
@@ -67,7 +67,7 @@ function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
   return readyCell({ ready: ready as "True", reason, message: "", isStalled });
 }
 
-/** Pure. Accounts whose connection cannot be seen are below its name all the same. */
+/** Pure. An account whose connection cannot be read still appears below the connection's name. */
 function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
   const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
@@ -81,7 +81,7 @@ function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] 
     value: { object, detail: "not visible to you, or not there" },
     children: accounts.map((account) => accountNode(account, world, pods, now)),
   }));
-  // A shared connection that nobody here uses is of no interest in one namespace.
+  // In one namespace, leave out shared connections that nothing in it uses.
   return [
     ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
     ...rest,
@@ -111,7 +111,7 @@ function accountNode(account: ServiceAccount, world: World, pods: Pods, now: num
   };
 }
 
-/** What refers to an account that is not there. */
+/** Objects that refer to an account that does not exist. */
 function strayNodes(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
   const isStray = (object: PolicyBinding | ApiKey) =>
     !world.serviceAccounts.some((account) => belongsTo(object, account));

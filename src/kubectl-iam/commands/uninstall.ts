@@ -1,4 +1,6 @@
-/** `uninstall --dry-run`: what removing everything deletes, and what stays, live keys in the console included. */
+/**
+ * `uninstall --dry-run`: shows what removing everything deletes and what stays, including valid keys in the console.
+ */
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";

@@ -1,4 +1,4 @@
-/** `version`: of the plugin, and of the operator that runs in the cluster. */
+/** `version`: prints the version of the plugin and of the operator in the cluster. */
 import { version } from "../../app/version.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return exitCode.ok;
 }
 
-/** None, with a note, if the cluster does not tell. */
+/** Empty, with a note, if the version is unknown. */
 async function operatorVersions({ io, options }: Invocation): Promise<readonly string[]> {
   const namespace = operatorNamespace(options);
   try {

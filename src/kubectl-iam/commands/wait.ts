@@ -1,4 +1,4 @@
-/** `wait`: until objects are ready. */
+/** `wait`: waits until objects are ready. */
 import type { Invocation } from "../cli/command.ts";
 import type { ExitCode } from "../cli/errors.ts";
 import { readChain } from "../cluster/chain.ts";

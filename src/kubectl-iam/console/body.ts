@@ -4,8 +4,8 @@ import { UsageError } from "../cli/errors.ts";
 import { readText } from "./secret-input.ts";
 
 /**
- * The JSON of `--body`. `${keyId}` and `${secret}` in it are replaced by those of the key. Throws UsageError where
- * there is none.
+ * The JSON of `--body`, in which `${keyId}` and `${secret}` are replaced by the key's values. Throws UsageError if it
+ * is missing.
  */
 export async function readBody({ io, options }: Invocation, key?: KeyPair): Promise<Json> {
   if (options.body === undefined)

@@ -1,4 +1,4 @@
-/** The console and the login of a connection, from the Secrets and ConfigMaps that its spec refers to. */
+/** A connection's console and credentials, from the Secrets and ConfigMaps to which its spec refers. */
 import type { ConnectionSpec } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import {
@@ -36,7 +36,7 @@ export async function readTarget(
   return { orgId, projectId, ...consoleSettings(spec, certificates) };
 }
 
-/** Throws Failure if the login is missing or incomplete. */
+/** Throws Failure if the credentials are missing or incomplete. */
 export async function readCredentials(
   cluster: Cluster,
   ref: ConnectionRef,
@@ -50,7 +50,7 @@ export async function readCredentials(
   return credentials;
 }
 
-/** Where the operator looks for the Secrets and ConfigMaps of a connection. */
+/** The namespace in which the operator reads a connection's Secrets and ConfigMaps. */
 function homeOf({ namespace }: Cluster, { kind }: ConnectionRef, options: Options): string {
   return kind === "Connection" ? namespace : operatorNamespace(options);
 }

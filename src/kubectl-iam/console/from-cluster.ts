@@ -1,4 +1,4 @@
-/** The console and the caller from a connection of the cluster, or from a Secret that the operator has written. */
+/** The console and the credentials, from a connection in the cluster or from a Secret that the operator wrote. */
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -24,7 +24,7 @@ export function operatorNamespace({ operatorNamespace: given }: Options): string
   return given ?? OPERATOR_NAMESPACE;
 }
 
-/** `--connection`, or the one that objects refer to when they name none. Throws UsageError. */
+/** `--connection`, or the default connection of objects that name none. Throws UsageError. */
 export function connectionRefOf({ connection }: Options): ConnectionRef {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
   const { kind, name } = parseObjectName(connection, "ClusterConnection");
@@ -32,7 +32,7 @@ export function connectionRefOf({ connection }: Options): ConnectionRef {
   throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
 }
 
-/** Throws Failure where it is not there, not to be read, or not valid. */
+/** Throws Failure if the connection does not exist, cannot be read, or is not valid. */
 export async function readConnection(
   cluster: Cluster,
   { kind, name }: ConnectionRef,
@@ -56,7 +56,7 @@ export interface KeyInSecret {
   readonly connectionRef: ConnectionRef;
 }
 
-/** The pair in a Secret that the operator has written, and the connection of its account. */
+/** The key pair in a Secret that the operator wrote, and the connection of its account. */
 export async function readKeyInSecret(cluster: Cluster, name: string): Promise<KeyInSecret> {
   const { namespace } = cluster;
   const secret = await cluster.kube.get(secretType, { namespace, name });

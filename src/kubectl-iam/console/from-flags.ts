@@ -1,4 +1,4 @@
-/** The console and the caller from flags and environment variables. */
+/** The console and the credentials, from flags and environment variables. */
 import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
@@ -18,7 +18,7 @@ const variables = {
   keyId: "IAM_CONSOLE_KEY_ID",
 } as const satisfies Partial<Record<keyof Options, string>>;
 
-/** The flag, else the variable; an empty variable counts as none. */
+/** The flag, otherwise the variable; an empty variable counts as unset. */
 export function setting(
   { io, options }: Invocation,
   name: keyof typeof variables,
@@ -26,7 +26,7 @@ export function setting(
   return options[name] ?? (io.environment[variables[name]] || undefined);
 }
 
-/** Throws UsageError where something is missing. */
+/** Throws UsageError if a setting is missing. */
 export async function targetFromFlags(invocation: Invocation): Promise<ConsoleTarget> {
   const { io, options } = invocation;
   const baseURL = required(invocation, "baseUrl", "--base-url");
@@ -59,7 +59,7 @@ function required(invocation: Invocation, name: keyof typeof variables, flag: st
   throw new UsageError(`${flag} or ${variables[name]} is needed with an address of a console`);
 }
 
-/** `undefined` where nothing names a user. */
+/** `undefined` if no setting names a user. */
 export async function userFromFlags(invocation: Invocation): Promise<IamCredentials | undefined> {
   const { io, options } = invocation;
   const username = setting(invocation, "username");
@@ -90,7 +90,7 @@ export async function userFromFlags(invocation: Invocation): Promise<IamCredenti
   return { kind: "login", username, password, domain };
 }
 
-/** `undefined` where nothing names a key. */
+/** `undefined` if no setting names a key. */
 export async function keyFromFlags(invocation: Invocation): Promise<KeyPair | undefined> {
   const { io, options } = invocation;
   const keyId = setting(invocation, "keyId");

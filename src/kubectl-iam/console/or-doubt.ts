@@ -2,7 +2,7 @@ import { commitOutcome } from "../../iam/errors.ts";
 import { describeError } from "../cli/describe-error.ts";
 import { Failure } from "../cli/errors.ts";
 
-/** A call that may have taken effect although it failed says so, and how to find out. */
+/** If a failed call may have taken effect, throws Failure, which says so and how to find out. */
 export async function orDoubt<T>(call: Promise<T>, howToFindOut: string): Promise<T> {
   try {
     return await call;

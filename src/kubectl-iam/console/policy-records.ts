@@ -1,6 +1,6 @@
 /**
- * Policies with their statements, where the console's records hold them: the documentation describes statements, and
- * not the record. Pure.
+ * Policies with their statements, if the console's records contain them: the documentation describes the statements,
+ * but not the record. Pure.
  */
 import * as z from "zod";
 import type { Json } from "../../iam/model.ts";
@@ -16,7 +16,7 @@ export interface Statement {
 
 export interface PolicyRecord {
   readonly policyId: string | undefined;
-  /** `undefined` where the record holds none that can be read. */
+  /** `undefined` if the record contains no readable statements. */
   readonly statements: readonly Statement[] | undefined;
   readonly json: Json;
 }

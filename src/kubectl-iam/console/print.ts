@@ -1,4 +1,4 @@
-/** Prints what the console has answered. */
+/** Prints the console's response. */
 
 import type { Json } from "../../iam/model.ts";
 import { isJsonObject } from "../../iam/wire/json.ts";
@@ -8,7 +8,7 @@ import { printValue } from "../view/output.ts";
 const SECRET_FIELD = /secret|password|token/i;
 const HIDDEN = "<hidden; --reveal shows it>";
 
-/** Without the values of fields that are named like secrets. */
+/** Removes the values of fields whose names suggest a secret. */
 export function hideSecrets(json: Json): Json {
   if (Array.isArray(json)) return json.map(hideSecrets);
   if (!isJsonObject(json)) return json;
@@ -21,7 +21,7 @@ export function hideSecrets(json: Json): Json {
   );
 }
 
-/** The answer as JSON or YAML, secrets only with `--reveal`. */
+/** Prints the response as JSON or YAML; secrets only with `--reveal`. */
 export async function printJson(invocation: Invocation, json: Json): Promise<void> {
   await printValue(invocation, invocation.options.reveal ? json : hideSecrets(json));
 }

@@ -1,4 +1,4 @@
-/** Secrets that a person hands over: never on the command line, where others and the history see them. */
+/** Secrets that a user provides: never on the command line, which other users and the shell history can read. */
 import { readFile } from "node:fs/promises";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
@@ -13,7 +13,7 @@ interface Source {
   readonly question: string;
 }
 
-/** From the file, the variable or the terminal, in this order. Throws UsageError where there is none. */
+/** Reads the file, the variable or the terminal, in this order. Throws UsageError if none of them has a secret. */
 export async function readSecret(
   io: Io,
   { option, file, variable, question }: Source,
@@ -27,7 +27,7 @@ export async function readSecret(
   );
 }
 
-/** What a file holds; `-` is standard input. Throws UsageError where it cannot be read. */
+/** Reads a file; `-` is standard input. Throws UsageError if it cannot be read. */
 export async function readText(io: Io, file: string): Promise<string> {
   if (file === "-") return io.readInput();
   try {

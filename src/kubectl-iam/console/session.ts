@@ -1,4 +1,4 @@
-/** The console as one command sees it. */
+/** The session of one command with the console. */
 
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { SendHttp } from "../../http/http.ts";
@@ -19,7 +19,7 @@ import { connectionRefOf, readConnection, readKeyInSecret } from "./from-cluster
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
 import { type Caller, type ConsoleTarget, proxyOf } from "./target.ts";
 
-/** One call as it went over the wire, without what was secret in its request. */
+/** A call as sent over the wire, without its request's secrets. */
 export interface Answer {
   readonly method: string;
   /** Without the query. */
@@ -32,16 +32,16 @@ export interface Answer {
 export interface ConsoleSession extends AsyncDisposable {
   readonly client: IamClient;
   readonly target: ConsoleTarget;
-  /** The key to call with, where one was given. */
+  /** The key for the calls, if the user gave one. */
   readonly key: KeyPair | undefined;
-  /** What the console has answered, the latest last. It may hold secrets. */
+  /** The console's responses, the latest last. They can contain secrets. */
   readonly answers: readonly Answer[];
 }
 
-/** Who may make a call, by the console's documentation. */
+/** The credentials that a call requires according to the console's documentation. */
 export type Needs = "user" | "key" | "either" | "nobody";
 
-/** Throws UsageError where the command line does not say enough, Failure where the cluster does not. */
+/** Throws UsageError if the command line is incomplete, and Failure if the cluster's objects are. */
 export async function openConsole(invocation: Invocation, needs: Needs): Promise<ConsoleSession> {
   const { target, caller } = await locate(invocation, needs);
   if (needs === "key" && caller.key === undefined)
@@ -129,7 +129,7 @@ export function openSession(
     domainId: target.domainId,
     domainName: target.domainName,
     ...(partitionId === undefined ? {} : { partitionId }),
-    // Calls as a user are refused before they get here where there is none.
+    // Without a user, calls that require a user are refused before this point.
     credentials: caller.user ?? { kind: "token", token: new Redacted("") },
     limits,
     mutationTimeoutMs: limits.timeoutMs,
@@ -150,7 +150,7 @@ export function openSession(
   };
 }
 
-/** Notes every answer; the client may wipe the bytes of one that held a secret. */
+/** Records every response. Parses it at once, because the client may wipe the bytes of a response with a secret. */
 function recording(send: SendHttp, answers: Answer[]): SendHttp {
   return async (request) => {
     const response = await send(request);

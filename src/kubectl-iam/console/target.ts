@@ -1,4 +1,4 @@
-/** Which console, seen from which organization, as whom. */
+/** The console, the organization and the credentials of a call. */
 import type { ConsoleSettings } from "../../connections/client-settings.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
 import type { Limits } from "../../iam/exchange/exchange.ts";
@@ -12,7 +12,7 @@ export interface ConsoleTarget extends ConsoleSettings {
   readonly projectId: string | undefined;
 }
 
-/** As whom calls are made. */
+/** The credentials of calls. */
 export interface Caller {
   readonly user: IamCredentials | undefined;
   readonly key: KeyPair | undefined;
@@ -25,7 +25,7 @@ export const defaultLimits: Limits = {
   timeoutMs: 30 * SECOND,
 };
 
-/** The proxy that leads to the console from here: the connection's, or that of the environment. */
+/** The proxy to the console: the connection's, otherwise that of the environment. */
 export function proxyOf(
   { baseURL, proxyURL }: { readonly baseURL: string; readonly proxyURL?: string | undefined },
   environment: Io["environment"],

@@ -1,4 +1,4 @@
-/** Webhooks and policies of admission that see what the operator writes. */
+/** Admission webhooks and policies that see the operator's writes. */
 import { GROUP } from "../../api/meta.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -79,7 +79,7 @@ function webhookTexts({ webhooks = [] }: WebhookConfiguration): readonly string[
     );
 }
 
-/** The chart's own policy is meant to be there. */
+/** The chart's own policy is expected. */
 function isAboutUs({ metadata, spec }: AdmissionPolicy): boolean {
   const isOwn = metadata.labels?.["app.kubernetes.io/name"] === "iam-operator";
   return !isOwn && (spec?.matchConstraints?.resourceRules ?? []).some(matchesUs);

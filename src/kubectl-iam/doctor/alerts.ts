@@ -1,4 +1,4 @@
-/** Which alerts of the chart would fire, as far as the objects tell. Pure. */
+/** The alerts of the chart that would fire, judged by the objects alone. Pure. */
 import { isTrue } from "../../api/conditions.ts";
 import { keyText } from "../../kube/resource.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
@@ -8,7 +8,7 @@ import { type Finding, failed, ok, warning } from "./finding.ts";
 
 const CHECK = "Alerts";
 
-/** As the defaults of the chart. */
+/** The chart's defaults. */
 const SOON = 7 * DAY;
 const NOW = 2 * DAY;
 const LATE = HOUR;
@@ -68,7 +68,7 @@ const ofObjects: readonly (readonly [alert: string, of: (world: World) => readon
   ];
 const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];
 
-/** Without the time that an alert waits before it fires. */
+/** Ignores the time for which an alert waits before it fires. */
 export function checkAlerts(world: World, now: Instant): readonly Finding[] {
   const firing = [
     ...rules.map(

@@ -1,4 +1,4 @@
-/** Connections: what they say, their credentials, and the console as it is seen from here. */
+/** Connections: their conditions, their credentials, and the console as this machine sees it. */
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
@@ -24,7 +24,7 @@ const CONNECT_MS = 5 * SECOND;
 const EXPIRES_SOON = 14 * DAY;
 const MOST_SKEW = 5 * MINUTE;
 
-/** What was found, and the calls that were made for it. */
+/** The findings, and the calls that were made for them. */
 export interface ConnectionFindings {
   readonly findings: readonly Finding[];
   readonly answers: readonly Answer[];
@@ -104,7 +104,7 @@ async function checkOne(
   }
 }
 
-/** One more failed login might lock the user out. */
+/** Another failed login might lock the user out. */
 function isRefused({ status }: AnyObject): boolean {
   const reason = findCondition(status?.conditions, "Authenticated")?.reason ?? "";
   return ["LoginFailed", "LoginPaused", "MfaRequired"].includes(reason);
@@ -139,7 +139,7 @@ async function tryLogin(
   return [accepted, clock];
 }
 
-/** A connection to the console's port, with nothing sent but the handshake. */
+/** Connects to the console's port; sends nothing but the handshake. */
 function checkTls(
   check: string,
   target: ConsoleTarget,
@@ -159,7 +159,7 @@ function checkTls(
     const options = {
       host: name,
       port: Number(port || 443),
-      // An address is no name that a server could be told.
+      // SNI does not allow IP addresses.
       servername: isIP(name) === 0 ? name : "",
       timeout: CONNECT_MS,
       ...tlsOptions(target),

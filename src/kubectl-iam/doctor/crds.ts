@@ -1,4 +1,4 @@
-/** Whether the CRDs in the cluster are those of this version. */
+/** Whether the CRDs in the cluster match this version. */
 
 import { toCrd } from "../../api/crd.ts";
 import type { Kind } from "../../api/kind.ts";

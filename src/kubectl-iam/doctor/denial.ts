@@ -1,4 +1,4 @@
-/** Why a key's calls are denied: the checks of the console's documentation, in its order. */
+/** Why a key's calls are denied: the checks in the order of the console's documentation. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isIamError } from "../../iam/errors.ts";
@@ -22,7 +22,7 @@ interface Subject {
   readonly session: ConsoleSession;
 }
 
-/** Rejects with KubeError, and with Failure where the connection cannot be used. */
+/** Rejects with KubeError, and with Failure if the connection cannot be used. */
 export async function examineDenial(
   invocation: Invocation,
   cluster: Cluster,
@@ -186,7 +186,7 @@ async function askConsole({ invocation, session }: Subject): Promise<Finding> {
   );
 }
 
-/** What the console says to a call; a failure becomes a text, with the request's id. */
+/** Makes a call; a failure becomes a text with the request's ID. */
 async function answered<T>(
   { answers }: ConsoleSession,
   work: () => Promise<T>,

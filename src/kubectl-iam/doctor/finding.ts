@@ -1,16 +1,16 @@
-/** What a check has found, and how that is shown. */
+/** The result of a check, and its rendering. */
 import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
 export interface Finding {
   readonly check: string;
-  /** `skipped`: it could not be checked, and the text says why. */
+  /** `skipped`: the check was not possible, and the text says why. */
   readonly verdict: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
-  /** What to do about it; further lines belong to the first one. */
+  /** What to do about the finding; further lines belong to the first line. */
   readonly remedy?: string;
 }
 
-/** A check finds one or several things; it never throws because of what it finds. */
+/** Returns one or more findings; never throws because of a finding. */
 export type Check = () => Promise<readonly Finding[]>;
 
 export const ok = (check: string, found: string): Finding => ({ check, verdict: "ok", found });
@@ -38,7 +38,7 @@ const styles: Readonly<Record<Finding["verdict"], Style>> = {
 };
 const VERDICT_WIDTH = 9;
 
-/** Pure. A paragraph for each finding, what to do below it. */
+/** Pure. One paragraph for each finding, with its remedy below. */
 export function renderFindings(findings: readonly Finding[], { width, paint }: Screen): string {
   const checkWidth = Math.max(...findings.map(({ check }) => check.length)) + 2;
   const indent = " ".repeat(VERDICT_WIDTH + checkWidth);

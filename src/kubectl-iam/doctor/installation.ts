@@ -1,4 +1,4 @@
-/** Everything that an installation needs. */
+/** Checks everything that an installation needs. */
 
 import { version } from "../../app/version.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -19,11 +19,11 @@ import { checkRights, leaseRules, operatorRules, readerRules } from "./rights.ts
 
 export interface Diagnosis {
   readonly findings: readonly Finding[];
-  /** The calls to consoles that were made. */
+  /** The calls that were made to consoles. */
   readonly answers: readonly Answer[];
 }
 
-/** Rejects with KubeError where the API server cannot be asked at all. */
+/** Rejects with KubeError if the API server cannot be reached. */
 export async function examineInstallation(
   invocation: Invocation,
   cluster: Cluster,

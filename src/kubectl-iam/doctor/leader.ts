@@ -1,4 +1,4 @@
-/** Whether an operator works: the holder of its Lease renews it. */
+/** Whether a replica of the operator renews the Lease. */
 import type { Instant } from "../../util/time.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readLeader } from "../cluster/leader.ts";

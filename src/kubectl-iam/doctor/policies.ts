@@ -1,8 +1,8 @@
-/** What bound policies say about an action, as far as the console shows their statements. Pure. */
+/** What the bound policies allow for an action, as far as the console shows their statements. Pure. */
 import type { PolicyRecord, Statement } from "../console/policy-records.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
-/** A finding for each policy that matters, and one for the sum of them. */
+/** A finding for each relevant policy, and a finding for all policies together. */
 export function judgePolicies(
   check: string,
   bound: readonly string[],
@@ -69,7 +69,7 @@ const matching =
   (pattern: string): boolean =>
     pattern === action || (pattern.endsWith(".*") && action.startsWith(pattern.slice(0, -1)));
 
-/** Whether the partition of the header is in the patterns of what allows: `trn:<partition>:…`. */
+/** Whether the header's partition matches the patterns of the allowing statements: `trn:<partition>:…`. */
 export function judgePartition(
   check: string,
   bound: readonly string[],

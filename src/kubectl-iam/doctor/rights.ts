@@ -1,4 +1,4 @@
-/** Rights, each asked of the API server by a SelfSubjectAccessReview. */
+/** Permissions, each checked by a SelfSubjectAccessReview. */
 import type { Kind } from "../../api/kind.ts";
 import { kinds } from "../../api/kinds.ts";
 import { GROUP } from "../../api/meta.ts";
@@ -20,7 +20,7 @@ function pluralsOf(isMeant: (kind: Kind) => boolean = () => true): readonly stri
     .map(({ plural }) => plural);
 }
 
-/** What the operator needs in the namespaces it works in; the chart's rules say the same. */
+/** The operator's permissions in the namespaces in which it works; the chart's rules are the same. */
 export const operatorRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
@@ -56,7 +56,7 @@ export const operatorRules: readonly Rule[] = [
   },
 ];
 
-/** What the operator needs in its own namespace. */
+/** The operator's permissions in its own namespace. */
 export const leaseRules: readonly Rule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   {
@@ -67,7 +67,7 @@ export const leaseRules: readonly Rule[] = [
   },
 ];
 
-/** What this plugin needs to look at things. */
+/** The plugin's permissions for reading. */
 export const readerRules: readonly Rule[] = [
   {
     apiGroups: [GROUP],
@@ -85,7 +85,7 @@ interface Right {
   readonly verb: string;
 }
 
-/** One finding for all rules: whether they are given, or the rules that are missing. Rejects with KubeError. */
+/** One finding for all rules: all are granted, or which are missing. Rejects with KubeError. */
 export async function checkRights(
   check: string,
   cluster: Cluster,
@@ -138,7 +138,7 @@ async function isAllowed({ call }: Cluster, right: Right, namespace: string): Pr
   return (status as { readonly allowed?: boolean } | undefined)?.allowed === true;
 }
 
-/** Pure. As RBAC writes them, one line for each resource. */
+/** Pure. The rules in RBAC's form, one line for each resource. */
 function missingRules(missing: readonly Right[]): string {
   const byResource = Map.groupBy(missing, ({ group, resource, subresource, name }) =>
     JSON.stringify([group, subresource === "" ? resource : `${resource}/${subresource}`, name]),

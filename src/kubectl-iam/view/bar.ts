@@ -1,8 +1,8 @@
-/** How full something is. Pure. */
+/** Renders a share as a bar. Pure. */
 
 const WIDTH = 10;
 
-/** `[####......]`, from 0 to 1; full where it is more. */
+/** `[####......]` for a share from 0 to 1; full if the share is greater. */
 export function bar(share: number): string {
   const filled = Math.round(Math.min(Math.max(share, 0), 1) * WIDTH);
   return `[${"#".repeat(filled)}${".".repeat(WIDTH - filled)}]`;

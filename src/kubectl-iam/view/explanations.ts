@@ -1,4 +1,4 @@
-/** What the troubleshooting page says about a reason. Pure. */
+/** Reads the explanation of a reason from the troubleshooting page. Pure. */
 
 export interface Explanation {
   readonly reason: string;
@@ -6,7 +6,7 @@ export interface Explanation {
   readonly lines: readonly string[];
 }
 
-/** Reads the page: a section of level 3 for each reason, and a table for those without anything to do. */
+/** Reads the page: a section of level 3 for each reason, and a table for reasons that require no action. */
 export function readExplanations(page: string): readonly Explanation[] {
   const sections = page.split(/^### /m).slice(1).map(readSection);
   const rows = [...page.matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)].flatMap(
@@ -28,7 +28,7 @@ function readSection(text: string): Explanation {
 
 /** One line for each paragraph, list entry, and line of code. */
 function toLines(body: string): readonly string[] {
-  // Text and code take turns between the fences.
+  // Text and code alternate between the fences.
   return body
     .split(/^ *```.*$/m)
     .flatMap((part, index) => (index % 2 === 0 ? paragraphs(part) : codeLines(part)));

@@ -1,4 +1,4 @@
-/** Names and values below each other, as kubectl describe. Pure. */
+/** Renders names and values below each other, like kubectl describe. Pure. */
 import { clean, type Screen, type Style, wrap } from "./screen.ts";
 
 export interface Field {
@@ -8,7 +8,7 @@ export interface Field {
   readonly style?: Style | undefined;
 }
 
-/** A field whose values are there; `undefined` ones are left out. */
+/** A field with its values; leaves out `undefined` values. */
 export function field(
   name: string,
   ...values: readonly (string | undefined | { text: string; style: Style | undefined })[]
@@ -24,7 +24,7 @@ export function field(
 
 const GAP = 2;
 
-/** Fields without values are left out; long values go on below themselves. */
+/** Leaves out fields without values; wraps long values in their column. */
 export function renderFields(fields: readonly Field[], { width, paint }: Screen): string {
   const shown = fields.filter(({ values }) => values.length > 0);
   const indent = Math.max(...shown.map(({ name }) => name.length)) + GAP;

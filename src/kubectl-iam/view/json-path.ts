@@ -1,4 +1,4 @@
-/** The part of kubectl's JSONPath templates that people use: paths, `[*]`, filters, `range`, and literal text. Pure. */
+/** The commonly used part of kubectl's JSONPath templates: paths, `[*]`, filters, `range`, and literal text. Pure. */
 import { ownEntry } from "../../util/own-entry.ts";
 import { UsageError } from "../cli/errors.ts";
 
@@ -7,7 +7,7 @@ type Step = (values: readonly unknown[]) => readonly unknown[];
 
 const BLOCK = /\{([^{}]*)\}/g;
 
-/** Throws UsageError where the template is another one than kubectl's, or uses more of it than this reads. */
+/** Throws UsageError if the template is not valid, or uses more of kubectl's syntax than this supports. */
 export function compileJsonPath(template: string): Template {
   const text = template.startsWith("{") || template.includes("{") ? template : `{${template}}`;
   const tokens = [...tokensOf(text)];

@@ -15,7 +15,7 @@ import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
 
 export interface NextStep {
-  /** Whether a person has to do something. */
+  /** Whether manual action is required. */
   readonly isNeeded: boolean;
   readonly text: string;
 }
@@ -61,7 +61,7 @@ function resume(object: AnyObject): string {
   return `Suspended: ${commandAbout("resume", object)} resumes it.${then}`;
 }
 
-/** A condition other than Ready that is False. */
+/** A False condition other than Ready. */
 function firstProblem({ status }: AnyObject): Condition | undefined {
   const quiet = ["Ready", "Reconciling", "Stalled"];
   return status?.conditions?.find(

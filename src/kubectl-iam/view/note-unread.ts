@@ -1,7 +1,7 @@
 import type { Io } from "../cli/io.ts";
 import { countUnread, type QuotaTexts } from "./quota-rows.ts";
 
-/** One line about quotas whose texts hold no amounts; nothing if there are none. */
+/** Prints one line about quotas whose texts cannot be parsed; nothing if all texts can. */
 export function noteUnread(io: Pick<Io, "note">, quotas: readonly QuotaTexts[]): void {
   const unread = countUnread(quotas);
   if (unread > 0)

@@ -1,4 +1,4 @@
-/** One object with all that belongs to it, on one screen. Pure. */
+/** One object with everything that belongs to it, on one screen. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { Connection } from "../../api/connection.ts";
@@ -59,7 +59,7 @@ function readyField(object: AnyObject): Field {
   return { name: "Ready", values: [`${ready} ${reason}${suffix}: ${message}`], style };
 }
 
-/** Conditions that say the same as Ready; they are named with it instead of told again. */
+/** Conditions with the same message as Ready; they are named with it instead of repeated. */
 function repeats({ status }: AnyObject): readonly Condition[] {
   const ready = findCondition(status?.conditions, "Ready");
   return (status?.conditions ?? []).filter(

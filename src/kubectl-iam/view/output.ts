@@ -1,4 +1,4 @@
-/** Prints rows in the format that was asked for. */
+/** Prints rows in the requested format. */
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import { compileJsonPath } from "./json-path.ts";
@@ -8,13 +8,13 @@ import { type Column, renderTable } from "./table.ts";
 interface Table<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
-  /** Said, and not printed, where a table would be empty. */
+  /** The note that replaces an empty table. */
   readonly empty: string;
-  /** For `-o name`; absent if the rows are no objects of the cluster. */
+  /** For `-o name`; absent if the rows are not objects in the cluster. */
   readonly nameOf?: (row: Row) => string;
 }
 
-/** Rows are printed as they are with `-o json` and `-o yaml`, under `items`. */
+/** `-o json` and `-o yaml` print the rows unchanged, under `items`. */
 export async function printTable<Row>(
   invocation: Invocation,
   { rows, columns, empty, nameOf }: Table<Row>,
@@ -36,12 +36,12 @@ function noNames(): UsageError {
   return new UsageError("-o name is for objects of the cluster, which this command does not print");
 }
 
-/** Whether a program will read the output. */
+/** Whether the output is for a program. */
 export function isStructured({ options: { output } }: Pick<Invocation, "options">): boolean {
   return output !== undefined && output !== "table" && output !== "wide";
 }
 
-/** The value as JSON, or in the form that was asked for. `name` is for `-o name`. */
+/** Prints the value as JSON, or in the requested format. `name` is for `-o name`. */
 export async function printValue(
   { io, options: { output } }: Invocation,
   value: unknown,
@@ -51,7 +51,7 @@ export async function printValue(
     if (name === undefined) throw noNames();
     io.print(name);
   } else if (output?.startsWith(JSON_PATH)) {
-    // What JSON leaves out a path does not find either.
+    // A path must not find what JSON leaves out.
     const plain: unknown = JSON.parse(JSON.stringify(value));
     io.print(compileJsonPath(output.slice(JSON_PATH.length))(plain));
   } else io.print(output === "yaml" ? await toYaml(value) : JSON.stringify(value, null, 2));
@@ -61,6 +61,6 @@ const JSON_PATH = "jsonpath=";
 
 export async function toYaml(value: unknown): Promise<string> {
   const { dump } = await import("js-yaml");
-  // What JSON leaves out YAML leaves out as well.
+  // YAML must leave out what JSON leaves out.
   return dump(JSON.parse(JSON.stringify(value)), { lineWidth: -1, noRefs: true }).trimEnd();
 }

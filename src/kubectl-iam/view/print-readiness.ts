@@ -4,7 +4,7 @@ import type { AnyObject } from "../cluster/kinds.ts";
 import { nameOf } from "../cluster/why-held.ts";
 import { readinessOf } from "./readiness.ts";
 
-/** One line with the object's Ready condition; answers the exit status that it means. */
+/** Prints one line with the object's Ready condition; returns the matching exit status. */
 export function printReadiness(io: Io, object: AnyObject): ExitCode {
   const { ready, reason, message } = readinessOf(object);
   io.print(`${nameOf(object)} Ready=${ready} ${reason}: ${message}`);

@@ -3,7 +3,7 @@ import { parseQuotaText } from "../../api/quota-text.ts";
 import { bar, percent } from "./bar.ts";
 import type { Column } from "./table.ts";
 
-/** A quota as the console's list and the status of an export have it. */
+/** A quota in the form of the console's list and of an export's status. */
 export interface QuotaTexts {
   readonly namespace: string;
   readonly name: string;
@@ -14,7 +14,7 @@ export interface QuotaTexts {
 
 export interface QuotaRow {
   readonly clusterId: number;
-  /** The ResourceQuotaExport; absent if the console was asked directly. */
+  /** The ResourceQuotaExport; absent if the quota comes directly from the console. */
   readonly export: string | undefined;
   readonly namespace: string;
   readonly quota: string;
@@ -22,12 +22,12 @@ export interface QuotaRow {
   readonly of: "requests" | "limits";
   readonly used: string;
   readonly hard: string;
-  /** Used by hard. */
+  /** `used` divided by `hard`. */
   readonly share: number;
   readonly status: string | undefined;
 }
 
-/** A row for each resource and kind of amount. A text that holds no amounts has none. */
+/** A row for each resource and kind of amount; no rows for a text that cannot be parsed. */
 export function toQuotaRows(
   clusterId: number,
   quotas: readonly QuotaTexts[],
@@ -72,7 +72,7 @@ export function quotaColumns(rows: readonly QuotaRow[]): readonly Column<QuotaRo
   ];
 }
 
-/** How many quotas have texts that hold no amounts. */
+/** Counts the quotas whose texts cannot be parsed. */
 export function countUnread(quotas: readonly QuotaTexts[]): number {
   return quotas.filter(
     ({ request, limit }) =>

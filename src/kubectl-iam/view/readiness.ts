@@ -1,14 +1,14 @@
-/** What an object says about itself, in a word. Pure. */
+/** Summarizes an object's Ready condition. Pure. */
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
 import type { Cell } from "./table.ts";
 
 export interface Readiness {
-  /** As the condition has it; `Unknown` where the operator has not said anything. */
+  /** The condition's status; `Unknown` if the operator has not reported. */
   readonly ready: Condition["status"];
   readonly reason: string;
   readonly message: string;
-  /** Only a change by a person helps. */
+  /** Whether manual action is required. */
   readonly isStalled: boolean;
 }
 

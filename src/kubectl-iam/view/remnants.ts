@@ -1,4 +1,4 @@
-/** What is left of each object when everything is removed while the operator runs. Pure. */
+/** What remains of each object if everything is removed while the operator runs. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { Connection } from "../../api/connection.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -57,7 +57,7 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
   };
 }
 
-/** Keys stay valid unless the connection names a call that ends them, or their account is deleted. */
+/** Keys stay valid unless the connection names a call that revokes them, or their account is deleted. */
 function keyRemnants(account: ServiceAccount, world: World, now: Instant): readonly Remnant[] {
   const { namespace, name } = account.metadata;
   const keys = world.apiKeys.filter(

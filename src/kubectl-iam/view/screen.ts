@@ -1,4 +1,4 @@
-/** How text is to be written: for whom, how wide, in colour or not. */
+/** How to write text: width and colors. */
 import { styleText } from "node:util";
 import type { Io } from "../cli/io.ts";
 
@@ -13,7 +13,7 @@ const formats = {
 } as const satisfies Record<Style, Parameters<typeof styleText>[0]>;
 
 export interface Screen {
-  /** `undefined`: nothing is cut or wrapped. */
+  /** `undefined`: no text is cut or wrapped. */
   readonly width: number | undefined;
   paint(style: Style | undefined, text: string): string;
 }
@@ -28,17 +28,17 @@ export function screenOf({ width, hasColor }: Pick<Io, "width" | "hasColor">): S
   };
 }
 
-/** Servers' texts may hold anything; a terminal must not take a part of them for a command. */
+/** Texts of servers can contain anything; a terminal must not interpret parts of them as commands. */
 export function clean(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 
-/** Ours, as {@link screenOf} paints them. */
+/** The color codes of {@link screenOf}. */
 const PAINT = new RegExp(`^${String.fromCharCode(0x1b)}\\[(?:1|2|22|31|32|33|39)m`);
 
 /**
- * Control and format characters as JSON escapes them, except line breaks, tabs and our own colors: of JSON, the value stays
- * the same. For everything that is printed, so that no command has to think of it.
+ * Replaces control and format characters by JSON escapes, except line breaks, tabs and our own colors, so that JSON
+ * keeps its value. Applied to all output, so that no command has to do it.
  */
 export function escapeControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character, at: number) => {
@@ -51,13 +51,13 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** At most `width` characters, the last one an ellipsis where something is missing. */
+/** At most `width` characters; the last is an ellipsis if the text was cut. */
 export function cut(text: string, width: number): string {
   const characters = Array.from(text);
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join("")}…`;
 }
 
-/** Lines of at most `width` characters, broken between words; the whole text where there is no width. */
+/** Lines of at most `width` characters, broken between words; the whole text if there is no width. */
 export function wrap(text: string, width: number | undefined): readonly string[] {
   if (width === undefined) return [text];
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Tables as kubectl prints them. Pure. */
+/** Renders tables in kubectl's format. Pure. */
 import { clean, cut, lengthOf, type Screen, type Style } from "./screen.ts";
 
 export type Cell = string | { readonly text: string; readonly style: Style | undefined };
@@ -8,14 +8,14 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
   /** Only with `-o wide`. */
   readonly wide?: true;
-  /** May be cut if the terminal is too narrow; never below so many characters, 12 by default. */
+  /** Cut if the terminal is too narrow, but never below this number of characters (default 12). */
   readonly flexible?: true | number;
 }
 
 const GAP = 3;
 const NARROWEST = 12;
 
-/** Lines without anything behind the last character; a row a line. */
+/** One line for each row, without trailing spaces. */
 export function renderTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -36,7 +36,7 @@ function toCell(cell: Cell): Exclude<Cell, string> {
     : { ...cell, text: clean(cell.text) };
 }
 
-/** Takes what is too much from the flexible columns, the last one first. */
+/** Shortens the flexible columns until the table fits, starting with the last one. */
 function fitted<Row>(
   natural: readonly number[],
   columns: readonly Column<Row>[],

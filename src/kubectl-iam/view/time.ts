@@ -1,4 +1,4 @@
-/** Times as people read them. Pure. */
+/** Formats times for people. Pure. */
 import { DAY, HOUR, type Instant, MINUTE, parseInstant, SECOND } from "../../util/time.ts";
 
 const UNITS = [
@@ -8,20 +8,20 @@ const UNITS = [
   ["s", SECOND],
 ] as const;
 
-/** `59d`, `35h`, `2m`, `45s`: one unit, the largest that there are at least two of. */
+/** `59d`, `35h`, `2m`, `45s`: the largest unit of which there are at least two. */
 export function span(ms: number): string {
   const positive = Math.max(0, ms);
   const [unit, size] = UNITS.find(([, each]) => positive >= 2 * each) ?? ["s", SECOND];
   return `${Math.floor(positive / size)}${unit}`;
 }
 
-/** Since when, as kubectl's AGE; "-" where the text is no time. */
+/** Time since then, like kubectl's AGE; "-" if the text is not a time. */
 export function age(time: string | undefined, now: Instant): string {
   const at = parseInstant(time);
   return at === undefined ? "-" : span(now - at);
 }
 
-/** `in 59d` or `3h ago`; "-" where the text is no time. */
+/** `in 59d` or `3h ago`; "-" if the text is not a time. */
 export function relative(time: string | undefined, now: Instant): string {
   const at = parseInstant(time);
   if (at === undefined) return "-";

@@ -1,4 +1,4 @@
-/** Trees as `tree` and `kubectl tree` draw them. Pure. */
+/** Draws trees in the format of `kubectl tree`. Pure. */
 
 export interface Node<Value> {
   readonly value: Value;
@@ -7,11 +7,11 @@ export interface Node<Value> {
 
 export interface Branch<Value> {
   readonly value: Value;
-  /** The lines that lead to it. */
+  /** The branch lines in front of the node. */
   readonly lines: string;
 }
 
-/** From the top down, each node with the lines in front of it. */
+/** From the top down, each node with its branch lines. */
 export function drawTree<Value>(nodes: readonly Node<Value>[]): readonly Branch<Value>[] {
   return nodes.flatMap(({ value, children }) => [
     { value, lines: "" },

@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return exitCode.ok;
 }
 
-/** The documentation does not show the answer: a page that is not full is the last one. */
+/** The documentation does not show the response, so a page that is not full counts as the last page. */
 async function readInstances({ client, key }: ConsoleSession): Promise<readonly Json[]> {
   if (key === undefined) throw new UsageError("an API key is needed");
   const all: Json[] = [];

@@ -40,7 +40,7 @@ function shown({ keyId, secret }: KeyPair) {
   return { keyId, secret: secret.reveal() };
 }
 
-/** The file is made before the call: a secret that cannot be written would be lost. */
+/** Creates the file before the call, because a secret that cannot be written would be lost. */
 async function issueInto(path: string, issue: () => Promise<KeyPair>): Promise<string> {
   const file = await createFile(path);
   try {
