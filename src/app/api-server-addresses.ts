@@ -1,4 +1,4 @@
-/** The addresses of the API server, which tenants' Connections must not reach. */
+/** The API server's addresses, which tenants' Connections must not reach. */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { HttpError } from "../http/http.ts";
@@ -9,29 +9,29 @@ import type { Log } from "../util/log.ts";
 import { type Clock, MINUTE } from "../util/time.ts";
 
 export interface ApiServerAddresses {
-  /** All known addresses: before the first refresh, the hosts that are addresses. */
+  /** All known addresses; before the first refresh, only the hosts that are addresses. */
   current(): readonly string[];
   /**
-   * Reads the addresses unless they were read less than ten minutes ago. Rejects with HttpError `refused` if they could
-   * not be read once; later failures keep the known ones.
+   * Reads the addresses unless they were read within the last ten minutes. Rejects with HttpError `refused` if the
+   * addresses have never been read; after a later failure, the known addresses stay.
    */
   refresh(): Promise<void>;
 }
 
 export interface ApiServerAddressesOptions {
-  /** Names or addresses under which the operator itself reaches the API server. */
+  /** Names or addresses at which the operator itself reaches the API server. */
   readonly hosts: readonly string[];
   /** Reads the API server's EndpointSlice; absent without the permission. */
   readonly kube: Pick<KubeClient, "get"> | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Addresses of a name; DNS by default. */
+  /** Resolves a name to its addresses; DNS by default. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
 const KEPT_MS = 10 * MINUTE;
 const RETRY_MS = MINUTE;
-/** The API servers themselves maintain it. */
+/** The API servers maintain this EndpointSlice. */
 const ENDPOINTS = { namespace: "default", name: "kubernetes" };
 
 export function createApiServerAddresses(options: ApiServerAddressesOptions): ApiServerAddresses {

@@ -1,4 +1,4 @@
-/** The operator's view of the cluster: which kinds are kept in memory, how they are indexed and filled. */
+/** The operator's view of the cluster: the cached kinds, their indexes, and the watches that fill them. */
 import type { Caches } from "../controllers/frame/context.ts";
 import type { KindModule } from "../controllers/frame/kind-module.ts";
 import { kinds as allKinds } from "../controllers/kinds.ts";
@@ -13,20 +13,20 @@ import { logListenerError, WatchedSecrets, type WatchedSecretsOptions } from "./
 export interface ClusterCache {
   readonly caches: Caches;
   readonly synced: boolean;
-  /** The writing sides of the caches. */
+  /** The cached types, with the stores that receive their objects. */
   readonly types: readonly CachedType[];
-  /** What learns of our own writes of a type; nothing for a type that is not cached. */
+  /** Records the operator's own writes of a type; `undefined` if the type is not cached. */
   trackerOf(type: ResourceType): WriteTracker | undefined;
-  /** Starts to fill the caches; resolves once the signal is aborted and no watch is left. */
+  /** Fills the caches; resolves once the signal is aborted and no watch is left. */
   follow(signal: AbortSignal): Promise<void>;
 }
 
 export interface ClusterCacheOptions extends WatchedSecretsOptions {
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
-  /** All of the operator's by default. */
+  /** All of the operator's kinds by default. */
   readonly kinds?: readonly Cached[];
-  /** The labels that the operator's objects carry; empty: any. */
+  /** The label selector of the operator's objects; empty selects all objects. */
   readonly selector: string;
 }
 
@@ -39,7 +39,7 @@ interface CachedType {
 
 type Cached = Pick<KindModule, "type" | "cache">;
 
-/** Grants are given by any of a namespace's labels. */
+/** Keep namespaces whole, because a grant can select a namespace by any label. */
 const namespaceCache: Cached = { type: namespaceType, cache: { keep: (_, whole) => whole } };
 
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {

@@ -161,26 +161,26 @@ type Flags = typeof flags;
 export type Config = {
   readonly [Name in keyof Flags as CamelCase<Name>]: z.output<Flags[Name]["schema"]>;
 } & {
-  /** Name of the Pod, or of the host. */
+  /** Name of the Pod or the host. */
   readonly instance: string;
-  /** The API server as a Pod's environment names it. */
+  /** The API server's address from the Pod's environment. */
   readonly podServer: { readonly host: string; readonly port: string } | undefined;
-  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in either case. */
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in upper or lower case. */
   readonly proxy: ProxyEnvironment;
-  /** What OpenTelemetry's standard variables ask for; `undefined`: no traces. */
+  /** Settings from OpenTelemetry's standard variables; `undefined`: no traces. */
   readonly traces: TracesConfig | undefined;
 };
 export interface TracesConfig {
   readonly sampler: { readonly name: Sampler; readonly ratio: number };
 }
-/** Every trace begins here, so that a parent has no say in it. */
+/** Every trace begins in the operator, so a parent's decision does not apply. */
 const samplers = ["always_on", "always_off", "traceidratio"] as const;
 type Sampler = (typeof samplers)[number];
 type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
-/** What is wrong with a flag or variable, one line each. */
+/** The problems of flags and variables, one per line. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -228,7 +228,7 @@ export function readCommand(
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The exporter reads its own settings; whether there is one at all, and what it gets, is decided here. */
+/** Decides whether there is an exporter and what it receives; the exporter reads its own settings. */
 function tracesOf(environment: Environment, problems: string[]): Config["traces"] {
   const variable = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].find(
     (name) => (ownEntry(environment, name) ?? "") !== "",
@@ -270,7 +270,7 @@ function podServerOf(environment: Environment): Config["podServer"] {
   return host === undefined || port === undefined ? undefined : { host, port };
 }
 
-/** Flags that may stand without a value. */
+/** Flags that do not require a value. */
 const toggles: readonly string[] = Object.entries(flags)
   .filter(([, { schema }]) => schema === toggle)
   .map(([name]) => `--${name}`);

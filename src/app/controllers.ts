@@ -24,10 +24,10 @@ import { exposeObjects } from "./object-gauges.ts";
 import { createOwnership } from "./own-objects.ts";
 
 export interface ControllerSet {
-  /** From now on, scrapes show the objects that this operator works on. */
+  /** From now on, scrapes show the objects that this operator reconciles. */
   exposeObjects(): void;
   readonly controllers: readonly Controller[];
-  /** What would be lost with the process. */
+  /** Issued keys that would be lost with the process. */
   readonly unsaved: readonly Unsaved[];
 }
 
@@ -64,7 +64,7 @@ export function createControllers(options: ControllersOptions): ControllerSet {
     exposeObjects: () => exposeObjects(metrics, kinds, caches, isOurs),
     controllers: [
       ...running.map(({ controller }) => controller),
-      // Without permission to look at Pods, nothing is queued and nothing is asked.
+      // Without permission to read Pods, nothing is queued and no Pods are read.
       ...(config.consumers === "none"
         ? []
         : [start({ name: "Consumers", store: caches.of(apiKeyType), ...counting })]),
@@ -94,7 +94,7 @@ function createKind(
   return { controller, unsaved };
 }
 
-/** What kinds need in addition to the Context. */
+/** The parts that kinds need in addition to the Context. */
 function partsOf(
   { context, registry, config, timing, deletedIssues }: ControllersOptions,
   consumers: ConsumersBoard,
@@ -120,7 +120,7 @@ function starter(
   isOurs: (object: KubeObject) => boolean,
 ): Start {
   const { metrics, clock, random, log } = context;
-  /** Objects of other operators are left alone. */
+  /** Ignores the objects of other operators. */
   const ours =
     <T extends KubeObject>(reconcile: Reconcile<T>): Reconcile<T> =>
     (object, run) =>

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Operators that share the work by labels must not wait for each other's lease. The hash tells selectors apart that are the
- * same without their signs, such as `env=prod` and `env!=prod`. The chart makes the same name.
+ * Operators with different selectors must not wait for each other's lease. The hash distinguishes selectors that differ
+ * only in punctuation, such as `env=prod` and `env!=prod`. The chart computes the same name.
  */
 export function leaseName(selector: string): string {
   if (selector === "") return "iam-operator";

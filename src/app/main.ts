@@ -3,7 +3,7 @@ import { type Config, ConfigError, readCommand } from "./config.ts";
 import { runProcess } from "./process.ts";
 import { version } from "./version.ts";
 
-/** Prints what was asked for and answers the exit code. */
+/** Prints the requested text or runs the operator; returns the exit status. */
 async function main(args: readonly string[]): Promise<number> {
   const command = readCommand(args);
   switch (command.kind) {

@@ -1,4 +1,4 @@
-/** Gauges of objects: scrapes collect them from the statuses in the caches, so that nothing else is kept for them. */
+/** Gauges of objects. Scrapes collect the gauges from the statuses in the caches, so that no other memory is needed. */
 import { isTrue } from "../api/conditions.ts";
 import type { Caches } from "../controllers/frame/context.ts";
 import type { KindModule } from "../controllers/frame/kind-module.ts";
@@ -8,7 +8,7 @@ import type { KubeObject } from "../kube/resource.ts";
 import type { Store } from "../kube/store/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
 
-/** From now on, scrapes show the objects that this operator works on. */
+/** From now on, scrapes show the objects that this operator reconciles. */
 export function exposeObjects(
   metrics: Metrics,
   kinds: readonly Pick<KindModule, "type" | "gauges">[],

@@ -1,4 +1,4 @@
-/** The composition root: the one file that knows every part. */
+/** The composition root: the only file that knows every part. */
 import { annotations, FIELD_MANAGER } from "../api/meta.ts";
 import { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
 import type { Timing } from "../controllers/api-key/timing.ts";
@@ -34,13 +34,13 @@ import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
 import { connectionAddresses, wayTo } from "./way-to-console.ts";
 
-/** Everything from outside comes in here, so that a simulation can hand in a world of its own. */
+/** Every external dependency is an option, so that a simulation can replace it. */
 export interface OperatorOptions {
   readonly config: Config;
   readonly metrics: Metrics;
-  /** None by default. */
+  /** No traces by default. */
   readonly tracer?: Tracer;
-  /** What the operator works on; all of its kinds by default. */
+  /** The kinds to reconcile; all of the operator's kinds by default. */
   readonly kinds?: readonly AnyKind[];
   readonly clock: Clock;
   readonly random: Random;
@@ -48,31 +48,31 @@ export interface OperatorOptions {
   readonly kube: {
     readonly baseURL: string;
     readonly send: SendHttp;
-    /** Over connections of its own, so that renewing the lease never waits behind work. */
+    /** Uses its own connections, so that renewing the lease never waits behind work. */
     readonly sendLease: SendHttp;
     readonly openStream: OpenStream;
   };
-  /** Takes the place of the network to the consoles. */
+  /** Replaces the network to the consoles. */
   readonly sendIam?: SendHttp;
   readonly timing?: Partial<Timing>;
   readonly leaseTimings?: LeaseTimings;
 }
 
 export interface Operator {
-  /** A reason not to be ready, or `undefined`: whether the caches are synced. */
+  /** Why the operator is not ready; `undefined` if the caches are synced. */
   notReady(): string | undefined;
-  /** A reason to be restarted, or `undefined`: whether runs end while work is queued. */
+  /** Why the process must be restarted; `undefined` while runs end or no work is queued. */
   notAlive(): string | undefined;
   /**
-   * Works until the signal is aborted (Stopped) or the lease is lost (Lost). A stop takes no new work, waits
-   * for what is under way, and does not end before every issued pair is written or the grace is over.
+   * Works until the signal is aborted (Stopped) or the lease is lost (Lost). After an abort, takes no new work, waits
+   * for running work, and resolves only when every issued pair is written or the grace period is over.
    */
   run(signal: AbortSignal): Promise<LeadershipEnd>;
 }
 
 export const userAgent = `iam-operator/${version} (${process.platform}/${process.arch})`;
 
-/** Where no run ends for this long while work is queued, the process hangs. */
+/** If no run ends for this long while work is queued, the process hangs. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 
 export function createOperator(options: OperatorOptions): Operator {
@@ -116,7 +116,7 @@ export function createOperator(options: OperatorOptions): Operator {
   });
   const apiServer = createApiServerAddresses({
     hosts: apiServerHosts(options),
-    // The chart gives this permission together with cluster-wide ones.
+    // The chart grants this permission only with cluster-wide permissions.
     kube: config.namespaces.length === 0 || watchesCluster(config) ? client : undefined,
     clock,
     log,
@@ -176,7 +176,7 @@ export function createOperator(options: OperatorOptions): Operator {
   };
 }
 
-/** Works while the lease is held. The lease is kept until everything under way has come to its end. */
+/** Works while the lease is held. Keeps the lease until all running work has ended. */
 async function lead(
   election: LeaderElection,
   signal: AbortSignal,
@@ -219,7 +219,7 @@ function observeConsole(metrics: Metrics, onRequest: (code: string) => void): Ia
   };
 }
 
-/** A span for every call to Kubernetes that a run makes. */
+/** Adds a span for every Kubernetes call of a run. */
 function tracedSend(send: SendHttp, tracer: Tracer): SendHttp {
   if (tracer === noTracer) return send;
   return (request) => {
@@ -239,7 +239,7 @@ function apiServerHosts({ kube, config: { podServer } }: OperatorOptions): reado
   return podServer === undefined ? [host] : [host, bareHost(podServer.host)];
 }
 
-/** Cluster-scoped kinds need rights in the whole cluster. */
+/** Cluster-scoped kinds require cluster-wide permissions. */
 function watchesCluster({ clusterConnections, namespaces }: Config): boolean {
   return clusterConnections === "auto" ? namespaces.length === 0 : clusterConnections === "true";
 }
@@ -274,7 +274,7 @@ function createElection(
   });
 }
 
-/** The last chance of what could not be written yet. */
+/** The last attempt to write issued keys; retries until the deadline. */
 async function saveAll(
   unsaved: readonly Unsaved[],
   deadline: number,

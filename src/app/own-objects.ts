@@ -1,10 +1,10 @@
-/** Which objects this operator works on, where several share them by a selector of labels. */
+/** The objects that this operator reconciles, if several operators divide the objects by label selectors. */
 import type { Caches } from "../controllers/frame/context.ts";
 import type { KindModule } from "../controllers/frame/kind-module.ts";
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import type { KubeObject } from "../kube/resource.ts";
 
-/** Tells an operator's own objects from those of others; "" selects all. */
+/** Returns a function that recognizes the operator's own objects; an empty selector selects all objects. */
 export function createOwnership(
   kinds: readonly Pick<KindModule, "type" | "selectedBy">[],
   caches: Caches,

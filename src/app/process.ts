@@ -15,7 +15,7 @@ import { createOperator } from "./operator.ts";
 import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
 
-/** Runs until SIGTERM or SIGINT, or until the lease is lost; answers the exit code. */
+/** Runs until SIGTERM or SIGINT, or until the lease is lost; returns the exit status. */
 export async function runProcess(config: Config, registry: Registry): Promise<number> {
   const clock = systemClock;
   const { log, flush } = createLogger({ level: config.logLevel, format: config.logFormat, clock });
@@ -62,7 +62,7 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
   }
 }
 
-/** OpenTelemetry is loaded only where it is asked for. */
+/** Loads OpenTelemetry only if traces are requested. */
 async function startTracing({ traces, instance }: Config, log: Log): Promise<Tracing> {
   if (traces === undefined) return { tracer: noTracer, close: async () => undefined };
   const tracing = await import("../observability/tracing.ts");
@@ -76,7 +76,7 @@ function stopOnSignals(): AbortSignal {
   return stopping.signal;
 }
 
-/** A bug must not leave a process that looks alive. */
+/** After a bug, the process must not look alive. */
 function dieLoudly(tell: (error: Error) => void): void {
   const die = (error: unknown) => {
     tell(toError(error));

@@ -1,9 +1,9 @@
-/** The clients of an operator that is read-only: whatever else it holds, these change nothing. */
+/** Clients of a read-only operator. They write nothing except the statuses of the operator's own kinds. */
 import { GROUP } from "../api/meta.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { toKubeReader } from "../kube/client/reader.ts";
 
-/** The reading half of a client, and statuses of our own kinds. */
+/** Reads objects, and writes only the statuses of the operator's own kinds. */
 export function toReportingKube(client: KubeClient): KubeClient {
   return {
     ...toKubeReader(client),
@@ -18,7 +18,7 @@ export function toReportingKube(client: KubeClient): KubeClient {
   };
 }
 
-/** Before a call that changes something in the console. */
+/** Rejects a call that would change the console. Always throws. */
 export function refuseMutation(): never {
   throw new Error("a read-only operator changes nothing");
 }

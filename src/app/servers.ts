@@ -1,4 +1,4 @@
-/** What the process serves: probes for the kubelet, and metrics, plain or only for those who may read them. */
+/** The HTTP servers of the process: probes for the kubelet, and metrics, in plain HTTP or for authorized tokens. */
 
 import { reviewAccess } from "../kube/client/access-review.ts";
 import type { KubeEndpoint } from "../kube/config/credentials.ts";
@@ -17,7 +17,7 @@ export interface ServersOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly operator: Operator;
-  /** Says who may read the metrics. */
+  /** The API server that decides who can read the metrics. */
   readonly endpoint: KubeEndpoint;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface ServersOptions {
 
 type Closing = Pick<HttpServer, "close">;
 
-/** Those that have an address. */
+/** Starts the servers that have an address. */
 export async function startServers(options: ServersOptions): Promise<readonly Closing[]> {
   return Promise.all([...metricsServer(options), ...probeServer(options)]);
 }
@@ -57,7 +57,7 @@ async function serveSecurely(
   const onRequest = (method: string, code: string) =>
     metrics.restClientRequests.inc({ method, code });
   const connect = () => createKubeTransport({ endpoint, clock, connections: 1, onRequest });
-  // A flood of forged tokens must not delay the reconcilers' calls, nor the review of tokens accepted before.
+  // A flood of forged tokens must not delay the reconcilers' calls or the review of previously accepted tokens.
   const transports = { known: connect(), other: connect() };
   const review = (token: string, isKnown: boolean) => {
     const { send } = transports[isKnown ? "known" : "other"];

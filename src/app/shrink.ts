@@ -1,19 +1,19 @@
 /**
- * Bounds what the caches keep of an object: anyone who can create objects decides how large they are, and each of them
- * stays in memory for as long as it exists. The reconciler reads a shrunk object from the API server.
+ * Bounds the size of cached objects: anyone who can create objects decides how large they are, and each object stays in
+ * memory as long as it exists. The reconciler reads a shrunk object from the API server.
  */
 import { annotations, FINALIZER, labels } from "../api/meta.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { ObjectMeta } from "../util/object-meta.ts";
 
-/** Characters of JSON. Ordinary objects are far smaller, and are kept whole. */
+/** Characters of JSON. Ordinary objects are far smaller and are kept whole. */
 const MOST_OF_OBJECT = 8_192;
 const MOST_OF_STATUS = 16_384;
 const MOST_OF_FIELD = 1_024;
-/** Fields of the operator's schemas are fewer, and their names are shorter. */
+/** The operator's schemas have fewer fields, with shorter names. */
 const MOST_FIELDS = 64;
 const LONGEST_NAME = 64;
-/** `spec.secret`: below it, what is large is left out as a whole. */
+/** Depth of `spec.secret`. Large values below it are left out as a whole. */
 const DEEPEST = 1;
 const KEPT_ANNOTATIONS: readonly string[] = [
   annotations.reconcileRequestedAt,
@@ -31,7 +31,7 @@ interface Stored extends KubeObject {
 }
 
 /**
- * The object itself, or what is kept of a large one. `size` is the length of the JSON that it was read from, or more;
+ * Returns the object itself, or the kept part of a large object. `size` is at least the length of the object's JSON;
  * `selector` is the operator's own.
  */
 export function shrink<T extends KubeObject>(object: T, selector: string, size: number): T {
@@ -47,11 +47,14 @@ export function shrink<T extends KubeObject>(object: T, selector: string, size: 
     isPartial: true,
     ...(lacksStatus ? { lacksStatus } : {}),
   };
-  // Parsed again, since a part of a text keeps the whole text in memory.
+  // Serialize and parse, because a substring keeps the whole text in memory.
   return JSON.parse(JSON.stringify(kept)) as T;
 }
 
-/** Of a Secret: which ApiKey's it is, its version, and which keys it says that it has. */
+/**
+ * Keeps of a Secret the labels that name its ApiKey and its role, its version, and the IDs of the keys that it
+ * contains.
+ */
 export function shrinkSecret<T extends KubeObject>(object: T, size: number): T {
   const { creationTimestamp: _, ownerReferences: __, finalizers: ___, ...rest } = object.metadata;
   const metadata = {
@@ -90,7 +93,7 @@ function smallFields(fields: Fields, depth = 0): Fields {
   return Object.fromEntries(kept.slice(0, MOST_FIELDS));
 }
 
-/** What other objects ask of a status: whether it is ready, and why not. */
+/** Keeps the part of a status that other objects read: whether the object is ready, and why not. */
 function smallStatus({ conditions, ...status }: Fields): Fields {
   if (!Array.isArray(conditions)) return smallFields(status);
   const brief = conditions.map(({ type, status, reason }: Fields) => ({

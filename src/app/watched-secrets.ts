@@ -1,4 +1,4 @@
-/** The operator's own Secrets, as metadata: watched where the operator may list and watch Secrets. */
+/** The operator's own Secrets, as metadata; watched if the operator has permission to list and watch Secrets. */
 import { labels, MANAGED_BY } from "../api/meta.ts";
 import type { SecretCache } from "../controllers/frame/context.ts";
 import { secretType } from "../controllers/resource-types.ts";
@@ -16,36 +16,36 @@ import { MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { shrinkSecret } from "./shrink.ts";
 
-/** Bookmarks come about once a minute: after this long without a sign of life, nothing is believed. */
+/** Bookmarks arrive about once a minute. After this long without an event, the cache is not trusted. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 const REVIEW_RETRY_MS = 2 * SECOND;
 
 export interface WatchedSecretsOptions {
   readonly api: WatchApi;
-  /** Empty: all namespaces. */
+  /** Empty means all namespaces. */
   readonly namespaces: readonly string[];
-  /** Whether the operator's own Secrets are watched; auto: where it may. */
+  /** Whether to watch the operator's own Secrets; auto: if it has permission. */
   readonly watchSecrets: "auto" | "true" | "false";
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** A failing listener of a store is a bug, and harms no other. */
+/** An error in a store's listener is a bug; other listeners still run. */
 export function logListenerError(log: Log, kind: string): (error: unknown) => void {
   return (error) => log.error({ kind, err: toError(error) }, "store listener failed");
 }
 
-/** Which Secrets the operator has written, and what has become of them. */
+/** The Secrets that the operator wrote, and their changes. */
 export class WatchedSecrets implements SecretCache, WriteTracker {
   readonly #options: WatchedSecretsOptions;
   readonly #store: WritableStore<KubeObject>;
   readonly #scopes: readonly string[];
-  /** By scope, when something last came of its watch; monotonic. */
+  /** By scope: when its watch last received an event, in monotonic time. */
   readonly #heardAt = new Map<string, number>();
-  /** The resource versions that our own last writes have made. */
+  /** The resource versions of the operator's own last writes. */
   readonly #ownWrites = new Map<string, string>();
-  /** Changes that may come of a write of ours that is under way: the watch can be faster than the answer. */
+  /** Changes that may result from an own write in progress, because the watch can be faster than the response. */
   readonly #held = new Map<string, StoreChange<KubeObject>[]>();
   readonly #listeners = new Set<(change: StoreChange<KubeObject>) => void>();
   readonly #onListenerError: (error: unknown) => void;
@@ -91,7 +91,7 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
     return this.#store.isCurrent(key);
   }
 
-  /** What the watch tells of the write meanwhile is known as our own. */
+  /** Changes that the watch reports during the write, and that result from it, are not reported to listeners. */
   async track<T extends KubeObject>(key: ObjectKey, send: () => Promise<T>): Promise<T> {
     if (this.#isAllowed !== true) return send();
     const text = keyText(key);
@@ -153,7 +153,7 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
   }
 }
 
-/** Asks until the API server answers; one that knows no such review allows nothing. */
+/** Retries until the API server answers; an API server without this review counts as a denial. */
 async function mayWatch(
   { api, log }: WatchedSecretsOptions,
   scopes: readonly string[],

@@ -1,4 +1,4 @@
-/** How the operator reaches a console: by which proxy, and at which addresses. */
+/** How the operator reaches a console: the proxy and the permitted addresses. */
 import { isIP } from "node:net";
 import { parseConnectionKey } from "../controllers/connection-key.ts";
 import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
@@ -7,7 +7,7 @@ import { proxyFor } from "../http/proxy.ts";
 import type { ApiServerAddresses } from "./api-server-addresses.ts";
 import type { Config } from "./config.ts";
 
-/** Which addresses namespaced Connections can reach. */
+/** The addresses that namespaced Connections can reach. */
 export function connectionAddresses(
   { connectionNetworks }: Pick<Config, "connectionNetworks">,
   apiServer: ApiServerAddresses,
@@ -20,9 +20,10 @@ export function connectionAddresses(
 }
 
 /**
- * A ClusterConnection can reach any address, and goes through the proxy of the operator's environment. For a Connection the
- * policy judges the console's address, or that of the proxy that it names. The proxy of the environment judges addresses
- * itself, so a Connection gets it only if no networks are set and its host is not a refused address.
+ * A ClusterConnection can reach any address and uses the proxy of the operator's environment unless it names its own.
+ * For a Connection, the policy checks the address of the console, or of the proxy that the Connection names. The proxy
+ * of the environment checks addresses itself, so a Connection uses that proxy only if no networks are set and the
+ * console's host is not a refused address.
  */
 export function wayTo(
   key: string,

@@ -1,4 +1,7 @@
-/** What the operator would do if objects were applied: its own controllers, over overlays; no operator has to run. */
+/**
+ * Plans what the operator would do if objects were applied: runs the operator's controllers over overlays. No operator
+ * has to run.
+ */
 import type { PlannedCall } from "../../api/plan.ts";
 import { createConnections } from "../../controllers/connection/registry.ts";
 import { connectionOf, parseConnectionKey } from "../../controllers/connection-key.ts";
@@ -21,17 +24,17 @@ import { refuseMutation } from "../read-only.ts";
 import { type GivenObject, supposeCluster } from "./supposed-cluster.ts";
 import { createWorkers, obstacleOf, type PlannedKind, type Workers } from "./workers.ts";
 
-/** One run may wait for what another one writes at once. */
+/** A run may wait for a write that another run makes at once. */
 const MAX_RUNS = 3;
 
 export interface PlanRequest {
-  /** All that is had of the cluster. */
+  /** The only access to the cluster. */
   readonly kube: KubeReader;
   readonly objects: readonly GivenObject[];
-  /** Where the Secrets and ConfigMaps of ClusterConnections are. */
+  /** The namespace of the ClusterConnections' Secrets and ConfigMaps. */
   readonly operatorNamespace: string;
   readonly userAgent: string;
-  /** The proxy that leads to a console. */
+  /** The proxy to a console. */
   readonly wayTo: (console: { readonly baseURL: string; readonly proxyURL?: string }) => {
     readonly proxy?: string;
   };
@@ -42,16 +45,16 @@ export interface PlanRequest {
 
 export interface ObjectPlan {
   readonly kind: PlannedKind;
-  /** Of PolicyBindings: that of their ServiceAccount, whose policies are one list. */
+  /** For PolicyBindings, the key of their ServiceAccount, because the policies of an account are one list. */
   readonly key: ObjectKey;
   readonly calls: readonly PlannedCall[];
-  /** Why the object would not be ready then. */
+  /** Why the object would not be ready after its calls. */
   readonly obstacle: string | undefined;
 }
 
 /**
- * One plan for each ServiceAccount, the policies of each, and each ApiKey, in the order in which they would be worked on. Logs in
- * in the consoles concerned, and reads. Rejects where the cluster cannot be read.
+ * Returns one plan for each ServiceAccount, for the policies of each ServiceAccount, and for each ApiKey, in the order
+ * of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { objects, clock, random, userAgent, signal } = request;
@@ -118,7 +121,7 @@ async function plan(
   return { kind, key, calls, obstacle: obstacle ?? obstacleOf(get(key)) };
 }
 
-/** Connections that are used, accounts, their policies, their keys: each needs the ones before. */
+/** Connections in use, accounts, their policies, their keys: each step needs the steps before it. */
 function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step[] {
   const of = (kind: PlannedKind): readonly Step[] =>
     objects.filter((each) => each.kind === kind).map((each) => ({ kind, key: keyOf(each) }));
@@ -138,7 +141,7 @@ function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step
   return [...new Map(steps.map((step) => [`${step.kind} ${keyText(step.key)}`, step])).values()];
 }
 
-/** Every ServiceAccount that is there or is named. */
+/** Every ServiceAccount that is given, or that a given object refers to. */
 function accountsOf(objects: readonly GivenObject[]): readonly ObjectKey[] {
   const keys = objects.flatMap((object): readonly ObjectKey[] => {
     if (object.kind === "ServiceAccount") return [keyOf(object)];

@@ -1,4 +1,7 @@
-/** A cluster as it would be with some objects applied: what it holds, in caches, over one that can only be read. */
+/**
+ * A hypothetical cluster in which some objects are applied: caches and writes in memory over a cluster that is only
+ * read.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { Caches } from "../../controllers/frame/context.ts";
 import { overlayKube } from "../../controllers/frame/plan/kube-overlay.ts";
@@ -16,7 +19,7 @@ import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
 
-/** A person's object, as a file has it. */
+/** An object of the user, as written in a file. */
 export interface GivenObject extends KubeObject {
   readonly kind: string;
   readonly spec?: unknown;
@@ -27,7 +30,7 @@ export interface SupposedCluster {
   readonly caches: Caches;
 }
 
-/** What objects of these kinds say counts; others are left out. */
+/** Given objects of these kinds have an effect; objects of other kinds are ignored. */
 const types: readonly ResourceType[] = [
   namespaceType,
   secretType,
@@ -39,7 +42,7 @@ function typeOfKind(kind: string): ResourceType | undefined {
   return types.find((type) => type.kind === kind);
 }
 
-/** Rejects where what concerns the objects cannot be read. */
+/** Rejects if objects that the plan needs cannot be read. */
 export async function supposeCluster(
   reader: KubeReader,
   objects: readonly GivenObject[],
@@ -74,7 +77,9 @@ export async function supposeCluster(
   return { kube, caches: cache.caches };
 }
 
-/** As applying it would leave it: its spec as a whole, and its labels and annotations besides those that are there. */
+/**
+ * The object as applying it would leave it: replaces the whole spec, and adds to the existing labels and annotations.
+ */
 async function merged(
   reader: KubeReader,
   type: ResourceType,
@@ -96,7 +101,9 @@ async function merged(
   } as KubeObject;
 }
 
-/** What a person may not read of the cluster's own counts as absent, as it does for a tenant's operator. */
+/**
+ * Cluster-scoped objects that the user has no permission to list count as absent, as they do for a tenant's operator.
+ */
 async function listed(
   reader: Pick<KubeReader, "list">,
   type: ResourceType,

@@ -24,7 +24,7 @@ import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store } from "../../kube/store/store.ts";
 import type { Reconcile, Run } from "../../runtime/result.ts";
 
-/** ResourceQuotaExports only read. */
+/** A ResourceQuotaExport is not planned, because it only reads from the console. */
 export type PlannedKind =
   | "ClusterConnection"
   | "Connection"
@@ -53,7 +53,7 @@ export function createWorkers(
     ),
     Connection: worker(caches.of(connectionType), createConnectionController(context, sources)),
     ServiceAccount: worker(caches.of(serviceAccountType), createServiceAccountController(context)),
-    // By account: what stands in the way of one of them is told.
+    // By account: reports the obstacle of one of its PolicyBindings.
     PolicyBinding: {
       get: (key) =>
         caches
@@ -82,7 +82,7 @@ function worker<T extends ReportedObject>(
   };
 }
 
-/** Why the object is not ready; `undefined` where it is, or says nothing. */
+/** Why the object is not ready; `undefined` if it is ready or reports nothing. */
 export function obstacleOf(object: ReportedObject | undefined): string | undefined {
   const ready = findCondition(object?.status?.conditions, "Ready");
   return ready?.status === "False" ? `${ready.reason}: ${ready.message}` : undefined;
