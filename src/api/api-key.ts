@@ -28,7 +28,7 @@ const keyId = z.string().max(256).meta({ description: "The key's identifier in t
 const issueTime = timestamp.meta({ description: "When the issuing call was made." });
 const expirationTime = timestamp.meta({ description: "When the key expires." });
 
-/** The most superseded and the most orphaned keys that a status lists. */
+/** The maximum number of superseded keys, and of orphaned keys, in a status. */
 export const MAX_LISTED_KEYS = 1_000;
 
 const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
@@ -64,7 +64,7 @@ const window = z
   })
   .meta({ description: "A recurring time in which rotation is welcome." });
 
-/** Which zones there are is known to no schema: only the operator's own parse asks. */
+/** No schema can list the time zones, so only the operator's own parser checks them. */
 function isTimeZone(timeZone: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
@@ -116,7 +116,7 @@ const anyData = entries(
     ),
   ),
   32,
-  // A map's keys are beyond CEL's cost limit: only the operator's own parse asks.
+  // A map's keys are beyond CEL's cost limit, so only the operator's own parser checks them.
 ).refine((map) => Object.keys(map).every((key) => SECRET_KEY.test(key)), {
   error: "must have entry names of letters, digits, '-', '_' and '.', at most 253 characters long",
 });
@@ -129,7 +129,7 @@ const boundedData = withRule(boundedKeys(anyData, 253), {
   holds: (map) => lengthOf(Object.values(map).join("")) <= MOST_OF_DATA,
 });
 
-/** Counted as the API server counts: by code point. */
+/** Counts code points, as the API server does. */
 function lengthOf(value: string): number {
   return value.length <= MOST_OF_DATA ? value.length : Array.from(value).length;
 }
@@ -141,7 +141,7 @@ const data = withRule(boundedData, {
   holds: (map) => Object.values(map).some((template) => SECRET_PATTERN.test(template)),
 });
 
-/** Labels or annotations that are the user's to choose. */
+/** A map of labels or annotations that the user can choose. */
 function metadataEntries(value: z.ZodString) {
   const map = entries(z.record(z.string(), value), 32).refine(
     (chosen) => Object.keys(chosen).every(isMetadataKey),
@@ -373,7 +373,7 @@ const status = z.object({
     .meta({ description: "How much of maxIssuesPerDay is used." }),
 });
 
-/** The fields of the status that an intent changes, as the annotation stores them. */
+/** The status fields that an intent changes, as stored in its annotation. */
 export const apiKeyIntent = status
   .pick({ attempt: true, issuances: true, lastHandledRotateAt: true })
   .required({ attempt: true })

@@ -27,15 +27,15 @@ export interface ConditionUpdate {
   readonly type: string;
   readonly status: Condition["status"];
   readonly reason: string;
-  /** A whole sentence without secrets; cut at 1,024 characters. */
+  /** A whole sentence without secrets; cut to 1,024 characters. */
   readonly message: string;
 }
 
 const MAX_MESSAGE = 1_024;
 
 /**
- * A new list in which `update` holds. `lastTransitionTime` moves only when the status changes; the order
- * of the other conditions stays.
+ * Returns a new list with the updated condition. `lastTransitionTime` changes only with the status; the other
+ * conditions keep their order.
  */
 export function setCondition(
   conditions: readonly Condition[],
@@ -46,7 +46,7 @@ export function setCondition(
   const old = conditions.find(({ type }) => type === update.type);
   const next: Condition = {
     ...update,
-    // A cut may go through a character, and half a one would never be read back as it was written.
+    // The cut may split a character, and half a character would be read back differently.
     message: update.message.slice(0, MAX_MESSAGE).toWellFormed(),
     observedGeneration,
     lastTransitionTime:
@@ -57,7 +57,7 @@ export function setCondition(
     : conditions.map((condition) => (condition === old ? next : condition));
 }
 
-/** A new list without the condition of that type. */
+/** Returns a new list without the condition of that type. */
 export function removeCondition(
   conditions: readonly Condition[],
   type: string,
@@ -72,7 +72,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the operator has reported on an object; the schema's defaults are no report. */
+/** Whether the operator has reported on an object. The schema's defaults do not count as a report. */
 export function isReportedOn(object: {
   readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
 }): boolean {
@@ -83,15 +83,15 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** What one run found about an object as a whole; {@link readinessConditions} spells it out. */
+/** The result of a run for an object as a whole; {@link readinessConditions} turns it into conditions. */
 export type Readiness =
   | { readonly state: "Ready"; readonly reason: string; readonly message: string }
-  /** On the way, or waiting for a change that enqueues it. */
+  /** In progress, or waiting for a change that enqueues the object. */
   | { readonly state: "Reconciling"; readonly reason: string; readonly message: string }
-  /** Only a change by a person helps. */
+  /** Manual action is required. */
   | { readonly state: "Stalled"; readonly reason: string; readonly message: string };
 
-/** Writes Ready, Reconciling and Stalled as kstatus reads them: the last two exist only while True. */
+/** Sets Ready, Reconciling and Stalled for kstatus: Reconciling and Stalled exist only while True. */
 export function readinessConditions(
   conditions: readonly Condition[],
   { state, reason, message }: Readiness,

@@ -30,7 +30,7 @@ const configMapKey = matching(
   "must be the name of an entry of a ConfigMap: letters, digits, '-', '_' and '.'",
 );
 
-/** Segments are never empty, so that no path can name another host. */
+/** A segment is never empty, so a path cannot name another host. */
 const CALL_PATH = /^([/]([-._~!$&()*+,;=:@%A-Za-z0-9]|[{]saId[}]|[{]keyId[}])+)+[/]?$/;
 
 const extraCall = z
@@ -187,7 +187,7 @@ const caBundleFrom = withRule(
   },
 );
 
-/** Whether a text has certificates in PEM. */
+/** Whether a text contains PEM certificates. */
 export function holdsCertificates(text: string): boolean {
   return text.includes("-----BEGIN CERTIFICATE-----");
 }
@@ -204,7 +204,7 @@ const connectionFields = {
     BASE_URL,
     "must be an address such as https://console.example.com, without user name, query and fragment",
   )
-    // Ports and IP addresses out of range: only the operator's own parse asks.
+    // CEL does not check the range of ports and IP addresses, so only the operator's own parser does.
     .refine((url) => !BASE_URL.test(url) || URL.canParse(url), { error: "must be a valid URL" })
     .meta({ description: "The console's base address, such as https://console.example.com." }),
   insecureHTTP: z
@@ -345,10 +345,10 @@ const grant = z
   })
   .meta({ description: "Permissions of the matching namespaces on this connection." });
 export type Grant = z.output<typeof grant>;
-/** What a namespace may do, whichever grants it comes from. */
+/** The permissions of a namespace, whichever grants they come from. */
 export type Rights = Omit<Grant, "name" | "namespaces" | "quotaExports"> & {
   readonly quotaExports: readonly number[] | "Any";
-  /** Whether bound policies that are not granted any more are unbound. */
+  /** Whether the operator unbinds policies that are no longer granted. */
   readonly withdrawsPolicies: boolean;
 };
 

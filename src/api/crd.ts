@@ -1,4 +1,4 @@
-/** From a kind to its CustomResourceDefinition. */
+/** Turns a kind into its CustomResourceDefinition. */
 
 import { ownEntry } from "../util/own-entry.ts";
 import { type CelRule, columnsOf, type Kind } from "./kind.ts";
@@ -6,7 +6,7 @@ import { CATEGORY, GROUP, VERSION } from "./meta.ts";
 import { VALIDATIONS } from "./rule.ts";
 import { type StructuralSchema, toStructuralSchema } from "./structural-schema.ts";
 
-/** The names of a CustomResourceDefinition and of its only version are fixed by the kind. */
+/** The kind determines the names of the CustomResourceDefinition and of its only version. */
 export function toCrd(kind: Kind) {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -42,7 +42,7 @@ export function toCrd(kind: Kind) {
 
 export type Crd = ReturnType<typeof toCrd>;
 
-/** The schema of whole objects: what `kubectl explain` shows and the server validates. */
+/** The schema of whole objects, for `kubectl explain` and for the API server's validation. */
 export function objectSchema(kind: Kind): StructuralSchema {
   const spec = toStructuralSchema(kind.spec);
   const schema: StructuralSchema = {
@@ -55,13 +55,13 @@ export function objectSchema(kind: Kind): StructuralSchema {
       metadata: metadataSchema(kind.maxNameLength),
       spec: {
         description: "Desired state.",
-        // A manifest of a kind that requires no field may leave out its spec.
+        // If a kind requires no field, its manifests may omit the spec.
         ...(spec.required === undefined ? { default: {} } : {}),
         ...spec,
       },
       status: {
         description: "Observed state. Only the operator writes it.",
-        // So that observedGeneration has its default on a new object.
+        // Gives observedGeneration its default on a new object.
         default: {},
         ...withAtomicParts(toStructuralSchema(kind.status)),
       },
@@ -71,8 +71,8 @@ export function objectSchema(kind: Kind): StructuralSchema {
 }
 
 /**
- * The operator writes each object within a status, and each condition, as a whole. So the API server need not note who
- * owns which of their fields: that is a third of what it notes, and a seventh of the work of a write.
+ * The operator replaces each object within a status, and each condition, as a whole. So the API server does not have to
+ * record the owner of each field, which saves a third of its records and a seventh of the work of a write.
  */
 function withAtomicParts(status: StructuralSchema): StructuralSchema {
   const parts = Object.entries(status.properties ?? {}).map(([name, part]) => [
@@ -97,7 +97,7 @@ function metadataSchema(maxNameLength: number | undefined): StructuralSchema {
       };
 }
 
-/** A copy of the schema in which the node at the rule's path has the rule. */
+/** Returns a copy of the schema with the rule at the rule's path. */
 function place(schema: StructuralSchema, { at, field, rule, message }: CelRule): StructuralSchema {
   const validation =
     field === undefined ? { rule, message } : { rule, message, fieldPath: `.${field}` };

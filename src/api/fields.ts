@@ -6,7 +6,7 @@ import { mapOf } from "./lists.ts";
 import { planSchema } from "./plan.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 
-/** Text of at most `max` characters, counted as the API server counts them: by code point. */
+/** A text of at most `max` characters, counted in code points as the API server does. */
 export function text(max: number): z.ZodString {
   return z
     .string()
@@ -16,7 +16,7 @@ export function text(max: number): z.ZodString {
     .meta({ maxLength: max });
 }
 
-/** How many entries a map may have, for zod as well as for the CRD. */
+/** Limits the number of entries of a map, in zod and in the CRD. */
 export function entries<Schema extends z.ZodType<Record<string, string>>>(
   schema: Schema,
   most: number,
@@ -36,21 +36,21 @@ export const objectName = matching(
 
 const CONSOLE_ID = /^[A-Za-z0-9_][-A-Za-z0-9._~:@+=,]*$/;
 
-/** An identifier of the console: opaque, but fit for a header and for one segment of a path. */
+/** A console identifier: opaque, but valid in a header and in a path segment. */
 export const consoleId = matching(
   z.string().max(256),
   CONSOLE_ID,
   "must be an identifier of the console, such as org-1: a letter or digit, then letters, digits and any of - . _ ~ : @ + = ,",
 );
 
-/** A name of the console that is sent in a header. */
+/** A console name that is sent in a header. */
 export const consoleName = matching(
   z.string().max(256),
   /^[!-~]([ -~]*[!-~])?$/,
   "must be printable ASCII without white space around it, since it is sent in a header",
 );
 
-/** As a grant names policies and projects: one of them, or any. */
+/** A policy or project in a grant: one ID, or `*` for any. */
 export function grantedId(what: string, example: string): z.ZodString {
   return matching(
     z.string().max(256),
@@ -59,14 +59,14 @@ export function grantedId(what: string, example: string): z.ZodString {
   );
 }
 
-/** A name that a Secret's entry may have. */
+/** A valid entry name of a Secret. */
 export const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/;
 
-/** Go's notation, the part of it that cannot overflow: `90s`, `15m`, `1h30m`, `720h`. */
+/** The part of Go's notation that cannot overflow: `90s`, `15m`, `1h30m`, `720h`. */
 export const DURATION =
   /^([0-9]{1,5}h([0-9]{1,5}m)?([0-9]{1,5}s)?|[0-9]{1,5}m([0-9]{1,5}s)?|[0-9]{1,6}s|[0-9]{1,6}ms)$/;
 
-/** CEL that says whether an expression is such a text, which `duration()` then cannot choke on. */
+/** CEL that checks whether an expression is a duration, so that `duration()` cannot fail. */
 export function celDuration(expression: string): string {
   return `${expression}.matches(${celPattern(DURATION)})`;
 }
@@ -79,7 +79,7 @@ export const duration = matching(
   "must be a duration in hours, minutes and seconds, such as 720h, 1h30m or 15s; days are not a unit",
 );
 
-/** A duration within bounds, which the message names. */
+/** A duration within bounds; the message names the bounds. */
 export function durationBetween(least: string, most: string): typeof durationText {
   return withRule(durationText, {
     rule: `${celDuration("self")} && duration(self) >= duration('${least}') && duration(self) <= duration('${most}')`,
@@ -88,7 +88,7 @@ export function durationBetween(least: string, most: string): typeof durationTex
   });
 }
 
-/** Milliseconds of a text that {@link DURATION} matches. */
+/** Converts a text that matches {@link DURATION} to milliseconds. */
 export function ms(value: string): number {
   return parseDuration(value) ?? Number.NaN;
 }
@@ -120,9 +120,9 @@ export const suspend = z.boolean().default(false).meta({
   description: "Pauses all changes; deletion waits. Issued keys keep working and still expire.",
 });
 
-/** Status fields every kind has. */
+/** The status fields of every kind. */
 export const commonStatus = {
-  // Without a value, kstatus takes a new object for one that is as declared.
+  // Without a value, kstatus reports a new object as current.
   observedGeneration: z.int().min(-1).optional().meta({
     description: "The metadata.generation of this status; -1 before the first reconcile.",
     default: -1,

@@ -2,13 +2,13 @@ import type { z } from "zod";
 import type { IamObject } from "./meta.ts";
 
 /**
- * A CEL rule that compares with `oldSelf`, so that the API server asks it on update only. Rules about one
- * state of an object sit in its schema, see `withRule`.
+ * A CEL rule that compares with `oldSelf`, so that the API server evaluates it only on update. Rules about a single
+ * state of an object belong in its schema; see `withRule`.
  */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** Dotted path of the node it sits on, below the object's root. */
+  /** Dotted path of the rule's node, below the object's root. */
   readonly at: string;
   /** The field below `at` that the message is about. */
   readonly field?: string;
@@ -23,7 +23,7 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** One custom resource: everything its CRD, its documentation and its controller need to know. */
+/** A custom resource, with everything that its CRD, its documentation and its controller need. */
 export interface Kind<
   Spec extends z.ZodType = z.ZodType,
   Status extends z.ZodType = z.ZodType,
@@ -34,23 +34,28 @@ export interface Kind<
   readonly singular: string;
   readonly shortName: string;
   readonly scope: "Cluster" | "Namespaced";
-  /** Whether the operator keeps its objects by a finalizer until it has cleaned up, and so may patch them. */
+  /**
+   * Whether the operator sets a finalizer, so that it can clean up before deletion. The operator then needs permission
+   * to patch the objects.
+   */
   readonly hasFinalizer: boolean;
-  /** The standard role that may create its objects in a namespace; absent: cluster administrators only. */
+  /**
+   * The standard role with permission to create the kind's objects in a namespace; absent: cluster administrators only.
+   */
   readonly writtenBy?: "edit" | "admin";
   /** One sentence for `kubectl explain` and the reference page. */
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
   readonly rules: readonly CelRule[];
-  /** Where names of this kind end up in shorter places than a name may be. */
+  /** Set if names of this kind are used in places that require shorter names. */
   readonly maxNameLength?: number;
-  /** Those of its own. Ready and Reason stand before them, Age after them. */
+  /** The kind's own columns. Ready and Reason come before them, Age after them. */
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields: readonly string[];
 }
 
-/** An object of the kind, as stored. */
+/** A stored object of the kind. */
 export type ObjectOf<K extends Kind> = IamObject<z.output<K["spec"]>, z.output<K["status"]>>;
 
 export function defineKind<Spec extends z.ZodType, Status extends z.ZodType, Name extends string>(
@@ -59,7 +64,7 @@ export function defineKind<Spec extends z.ZodType, Status extends z.ZodType, Nam
   return kind;
 }
 
-/** What `kubectl get` prints, in this order. */
+/** The columns of `kubectl get`, in this order. */
 export function columnsOf({ columns }: Kind): readonly PrinterColumn[] {
   return [readyColumn, reasonColumn, ...columns, ageColumn];
 }

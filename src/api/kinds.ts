@@ -14,7 +14,7 @@ const all = [
   resourceQuotaExportKind,
 ] as const;
 
-/** Every custom resource, in the order a newcomer should read about them. */
+/** Every custom resource, in the order in which to introduce them to a new user. */
 export const kinds: readonly Kind[] = all;
 
 /** The objects of every kind, by its name. */

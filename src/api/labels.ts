@@ -1,4 +1,4 @@
-/** Labels as specs write them, and the selectors over them. */
+/** Labels in specs, and label selectors. */
 import * as z from "zod";
 import { entries } from "./fields.ts";
 import { atomic, setOf } from "./lists.ts";
@@ -8,7 +8,7 @@ const LABEL_KEY =
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?[/])?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 export const MOST_IN_KEY = 317;
 
-/** Whether a label or an annotation may have this key. */
+/** Whether the key is valid for a label or an annotation. */
 export function isMetadataKey(key: string): boolean {
   return LABEL_KEY.test(key) && key.length <= MOST_IN_KEY;
 }
@@ -42,7 +42,7 @@ const expression = withRule(
   },
 ).meta({ description: "A requirement on a label." });
 
-/** Bounds the keys of a map, which no other keyword of a CRD does. */
+/** Limits the length of a map's keys, which no other CRD keyword does. */
 export function boundedKeys<Schema extends z.ZodType<Record<string, unknown>>>(
   map: Schema,
   most: number,
@@ -54,7 +54,7 @@ export function boundedKeys<Schema extends z.ZodType<Record<string, unknown>>>(
   });
 }
 
-/** As everywhere in Kubernetes, all conditions have to hold, and a selector without any selects everything. */
+/** As in all of Kubernetes, all conditions must match, and a selector without conditions selects everything. */
 export const labelSelector = z.object({
   matchLabels: boundedKeys(entries(z.record(z.string(), labelValue), 32), MOST_IN_KEY)
     .refine((labels) => Object.keys(labels).every(isMetadataKey), {
@@ -67,7 +67,7 @@ export const labelSelector = z.object({
     .meta({ description: "Further conditions on labels, at most 16." }),
 });
 
-/** A selector that selects by something: what gives rights must not give them to everybody by leaving words out. */
+/** A selector with at least one condition: a grant must not apply to all namespaces because a field was omitted. */
 export const nonEmptyLabelSelector = withRule(labelSelector, {
   rule: "(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
   message:

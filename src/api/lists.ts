@@ -1,7 +1,7 @@
-/** Lists by how server-side apply merges them, so that several writers can each own their part of one. */
+/** Lists, by how server-side apply merges them, so that several writers can each own a part. */
 import * as z from "zod";
 
-/** A list without order, each of whose items is written once. */
+/** An unordered list without duplicates. */
 export function setOf<Item extends z.ZodString | z.ZodNumber>(
   item: Item,
   most: number,
@@ -13,7 +13,7 @@ export function setOf<Item extends z.ZodString | z.ZodNumber>(
     .meta({ "x-kubernetes-list-type": "set" });
 }
 
-/** A list of objects that `keys` tell apart; each key is required or has a default. */
+/** A list of objects that differ in `keys`; each key is required or has a default. */
 export function mapOf<Item extends z.ZodType>(
   item: Item,
   keys: readonly (keyof z.output<Item> & string)[],

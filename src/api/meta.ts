@@ -1,46 +1,50 @@
 import type { ObjectMeta } from "../util/object-meta.ts";
 
-/** Names that users and other programs see: group, annotations, labels, finalizer, field manager. */
+/** Names that users and programs see: group, annotations, labels, finalizer, field manager. */
 export const GROUP = "iam-operator.io";
 export const VERSION = "v1alpha1";
 export const API_VERSION = `${GROUP}/${VERSION}`;
-/** Of the namespaced kinds: `kubectl get iam` works for people who may not read ClusterConnections. */
+/**
+ * Category of the namespaced kinds only, so that `kubectl get iam` works without permission to read ClusterConnections.
+ */
 export const CATEGORY = "iam";
 
 export const FINALIZER = `${GROUP}/finalizer`;
-/** Server-side apply: this manager owns everything the operator writes. */
+/** In server-side apply, this manager owns everything that the operator writes. */
 export const FIELD_MANAGER = "iam-operator";
-/** Owns only `status.bindings` of a ServiceAccount, which the policy-binding controller reports. */
+/** Owns only a ServiceAccount's `status.bindings`, which the policy-binding controller reports. */
 export const BINDINGS_FIELD_MANAGER = "iam-operator-bindings";
 
 export const annotations = {
   reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
   rotateRequestedAt: `${GROUP}/rotate-requested-at`,
-  /** `true`: the operator plans for the object, and does nothing. */
+  /** `true`: the operator only plans the object's changes and does not make them. */
   planOnly: `${GROUP}/plan-only`,
   keyId: `${GROUP}/key-id`,
   issueTime: `${GROUP}/issue-time`,
   expirationTime: `${GROUP}/expiration-time`,
   revision: `${GROUP}/revision`,
-  /** Entries that the pair can be read back from, as JSON with the secrets left open: never values. */
+  /** The Secret's entries as JSON, with variables in place of the secrets, to read the key pair back: never values. */
   template: `${GROUP}/template`,
-  /** The names of the labels and annotations that the Secret has from `spec.secret`, as JSON. */
+  /** As JSON, the names of the Secret's labels and annotations from `spec.secret`. */
   templateNames: `${GROUP}/template-names`,
-  /** A short hash over keyId and secret; tells whether an edit has torn the pair. */
+  /** A short hash of keyId and secret, which shows whether an edit changed only one of them. */
   pairHash: `${GROUP}/pair-hash`,
   previousKeyId: `${GROUP}/previous-key-id`,
   previousPairHash: `${GROUP}/previous-pair-hash`,
-  /** The attempt whose answer a staging Secret holds. */
+  /** The attempt whose response a pending Secret stores. */
   attempt: `${GROUP}/attempt`,
-  /** On the Lease: keys that were issued for ApiKeys which have been deleted since, for the next leader. */
+  /** On the Lease: keys that were issued for ApiKeys that have since been deleted, for the next leader. */
   deletedIssues: `${GROUP}/deleted-issues`,
-  /** On an ApiKey or ServiceAccount: the attempt that was recorded last, as JSON. The status tells whether it is closed. */
+  /**
+   * On an ApiKey or ServiceAccount: the most recent recorded attempt, as JSON. The status shows whether it is closed.
+   */
   intent: `${GROUP}/intent`,
   /** On the Pod template of a workload: when the operator last restarted it. */
   restartedAt: `${GROUP}/restarted-at`,
 } as const;
 
-/** On a Pod template: the content of an ApiKey's Secret that its Pods were last restarted for. */
+/** On a Pod template: the version of an ApiKey's Secret for which the operator last restarted the Pods. */
 export function contentAnnotation(apiKeyName: string): string {
   return `${CONTENT_ANNOTATIONS}${apiKeyName}`;
 }
@@ -54,7 +58,7 @@ export const labels = {
 } as const;
 export const MANAGED_BY = "iam-operator";
 
-/** Any object of ours as stored; `spec` is parsed by its kind's schema before use. */
+/** A stored custom resource; its kind's schema parses `spec` before use. */
 export interface IamObject<Spec, Status> {
   readonly apiVersion: string;
   readonly kind: string;

@@ -4,18 +4,18 @@ import type { Kind } from "./kind.ts";
 
 export type ParsedSpec<Spec> =
   | { readonly ok: true; readonly spec: Spec }
-  /** The message says where and what, without values; it fits into a condition. */
+  /** Says where the problem is and what is wrong, without values; short enough for a condition. */
   | { readonly ok: false; readonly message: string };
 
-/** What was found of a stored spec, which nobody changes: an account's is asked for with each of its ApiKeys. */
+/** Results by stored spec, which never changes: each ApiKey also parses the spec of its account. */
 const found = new WeakMap<object, { readonly kind: Kind; readonly parsed: ParsedSpec<unknown> }>();
 
 const MAX_ISSUES = 5;
 const MAX_MESSAGE = 1_000;
 
 /**
- * Judges a stored object as the API server would and fills in its defaults. Stored objects may be older
- * than the schema that the server has now, so a controller asks before it believes a spec.
+ * Validates a stored object as the API server would, and fills in its defaults. A stored object may be older than the
+ * API server's current schema, so a controller validates every spec before use.
  */
 export function parseSpec<Spec extends z.ZodType>(
   kind: Kind<Spec>,
@@ -46,7 +46,7 @@ function judge<Spec extends z.ZodType>(schema: Spec, stored: unknown): ParsedSpe
       code === "invalid_type" && input === undefined ? "is required" : undefined,
   });
   if (!parsed.success) return { ok: false, message: describe(parsed.error.issues) };
-  // Mostly the API server has filled in every default, and one copy of the spec in memory is enough.
+  // Usually the API server has filled in every default; then keep only one copy of the spec in memory.
   const spec = isDeepStrictEqual(parsed.data, stored)
     ? (stored as typeof parsed.data)
     : parsed.data;
@@ -61,7 +61,7 @@ function describe(issues: readonly z.core.$ZodIssue[]): string {
   return [...texts, ...more].join("; ").slice(0, MAX_MESSAGE);
 }
 
-/** `spec.grants[0].policyIds[1]`, as the API server writes it. */
+/** `spec.grants[0].policyIds[1]`, in the API server's notation. */
 function toFieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (text, step) => (typeof step === "number" ? `${text}[${step}]` : `${text}.${String(step)}`),

@@ -1,4 +1,4 @@
-/** What the operator would do for an object that it only plans for. */
+/** The calls that the operator would make for an object that it only plans. */
 import * as z from "zod";
 import { atomic } from "./lists.ts";
 
@@ -41,7 +41,7 @@ export const planSchema = z
 export type PlannedCall = z.output<typeof plannedCall>;
 export type Plan = z.output<typeof planSchema>;
 
-/** As a status can hold it. */
+/** Bounds the plan to the limits of a status. */
 export function toPlan(calls: readonly PlannedCall[]): Plan {
   const names = (list: readonly string[] | undefined) =>
     list?.slice(0, MAX_POLICIES).map((name) => name.slice(0, 512).toWellFormed());

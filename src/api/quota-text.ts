@@ -1,8 +1,8 @@
-/** Reads the amounts out of a quota's display text, such as `cpu: 500m/2, memory: 1Gi/4Gi`. Pure. */
+/** Parses the amounts in a quota's display text, such as `cpu: 500m/2, memory: 1Gi/4Gi`. Pure. */
 
 export interface Amount {
   readonly resource: string;
-  /** In base units: cores, bytes, pieces. */
+  /** In base units: cores, bytes, or a number of objects. */
   readonly used: number;
   readonly hard: number;
 }
@@ -32,8 +32,8 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * All amounts of the text, or `undefined` where any part of it is something else: half a text read is a
- * wrong number somewhere. An empty text holds no amounts.
+ * Returns all amounts of the text, or `undefined` if any part cannot be parsed, because a partial result would be
+ * wrong. An empty text has no amounts.
  */
 export function parseQuotaText(text: string): readonly Amount[] | undefined {
   if (text.length > MAX_TEXT) return undefined;
@@ -45,11 +45,11 @@ export function parseQuotaText(text: string): readonly Amount[] | undefined {
   return names.size === parts.length ? amounts : undefined;
 }
 
-/** A Kubernetes quantity in base units; `undefined` where the text is none. Never negative. */
+/** Parses a Kubernetes quantity into base units; `undefined` if the text is not a quantity. Never negative. */
 export function parseQuantity(text: string): number | undefined {
   const [, digits, suffix, exponent] = QUANTITY.exec(text) ?? [];
   if (digits === undefined) return undefined;
-  // Parsed as one decimal text, so that 500m is exactly 0.5.
+  // Scaled so that the result is exact: 500m is 0.5.
   if (exponent !== undefined) return Number(`${digits}e${exponent}`);
   const factor = suffix === undefined ? 1 : FACTORS.get(suffix);
   if (factor === undefined) return undefined;

@@ -1,9 +1,9 @@
-/** What the conditions of each kind say; the reference pages show it. */
+/** The meaning of each kind's conditions, for the reference pages. */
 
 export interface ConditionHelp {
   readonly type: string;
   readonly meaning: string;
-  /** Reasons that call for a person, and what that person does. */
+  /** Reasons that require manual action, with the action. */
   readonly reasons: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ function conditions(...more: readonly ConditionHelp[]): readonly ConditionHelp[]
   return [...merged, ...more.filter(({ type }) => everywhere.every((help) => help.type !== type))];
 }
 
-/** What an object of a namespace waits for before anything else. */
+/** What a namespaced object requires before anything else. */
 const waitsForConnection = {
   ConnectionNotFound: "Create the connection, or name another connection in spec.connectionRef.",
   ConnectionNotReady:
@@ -46,7 +46,7 @@ const waitsForConnection = {
   PermissionDenied: "Follow the checks in the message; ask the console's administrator.",
 };
 
-/** Of kinds that change something in the console. */
+/** For kinds that change something in the console. */
 const heldBack = {
   PlanOnly:
     "Read status.plan; take the annotation iam-operator.io/plan-only away, or --read-only of the operator, to have it done.",

@@ -1,10 +1,10 @@
-/** Checks that the API server makes by CEL and we make by zod, written side by side. */
+/** Checks of the API server in CEL and of the operator in zod, side by side. */
 import type { z } from "zod";
 
-/** The key under which a schema's metadata carries its CEL rules into the CRD. */
+/** The key in a schema's metadata that carries its CEL rules into the CRD. */
 export const VALIDATIONS = "x-kubernetes-validations";
 
-/** One CEL rule as a CRD spells it. */
+/** One CEL rule in the format of a CRD. */
 export interface Validation {
   readonly rule: string;
   readonly message: string;
@@ -12,17 +12,17 @@ export interface Validation {
 }
 
 export interface Rule<Value> {
-  /** CEL over `self`, the value with its defaults. */
+  /** CEL about `self`, the value with its defaults. */
   readonly rule: string;
-  /** Tells a person what to write instead. */
+  /** Tells the user what to write instead. */
   readonly message: string;
-  /** The same judgement as `rule`. */
+  /** The same check as `rule`, in TypeScript. */
   readonly holds: (self: Value) => boolean;
   /** The property of `self` that the message is about. */
   readonly field?: string;
 }
 
-/** The schema with one more check, in zod as well as in the CRD, with the same message. */
+/** Adds a check to the schema, in zod and in the CRD, with the same message. */
 export function withRule<Schema extends z.ZodType>(
   schema: Schema,
   { rule, message, holds, field }: Rule<z.output<Schema>>,
@@ -34,7 +34,7 @@ export function withRule<Schema extends z.ZodType>(
     .meta({ ...schema.meta(), [VALIDATIONS]: [...validationsOf(schema), validation] }) as Schema;
 }
 
-/** As `schema.regex(pattern)`, but with words instead of the pattern where a text does not match. */
+/** Like `schema.regex(pattern)`, but with a message in words instead of the pattern. */
 export function matching<Schema extends z.ZodType<string>>(
   schema: Schema,
   pattern: RegExp,
@@ -47,7 +47,7 @@ export function matching<Schema extends z.ZodType<string>>(
   });
 }
 
-/** The pattern as a CEL literal. */
+/** Converts the pattern to a CEL literal. */
 export function celPattern({ source }: RegExp): string {
   if (source.includes("'")) throw new Error(`a raw literal of CEL cannot hold a quote: ${source}`);
   return `r'${source.replaceAll("\\/", "/")}'`;

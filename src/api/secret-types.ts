@@ -1,4 +1,4 @@
-/** The types that a Secret with a key pair may have. */
+/** The permitted types of a Secret with a key pair. */
 import * as z from "zod";
 import { celPattern, type Rule, withRule } from "./rule.ts";
 
@@ -9,7 +9,7 @@ const builtIn = [OPAQUE, BASIC_AUTH, DOCKER_CONFIG] as const;
 
 const OWN_TYPE =
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+[/][-._A-Za-z0-9]+$/;
-/** What others act upon: tokens of any service account, logins of new nodes, releases. */
+/** Types on which other programs act: tokens of any service account, credentials of new nodes, Helm releases. */
 const RESERVED = /^(.*[.])?(kubernetes[.]io|k8s[.]io|helm[.]sh)[/]/;
 
 export const secretTypeSchema = withRule(z.string().max(253), {
@@ -25,10 +25,13 @@ interface TypedData {
 }
 
 const DOCKER_ENTRY = ".dockerconfigjson";
-/** A secret may hold what JSON has to escape. */
+/** A secret can contain characters that JSON must escape. */
 const RAW_SECRET = /(^|[^$])[$][{](secret|previousSecret)[}]/;
 
-/** What the API server asks of the entries, and that no secret can break it. A default is judged before it is filled in. */
+/**
+ * Checks the entries as the API server does, and that no secret can break the format. The API server evaluates a rule
+ * before it fills in defaults.
+ */
 export const typedDataRules: readonly Rule<TypedData>[] = [
   {
     field: "data",

@@ -1,4 +1,4 @@
-/** The variables of `spec.secret.data` and the shape of the texts that use them. */
+/** The variables of `spec.secret.data`, and the syntax of its templates. */
 
 export const secretVariables = [
   "keyId",
@@ -18,12 +18,12 @@ export const secretVariables = [
 ] as const;
 
 /**
- * Texts whose every `${` begins a known variable or is escaped as `$${`. Each branch starts where the one
- * before ended and no two of them can read the same text, so that no input makes it slow.
+ * Matches texts in which every `${` begins a known variable or is escaped as `$${`. Each branch starts at the end of
+ * the previous branch, and no two branches match the same text, so the match is fast for every input.
  */
 export const TEMPLATE_PATTERN = new RegExp(
   `^([^$]|[$]+[^\${]|[$][$]+[{]|[$][{](${secretVariables.join("|")})(:json)?[}])*[$]*$`,
 );
 
-/** In a text of {@link TEMPLATE_PATTERN}: the secret itself is used. */
+/** Matches a {@link TEMPLATE_PATTERN} text that contains the secret itself. */
 export const SECRET_PATTERN = /(^|[^$])[$][{]secret(:json)?[}]/;

@@ -191,8 +191,9 @@ const status = z.object({
 });
 
 /**
- * What the annotation stores of an intent. Anyone who may edit the object can forge one, so it must not give the object an
- * account that others have made: it counts only with a description that names it.
+ * An intent as stored in its annotation. Anyone with permission to edit the object can forge an intent. So it requires
+ * `described`, with which only an account whose description names the attempt counts; a forged intent does not give the
+ * object an account that was created outside the operator.
  */
 export const serviceAccountIntent = z.object({
   attempt: createAttempt.required({ described: true }),

@@ -1,9 +1,9 @@
-/** Statuses as controllers work with them: derived from the schema, with times as {@link Instant}s. */
+/** Statuses in the form that controllers use: derived from the schema, with times as {@link Instant}s. */
 import * as z from "zod";
 import { ownEntry } from "../util/own-entry.ts";
 import { type Instant, parseInstant, toIso8601 } from "../util/time.ts";
 
-/** What a schema's values are once decoded: a field that may be absent is `undefined` then. */
+/** The decoded values of a schema; an absent field is `undefined`. */
 export type Decoded<Schema> = Schema extends z.ZodISODateTime
   ? Instant
   : Schema extends z.ZodOptional<infer Inner>
@@ -14,7 +14,7 @@ export type Decoded<Schema> = Schema extends z.ZodISODateTime
         ? { readonly [Field in keyof Shape]: Decoded<Shape[Field]> }
         : z.output<Schema>;
 
-/** Fields with a value for an absent one are never `undefined`. */
+/** Fields with a default are never `undefined`. */
 type WithDefaults<State, Defaults> = {
   readonly [Field in keyof State]: Field extends keyof Defaults
     ? Exclude<State[Field], undefined>
@@ -23,15 +23,15 @@ type WithDefaults<State, Defaults> = {
 
 export interface StatusCodec<Stored, State> {
   /**
-   * Tolerant, since stored statuses may be older than their schema: a text that is no time counts as the epoch, or as
-   * absent where the field may be; fields that the schema lacks are dropped.
+   * Tolerant, because a stored status may be older than the schema: an invalid time becomes the epoch, or `undefined`
+   * if the field is optional; fields that are not in the schema are dropped.
    */
   decode(status: object | undefined): State;
-  /** Leaves out what is absent or `undefined`, and fields that are as their default. */
+  /** Leaves out fields that are absent, `undefined`, or equal to their default. */
   encode(state: Partial<State>): Stored;
 }
 
-/** `defaults` are the values of top-level fields that a stored status lacks. */
+/** `defaults` are the values of top-level fields that are missing in a stored status. */
 export function createStatusCodec<
   Schema extends z.ZodObject,
   const Defaults extends Partial<Decoded<Schema>>,

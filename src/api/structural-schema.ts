@@ -1,8 +1,8 @@
-/** From zod to the structural OpenAPI v3 schema that a CRD holds. */
+/** Converts zod to the structural OpenAPI v3 schema of a CRD. */
 import * as z from "zod";
 import { VALIDATIONS, type Validation } from "./rule.ts";
 
-/** The part of apiextensions.k8s.io/v1 JSONSchemaProps that our CRDs use. */
+/** The part of apiextensions.k8s.io/v1 JSONSchemaProps that the operator's CRDs use. */
 export interface StructuralSchema {
   readonly description?: string;
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
@@ -26,7 +26,7 @@ export interface StructuralSchema {
   readonly items?: StructuralSchema;
 }
 
-/** In the order of generated files. */
+/** In the order of the generated files. */
 const KEYWORDS: readonly (keyof StructuralSchema)[] = [
   "description",
   "type",
@@ -51,8 +51,9 @@ const KEYWORDS: readonly (keyof StructuralSchema)[] = [
 ];
 
 /**
- * The schema as the API server takes it. Throws if zod says something that is not in {@link StructuralSchema}: nothing is
- * lost silently, except `.refine()`, whose CEL twin `withRule` writes, and the checks of a record's keys.
+ * Returns the schema in the API server's format. Throws if zod produces anything that is not in {@link
+ * StructuralSchema}, so that nothing is lost silently, except `.refine()`, whose CEL equivalent `withRule` writes, and
+ * the checks of a record's keys.
  */
 export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
@@ -69,7 +70,7 @@ export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   return ordered(json as StructuralSchema, "");
 }
 
-/** Removes what zod adds by itself, and what the API server does without being told. */
+/** Removes zod's additions, and restrictions that the API server applies anyway. */
 function dropAdditions(node: z.core.JSONSchema.BaseSchema): void {
   if (node.format === "date-time") delete node.pattern;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
@@ -77,7 +78,10 @@ function dropAdditions(node: z.core.JSONSchema.BaseSchema): void {
   if (node.additionalProperties === false) delete node.additionalProperties;
 }
 
-/** The same schema with its keywords in one order, so that generated files do not move. Throws on unknown ones. */
+/**
+ * Returns the schema with its keywords in a fixed order, so that generated files are stable. Throws on unknown
+ * keywords.
+ */
 function ordered(node: StructuralSchema, path: string): StructuralSchema {
   assertKnown(node, path);
   const { properties, additionalProperties, items } = node;
