@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Calls to the console. */
+/** Metrics of calls to the console. */
 export function consoleMetrics(registry: Registry) {
   return {
     iamRequests: new Counter({
@@ -25,7 +25,7 @@ export function consoleMetrics(registry: Registry) {
   };
 }
 
-/** Calls to the API server and what hangs on them. */
+/** Metrics of calls to the API server, and of the lease, the watches, the caches and the events. */
 export function kubeMetrics(registry: Registry) {
   const registers = [registry];
   return {

@@ -1,4 +1,4 @@
-/** A serving certificate in files that somebody else renews. */
+/** A serving certificate in files that another program renews. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
@@ -9,7 +9,7 @@ import type { Certificate } from "./http-server.ts";
 
 const LOOK_EVERY_MS = 30 * SECOND;
 
-/** `tls.crt` and `tls.key` of the folder. Throws where they are missing or no pair. */
+/** Reads `tls.crt` and `tls.key` of the folder. Throws if a file is missing or they do not match. */
 export async function readCertificate(folder: string): Promise<Certificate> {
   const [cert, key] = await Promise.all(
     ["tls.crt", "tls.key"].map((name) => readFile(join(folder, name), "utf8")),
@@ -28,8 +28,8 @@ export interface FollowOptions {
 }
 
 /**
- * Reads the files again every half minute; what is no pair, such as half of a renewal, is passed over. Answers the
- * way to stop.
+ * Reads the files again every 30 seconds. Ignores files that do not match, such as during a renewal. Returns a function
+ * that stops reading.
  */
 export function followCertificate({
   folder,

@@ -1,12 +1,12 @@
 import type { Gauge, Registry } from "prom-client";
 
-/** One series and its value. */
+/** A series and its value. */
 export interface Sample<Label extends string> {
   readonly labels: Readonly<Record<Label, string>>;
   readonly value: number;
 }
 
-/** A gauge whose series are collected when there is a scrape: nothing is kept for them in between. */
+/** A gauge that collects its series at each scrape and keeps nothing in between. */
 export class CollectedGauge<Label extends string> {
   readonly type = "gauge";
   readonly aggregator = "sum";
@@ -19,16 +19,16 @@ export class CollectedGauge<Label extends string> {
     this.name = name;
     this.help = help;
     this.labelNames = labelNames;
-    // What a registry needs of a gauge is what is here.
+    // Has every member that a registry uses of a gauge.
     registry.registerMetric(this as unknown as Gauge<Label>);
   }
 
-  /** From now on, scrapes show what this answers; before, the gauge has no series. */
+  /** From now on, scrapes show the collected series; before that, the gauge has no series. */
   collectFrom(collect: () => Iterable<Sample<Label>>): void {
     this.#collect = collect;
   }
 
-  /** What a scrape gets, `size` series at a time: all of them at once may be more than the heap holds. */
+  /** The text of a scrape, `size` series at a time, because all series at once may not fit into the heap. */
   *texts(size: number): Generator<string> {
     let lines = [`# HELP ${this.name} ${this.help}`, `# TYPE ${this.name} ${this.type}`];
     for (const { labels, value } of this.#collect()) {

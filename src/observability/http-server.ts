@@ -1,4 +1,4 @@
-/** Small HTTP servers for scrapes and probes. */
+/** Small HTTP servers for metrics and probes. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -11,11 +11,11 @@ export interface Page {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
-  /** Takes the place of `text`. */
+  /** Replaces `text`. */
   readonly parts?: readonly Uint8Array[];
 }
 
-/** Path → what it shows. Only GET and HEAD are answered. */
+/** Pages by path. The server answers only GET and HEAD. */
 export type Pages = Readonly<Record<string, () => Promise<Page> | Page>>;
 
 export interface Certificate {
@@ -24,13 +24,13 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Answers what is shown in place of a page; `undefined` for those who may see it. */
+/** Returns the page to show instead; `undefined` if the client is authorized. */
 export type Guard = (authorization: string | undefined) => Promise<Page | undefined>;
 
 export interface HttpServer {
-  /** As bound, also where port 0 was asked for. */
+  /** The bound port, even if port 0 was requested. */
   readonly port: number;
-  /** For connections from now on; only where there was one from the start. */
+  /** Applies to new connections; requires a certificate in {@link ServeOptions}. */
   setCertificate(certificate: Certificate): void;
   close(): Promise<void>;
 }
@@ -41,21 +41,21 @@ export interface ServeOptions {
   readonly port: number;
   readonly pages: Pages;
   readonly clock: Clock;
-  /** With it the server speaks HTTPS. */
+  /** With a certificate, the server speaks HTTPS. */
   readonly certificate?: Certificate;
-  /** Everybody may see everything by default. */
+  /** By default, every client can see every page. */
   readonly guard?: Guard;
 }
 
 /**
- * More than the kernel hands over in one go (511): no burst of connections closes the kubelet's before its request is
- * read.
+ * More than the kernel hands over at once (511), so that no burst closes the kubelet's connection before the server
+ * reads its request.
  */
 const MAX_PLAIN = 1_024;
-/** TLS takes some hundred kilobytes for each. */
+/** Each TLS connection needs several hundred kilobytes. */
 const MAX_ENCRYPTED = 64;
 
-/** Resolves when the server listens; rejects where it cannot. */
+/** Resolves when the server listens; rejects if it cannot listen. */
 export async function serve(options: ServeOptions): Promise<HttpServer> {
   const { host, port, clock } = options;
   let handshakes: HandshakeLimit | undefined;
@@ -76,7 +76,7 @@ export async function serve(options: ServeOptions): Promise<HttpServer> {
   };
 }
 
-/** Told of the address that a page was shown to which not everybody may see. */
+/** Called with the address of a client that passed the guard and received a page. */
 type OnShown = (address: string | undefined) => void;
 
 function create(options: ServeOptions, onShown: OnShown): Server | SecureServer {
@@ -90,7 +90,7 @@ function create(options: ServeOptions, onShown: OnShown): Server | SecureServer 
   const listener = (request: IncomingMessage, response: ServerResponse) =>
     void answer(options, request, response, onShown);
   const { certificate } = options;
-  // Importing node:http as a module makes Node load all of its own HTTP clients, for their names.
+  // Importing node:http makes Node load all of its own HTTP clients, to export their names.
   return certificate === undefined
     ? process.getBuiltinModule("node:http").createServer(limits, listener)
     : process
@@ -98,7 +98,7 @@ function create(options: ServeOptions, onShown: OnShown): Server | SecureServer 
         .createServer({ ...limits, ...certificate, handshakeTimeout: 5 * SECOND }, listener);
 }
 
-/** `/metrics` out of `render`; scrapes that come together share one rendering, as it holds up the event loop. */
+/** Serves `render` as `/metrics`. Concurrent scrapes share one rendering, because it blocks the event loop. */
 export function metricsPages(
   render: () => Promise<readonly Uint8Array[]>,
   contentType: string,
@@ -115,11 +115,11 @@ export function metricsPages(
   };
 }
 
-/** A reason to fail, or `undefined` where all is well. */
+/** Returns a reason to fail; `undefined` if the check passes. */
 export type Check = () => string | undefined;
 export type Checks = Readonly<Record<string, Check>>;
 
-/** `/healthz` and `/readyz`: 200 where every check passes, 503 with the reasons otherwise. */
+/** `/healthz` and `/readyz`: 200 if every check passes, otherwise 503 with the reasons. */
 export function probePages({ live, ready }: { live: Checks; ready: Checks }): Pages {
   return { "/healthz": () => checkPage(live), "/readyz": () => checkPage(ready) };
 }
@@ -139,13 +139,13 @@ async function answer(
   response: ServerResponse,
   onShown: OnShown,
 ): Promise<void> {
-  // A body is of no interest to anybody here.
+  // Discards the request's body.
   request.resume();
   const page = await pageFor(options, request);
   const { status, contentType, text, parts = [Buffer.from(text)] } = page;
   if (options.guard !== undefined && status === 200) onShown(request.socket.remoteAddress);
   response.writeHead(status, {
-    // Refused clients wait for a handshake before they try again.
+    // Rejected clients have to wait for a handshake before they try again.
     ...(status === 401 || status === 403 ? { connection: "close" } : {}),
     "content-type": contentType,
     "content-length": parts.reduce((sum, { length }) => sum + length, 0),
@@ -176,7 +176,7 @@ export function plain(status: number, text: string): Page {
   return { status, contentType: "text/plain; charset=utf-8", text: `${text}\n` };
 }
 
-/** What is being answered may end; idle connections are closed at once. */
+/** Closes idle connections at once, and the others when their response ends or after a second. */
 function close(server: Server | SecureServer, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.setTimer(SECOND, () => server.closeAllConnections());

@@ -3,11 +3,11 @@ import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 
 /**
- * Closes the connection that has been idle for longest whenever there are more than `most`, so that those who hold
- * many cannot keep others out. A request and its answer count as activity.
+ * Closes the longest idle connection whenever there are more than `most`, so that a client with many connections cannot
+ * keep other clients out. Requests and responses count as activity.
  */
 export function limitConnections(server: Server | SecureServer, most: number): void {
-  /** The one that has been idle for longest comes first. */
+  /** The longest idle connection comes first. */
   const connections = new Map<string, Socket>();
 
   const touch = (id: string) => {
@@ -33,7 +33,7 @@ export function limitConnections(server: Server | SecureServer, most: number): v
   });
 }
 
-/** The same for a connection and for the TLS session on it. */
+/** A connection and its TLS session have the same ID. */
 function idOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

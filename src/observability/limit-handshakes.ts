@@ -4,32 +4,36 @@ import type { TLSSocket } from "node:tls";
 import { type Clock, MINUTE } from "../util/time.ts";
 import { TokenBucket } from "../util/token-bucket.ts";
 
-/** Of sources that are not trusted. A handshake takes about a millisecond of the one thread. */
+/** For sources that are not trusted. A handshake takes about a millisecond of the only thread. */
 const PER_SECOND = 25;
 const BURST = 20;
 const AT_ONCE = 16;
-/** Of each source, trusted or not. */
+/** For each source, trusted or not. */
 const AT_ONCE_OF_SOURCE = 4;
-/** Waiting connections cost a socket each; the oldest of the source that has most give way. */
+/**
+ * Each waiting connection costs a socket. Beyond this number, the oldest connection of the source with the most waiting
+ * connections is closed.
+ */
 const MAX_WAITING = 512;
 const TRUSTED_FOR_MS = 15 * MINUTE;
 const MAX_TRUSTED = 100;
 
 export interface HandshakeLimit {
-  /** Handshakes of this address go first from now on, for a quarter of an hour. */
+  /** Gives handshakes of this address priority for the next 15 minutes. */
   trust(address: string | undefined): void;
 }
 
 /**
- * Lets TLS handshakes begin one after the other: sources take turns, each has a few under way, and all that are not trusted
- * have a rate. Trusted sources go first and wait for nobody else. To be called after everything else has subscribed to connections.
+ * Starts TLS handshakes one after the other: sources take turns, each source can have a few handshakes in progress, and
+ * untrusted sources together have a rate limit. Trusted sources go first and never wait for other sources. Must be
+ * called after all other listeners for connections are added.
  */
 export function limitHandshakes(server: Server, clock: Clock): HandshakeLimit {
   const begin = server.listeners("connection");
   const bucket = new TokenBucket(clock, { perSecond: PER_SECOND, burst: BURST });
   /** By source, in the order of their turns. */
   const waiting = new Map<string, Set<Socket>>();
-  /** By source: ports, and whether the handshake counts among those that are not trusted. */
+  /** By source: ports, and whether the handshake counts as untrusted. */
   const running = new Map<string, Map<string, boolean>>();
   const trusted = new Map<string, number>();
   let waitingCount = 0;
@@ -55,7 +59,7 @@ export function limitHandshakes(server: Server, clock: Clock): HandshakeLimit {
   };
   const start = (source: string, socket: Socket) => {
     leaveLine(source, socket);
-    // The next turn is another one's.
+    // The next turn belongs to another source.
     const line = waiting.get(source);
     if (line !== undefined) {
       waiting.delete(source);

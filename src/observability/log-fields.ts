@@ -1,4 +1,4 @@
-/** Turns what is logged into bounded plain values. Nothing but what is named here gets into a line. */
+/** Converts log fields into bounded plain values. Only the types and properties listed here appear in a line. */
 import type { LogFields } from "../util/log.ts";
 
 const MAX_TEXT = 2_048;
@@ -7,7 +7,7 @@ const MAX_ITEMS = 50;
 const MAX_FIELDS = 40;
 const MAX_CAUSES = 3;
 
-/** Properties of errors that are known to hold no bodies and no secrets. */
+/** Properties of errors that never contain bodies or secrets. */
 const errorFields = ["code", "reason", "status", "requestId", "operation"] as const;
 
 export type PlainValue = string | number | boolean | readonly string[] | PlainError;
@@ -30,7 +30,7 @@ export function plainFields(fields: LogFields): Readonly<Record<string, PlainVal
   return Object.fromEntries(plain);
 }
 
-/** Types do not hold at run time: an object that strayed in is named and not printed. */
+/** Types are not checked at run time: an unexpected object is logged as its type, without its values. */
 function plainValue(value: unknown): PlainValue | undefined {
   if (value === undefined || value === null) return undefined;
   if (value instanceof Error) return plainError(value);
@@ -44,7 +44,7 @@ function plainItem(item: unknown): string {
   return typeof item === "number" ? String(item) : `<${typeof item}>`;
 }
 
-/** The allow-listed part of an error. Only what nobody has foreseen shows where it happened. */
+/** The allow-listed part of an error. Only unexpected errors include stack frames. */
 function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
   const message = messageOf(error);
   const stack = isForeseen || !isBug(error) ? "" : framesOf(error);
@@ -61,24 +61,26 @@ function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
   };
 }
 
-/** What the language throws by itself, or a plain Error: classes of their own stand for failures that are expected. */
+/** Errors of the language itself and plain Errors are unexpected; expected failures have their own classes. */
 const unexpected = new Set(["Error", "TypeError", "RangeError", "ReferenceError", "SyntaxError"]);
 
 function isBug(error: Error): boolean {
   return unexpected.has(error.name) && !hasCode(error);
 }
 
-/** Whether somebody has said what failed, such as ECONNREFUSED. Node's ERR_ codes are of wrong calls. */
+/**
+ * Whether a code names the failure, such as ECONNREFUSED. Node's ERR_ codes indicate wrong calls, so they do not count.
+ */
 function hasCode(error: Error): boolean {
   return "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_");
 }
 
-/** A SyntaxError quotes the text that could not be parsed, which may be a body with a secret. */
+/** A SyntaxError quotes the invalid text, which may be a body with a secret. */
 function messageOf(error: Error): string | undefined {
   return error instanceof SyntaxError ? undefined : bounded(error.message, MAX_TEXT);
 }
 
-/** A stack begins with the message; only where it happened is kept. */
+/** A stack begins with the message; keeps only the frames. */
 function framesOf({ stack }: Error): string {
   const frames = (stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
   return bounded(frames.map((line) => line.trim()).join("\n"), MAX_STACK);

@@ -1,4 +1,4 @@
-/** pino behind the program's own `Log`. */
+/** pino as an implementation of the program's `Log`. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Log, LogFields } from "../util/log.ts";
 import type { Clock } from "../util/time.ts";
@@ -9,10 +9,10 @@ import { StandardOutput } from "./standard-output.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "json" | "pretty";
 
-/** Where lines go. */
+/** The destination of lines. */
 export interface LogSink {
   write(line: string): void;
-  /** Writes what is still held back, blocking; for fatal handlers. */
+  /** Writes buffered lines and blocks meanwhile; for fatal handlers. */
   flushSync(): void;
 }
 
@@ -24,7 +24,7 @@ export interface LoggerOptions {
   readonly sink?: LogSink;
 }
 
-/** Names no field has; one that comes in by mistake is not printed. */
+/** No field has these names. If a field with such a name is logged by mistake, its value is not printed. */
 const forbidden = ["secret", "password", "token", "authorization", "cookie", "accessToken"];
 
 export function createLogger({
@@ -34,7 +34,7 @@ export function createLogger({
   sink = new StandardOutput(clock),
 }: LoggerOptions): {
   readonly log: Log;
-  /** Writes what is held back, blocking: before the process exits, also after a fatal error. */
+  /** Writes buffered lines and blocks meanwhile: before the process exits, even after a fatal error. */
   readonly flush: () => void;
 } {
   const logger = pino(
@@ -43,7 +43,7 @@ export function createLogger({
       base: null,
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors arrive as plain values; pino's own serializer prints every property.
+      // Errors arrive as plain values; pino's own serializer would print every property.
       serializers: { err: (err: unknown) => err },
       redact: { paths: forbidden, censor: "<redacted>" },
     },
@@ -52,7 +52,7 @@ export function createLogger({
   return { log: toLog(() => logger, level === "debug"), flush: () => sink.flushSync() };
 }
 
-/** Most runs say nothing: a logger of their own is made for the first line. */
+/** Most runs log nothing, so a child logger is created with its first line. */
 function toLog(open: () => Logger, isDebugging: boolean): Log {
   let opened: Logger | undefined;
   const logger = () => {

@@ -1,4 +1,6 @@
-/** Every metric of the program. Labels are closed sets; an object's name labels per-object gauges only. */
+/**
+ * All metrics of the program. Label values are closed sets; only per-object gauges have an object's name as a label.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import { consoleMetrics, kubeMetrics } from "./call-metrics.ts";
@@ -14,11 +16,11 @@ import { quotaMetrics } from "./quota-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What became of one attempt to issue a key. */
+/** The outcome of an attempt to issue a key. */
 export type IssueResult = "Issued" | "NotCommitted" | "Unknown";
-/** What came of a login: accepted, asked for a second factor, refused, or no usable answer. */
+/** The outcome of a login: accepted, second factor required, rejected, or no usable response. */
 export type LoginResult = "success" | "mfaRequired" | "rejected" | "error";
-/** controller-runtime's words. */
+/** The result labels of controller-runtime. */
 export type ReconcileResult = "success" | "requeue" | "requeue_after" | "error";
 
 const issueResults: readonly IssueResult[] = ["Issued", "NotCommitted", "Unknown"];
@@ -32,8 +34,8 @@ const reconcileResults: readonly ReconcileResult[] = [
 ];
 
 /**
- * How often the lag of the event loop is sampled, in milliseconds. Each sample wakes the process: every 10 ms, as by
- * default, they took two thirds of an idle operator's CPU time.
+ * Sampling interval of the event loop's lag, in milliseconds. Each sample wakes the process: the default of 10 ms took
+ * two thirds of an idle operator's CPU time.
  */
 export const LAG_SAMPLE_MS = 50;
 
@@ -49,7 +51,7 @@ export function createMetrics(registry: Registry) {
     registry,
     ...declared,
 
-    /** Removes the quotas of one export, so that those which vanished in the console vanish here. */
+    /** Removes the quotas of one export, so that quotas that no longer exist in the console disappear. */
     forgetQuotas(exportNamespace: string, exportName: string): void {
       forgetQuotas(declared, exportNamespace, exportName);
     },
@@ -59,15 +61,17 @@ export function createMetrics(registry: Registry) {
       startController(declared, controller, concurrency);
     },
 
-    /** Calls `update` before every rendering, for gauges that move by themselves; returns the way to stop. */
+    /**
+     * Calls `update` before every rendering, for gauges that change over time; returns a function that stops the calls.
+     */
     onScrape(update: () => void): () => void {
       scrapes.add(update);
       return () => scrapes.delete(update);
     },
 
     /**
-     * What a scrape gets, as parts outside of the heap. With thousands of objects that is work, so that others have
-     * their turn after each part.
+     * The text of a scrape, as parts outside the heap. Rendering thousands of objects takes long, so it yields to the
+     * event loop after each part.
      */
     async renderParts(): Promise<readonly Uint8Array[]> {
       for (const update of scrapes) update();

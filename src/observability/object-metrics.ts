@@ -1,7 +1,7 @@
 import { Counter, type Registry } from "prom-client";
 import { CollectedGauge } from "./collected-gauge.ts";
 
-/** Gauges of objects have no series before somebody says where they are collected from. */
+/** Gauges of objects have no series until their source is set. */
 export function objectMetrics(registry: Registry) {
   return {
     objectReady: new CollectedGauge(
@@ -29,7 +29,7 @@ export function objectMetrics(registry: Registry) {
   };
 }
 
-/** Every gauge is of one ServiceAccount. */
+/** Every gauge describes one ServiceAccount. */
 export function serviceAccountMetrics(registry: Registry) {
   return {
     unmanagedKeys: new CollectedGauge(
@@ -45,7 +45,7 @@ export function serviceAccountMetrics(registry: Registry) {
   };
 }
 
-/** Every gauge is of one ApiKey. */
+/** Every gauge describes one ApiKey. */
 export function apiKeyMetrics(registry: Registry) {
   const perKey = gaugePerKey(registry);
   return {
@@ -82,7 +82,7 @@ export function apiKeyMetrics(registry: Registry) {
   };
 }
 
-/** About Pods that use the Secret of an ApiKey, where the operator counts them. */
+/** Gauges of the Pods that use an ApiKey's Secret, if the operator counts Pods. */
 export function consumerMetrics(registry: Registry) {
   const perKey = gaugePerKey(registry);
   return {

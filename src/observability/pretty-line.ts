@@ -9,7 +9,7 @@ interface Line {
 
 const COLUMN = 5;
 
-/** A line of JSON as pino writes it, for people: `12:00:00.000 INFO  issued key  name=ci keyId=k1`. */
+/** Formats pino's JSON line for people: `12:00:00.000 INFO  issued key  name=ci keyId=k1`. */
 export function prettyLine(json: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(json) as Line;
   const values = Object.entries(fields).map(([name, value]) => ` ${name}=${prettyValue(value)}`);

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Named as in controller-runtime, so that its dashboards work. */
+/** Uses controller-runtime's names, so that its dashboards work. */
 export function controllerMetrics(registry: Registry) {
   const registers = [registry];
   return {
@@ -50,7 +50,7 @@ export function controllerMetrics(registry: Registry) {
   };
 }
 
-/** Named as in Kubernetes' own queues. */
+/** Uses the names of Kubernetes' own queues. */
 export function queueMetrics(registry: Registry) {
   const registers = [registry];
   const labelNames = ["name"];

@@ -4,7 +4,7 @@ import { SeriesGauge } from "./series-gauge.ts";
 const exportLabels = ["export_namespace", "export"] as const;
 const quotaLabels = [...exportLabels, "cluster_id", "namespace", "name"] as const;
 
-/** What the console's listings of resource quotas hold. */
+/** Metrics of the resource quotas that the console lists. */
 export function quotaMetrics(registry: Registry) {
   const gauge = <Label extends string>(name: string, help: string, labels: readonly Label[]) =>
     new SeriesGauge(name, help, labels, registry);

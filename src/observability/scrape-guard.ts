@@ -1,10 +1,10 @@
-/** Lets in who has a token with the right to read, and asks about each token seldom. */
+/** Admits clients whose token has permission to read, and reviews each token seldom. */
 import { createHash } from "node:crypto";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { type Guard, type Page, plain } from "./http-server.ts";
 
 export interface ScrapeGuardOptions {
-  /** Whether the holder of the token may read; rejects where nobody can tell. */
+  /** Reviews the permission of the token's holder; rejects if the result is unknown. */
   readonly review: (
     token: string,
     /** Whether the token was accepted before. */
@@ -14,10 +14,10 @@ export interface ScrapeGuardOptions {
 }
 
 const KEEP_ALLOWED_MS = MINUTE;
-/** A right that was just given should count soon. */
+/** A permission that was just granted must take effect soon. */
 const KEEP_REFUSED_MS = 10 * SECOND;
 const MAX_KEPT = 1_000;
-/** Questions that are open at once: about tokens accepted before, and about all others. */
+/** Concurrent reviews, separately for previously accepted tokens and for all other tokens. */
 const MAX_OPEN = 8;
 
 const refusals = {
@@ -30,8 +30,8 @@ const busy = plain(503, "too many tokens are being checked");
 type Answer = Promise<Page | undefined>;
 
 export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard {
-  // By the tokens' hashes: the tokens themselves are not kept. Those that were refused, of which anybody can make any
-  // number, displace none that was let in.
+  // Stores hashes of the tokens, never the tokens. Rejected tokens, which anyone can produce in any number, do not
+  // displace accepted tokens.
   const open = { known: new Map<string, Answer>(), other: new Map<string, Answer>() };
   const allowed = new Map<string, number>();
   const refused = new Map<string, { readonly page: Page; readonly until: number }>();
@@ -72,7 +72,7 @@ export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard 
   };
 }
 
-/** The oldest gives way. */
+/** If the map is full, removes its oldest entry. */
 function keep<T>(answers: Map<string, T>, id: string, answer: T): void {
   answers.delete(id);
   answers.set(id, answer);

@@ -1,4 +1,4 @@
-/** A certificate that nobody can check, for those who only want what they send to be encrypted. */
+/** A certificate that clients cannot verify, for encryption only. */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { HOUR, type Instant, toIso8601 } from "../util/time.ts";
 import type { Certificate } from "./http-server.ts";
@@ -6,7 +6,9 @@ import type { Certificate } from "./http-server.ts";
 const NAME = "iam-operator";
 const LIFETIME_MS = 10 * 365 * 24 * HOUR;
 
-/** X.509, version 3, over a new P-256 key that exists in memory only. Node can read certificates but make none. */
+/**
+ * X.509 version 3, with a new P-256 key that exists only in memory. Node can read certificates but cannot create them.
+ */
 export function selfSigned(now: Instant): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(commonName, utf8(NAME))));
@@ -34,7 +36,7 @@ export function selfSigned(now: Instant): Certificate {
   };
 }
 
-/** One value in DER: its tag, the length of its content, its content. */
+/** One DER value: tag, length, content. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -66,7 +68,7 @@ function tagged(number: number, part: Uint8Array): Buffer {
 function oid(hex: string): Buffer {
   return der(0x06, Buffer.from(hex, "hex"));
 }
-/** UTCTime, which serves until 2049. */
+/** UTCTime, which is valid until 2049. */
 function time(instant: Instant): Buffer {
   const digits = toIso8601(instant).replace(/[-:T]/g, "");
   return der(0x17, Buffer.from(digits.slice(2)));

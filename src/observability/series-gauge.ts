@@ -1,12 +1,12 @@
 import type { Registry } from "prom-client";
 import { CollectedGauge, type Sample } from "./collected-gauge.ts";
 
-/** Series by the values of their labels, one label a level; the last level has the series' values. */
+/** Series by label values, one level for each label; the last level contains the values of the series. */
 type Level = Map<string, Level | number>;
 
 /**
- * A gauge that is told its series, which come and go. prom-client's own keeps a text and an object of labels for each of
- * them.
+ * A gauge whose series are set and removed one by one. prom-client's own gauge keeps a text and a labels object for
+ * each series.
  */
 export class SeriesGauge<Label extends string> extends CollectedGauge<Label> {
   readonly #series: Level = new Map();
@@ -29,7 +29,7 @@ export class SeriesGauge<Label extends string> extends CollectedGauge<Label> {
     level.set(last, value);
   }
 
-  /** Removes every series that has these values of the first labels. */
+  /** Removes every series with these values of the first labels. */
   remove(labels: Readonly<Partial<Record<Label, string>>>): void {
     removeFrom(this.#series, this.#pathOf(labels));
   }
@@ -52,7 +52,7 @@ export class SeriesGauge<Label extends string> extends CollectedGauge<Label> {
   }
 }
 
-/** Levels that have become empty go as well. */
+/** Also removes levels that become empty. */
 function removeFrom(level: Level, [step = "", ...rest]: readonly string[]): void {
   const next = level.get(step);
   if (rest.length > 0 && next instanceof Map) {

@@ -1,20 +1,19 @@
 /**
- * Standard output that nobody has to wait for.
+ * Standard output that never delays the program.
  *
- * Guarantees: writing never blocks and never throws; lines that a full disk or a closed pipe refuses, or that
- * do not fit into the bounded buffer, are lost. pino's own destination blocks forever in `flushSync` when the
- * disk is full.
+ * Guarantees: writing never blocks and never throws; lines are lost if a full disk or a closed pipe rejects them, or if
+ * they do not fit into the bounded buffer. pino's own destination blocks forever in `flushSync` if the disk is full.
  */
 import { write, writeSync } from "node:fs";
 import { type Clock, SECOND } from "../util/time.ts";
 
 const STDOUT = 1;
-/** Held back at most while nobody reads. */
+/** The most characters that are buffered while no reader reads. */
 const MAX_BUFFERED = 8 * 2 ** 20;
 const RETRY_MS = 100;
-/** So that many lines are one write. */
+/** Time to collect lines into one write. */
 const GATHER_MS = 20;
-/** How long a flush waits at most for a reader. */
+/** The longest time that a flush waits for a reader. */
 const MAX_FLUSH_MS = SECOND;
 
 export class StandardOutput {
@@ -22,7 +21,7 @@ export class StandardOutput {
   #lines: string[] = [];
   #length = 0;
   #isWriting = false;
-  /** Whether a thread may be writing right now. Nobody can ask how far it is. */
+  /** Whether a thread may be writing now. Its progress is unknown. */
   #isUnderWay = false;
 
   constructor(clock: Clock) {
@@ -35,15 +34,15 @@ export class StandardOutput {
     this.#length += line.length;
     if (this.#isWriting) return;
     this.#isWriting = true;
-    // A fatal handler's flush comes before this and takes the line along.
+    // If a fatal handler flushes before this, the flush includes the line.
     this.#clock.setTimer(GATHER_MS, () => this.#writeAll());
   }
 
-  /** Writes what is held back, blocking for a second at most. */
+  /** Writes buffered lines; blocks for up to a second if no reader reads. */
   flushSync(): void {
     const until = this.#clock.monotonic() + MAX_FLUSH_MS;
     let rest = this.#take();
-    // The last words come after what is under way.
+    // The last lines must come after the write in progress.
     if (this.#isUnderWay) pause(RETRY_MS);
     while (rest.length > 0) {
       try {
@@ -79,7 +78,7 @@ export class StandardOutput {
   }
 }
 
-/** Blocks the whole program, but for its threads. */
+/** Blocks the whole program, except its threads. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

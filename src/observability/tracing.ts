@@ -1,4 +1,4 @@
-/** OpenTelemetry behind the program's own `Tracer`. Loaded on demand: see `process.ts`. */
+/** OpenTelemetry as an implementation of the program's `Tracer`. Loaded on demand; see `process.ts`. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   type Attributes,
@@ -27,7 +27,7 @@ import { errorType, noTracer, type Span, type SpanFields, type Tracer } from "..
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** Sends what is held back, within a bounded time. */
+  /** Sends buffered spans within a bounded time. */
   close(): Promise<void>;
 }
 
@@ -35,19 +35,19 @@ export interface TracingOptions {
   readonly version: string;
   /** `service.instance.id` */
   readonly instance: string;
-  /** As OpenTelemetry names them: which traces are told. */
+  /** Which traces are recorded, with OpenTelemetry's names. */
   readonly sampler: {
     readonly name: "always_on" | "always_off" | "traceidratio";
     readonly ratio: number;
   };
   readonly log: Log;
-  /** Takes the place of OTLP over HTTP, which reads OTEL_EXPORTER_OTLP_* by itself. */
+  /** Replaces OTLP over HTTP, which reads OTEL_EXPORTER_OTLP_* itself. */
   readonly exporter?: SpanExporter;
 }
 
 const EXPORT_TIMEOUT_MS = 5_000;
 
-/** Sends spans in batches; one that cannot be sent is dropped, and nothing ever waits for it. */
+/** Sends spans in batches. Drops spans that cannot be sent; no work ever waits for an export. */
 export function startTracing(options: TracingOptions): Tracing {
   const { version, instance, sampler, log, exporter = new OTLPTraceExporter() } = options;
   const resource = resourceFromAttributes({
@@ -67,7 +67,7 @@ export function startTracing(options: TracingOptions): Tracing {
   });
   return {
     tracer: createTracer(provider.getTracer("iam-operator", version)),
-    // What could not be sent at the end was told about already.
+    // The log already reported spans that could not be sent.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }
@@ -85,7 +85,7 @@ function samplerOf({ name, ratio }: TracingOptions["sampler"]): Sampler {
   }
 }
 
-/** Says once that spans are not taken, and once that they are again. */
+/** Logs once when exports start to fail, and once when they succeed again. */
 function telling(exporter: SpanExporter, log: Log): SpanExporter {
   let isFailing = false;
   return {
@@ -102,19 +102,19 @@ function telling(exporter: SpanExporter, log: Log): SpanExporter {
   };
 }
 
-/** What is told about work must not undo it. */
+/** An error in tracing must not fail the traced work. */
 function quietly(tell: () => void): void {
   try {
     tell();
   } catch {
-    // There is one span less.
+    // The span is lost.
   }
 }
 
-/** The span whose work runs. */
+/** The span of the current work. */
 interface Running {
   readonly context: Context;
-  /** Work that goes on after the end of its span is no part of it. */
+  /** Work that continues after the end of its span does not belong to the span. */
   hasEnded: boolean;
 }
 
