@@ -1,4 +1,4 @@
-/** Marks a branch the types rule out; throws where a value got there all the same. */
+/** Marks a branch that the types rule out; throws if a value reaches it anyway. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected value: ${JSON.stringify(value)}`);
 }

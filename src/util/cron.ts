@@ -1,21 +1,24 @@
 import { Cron } from "croner";
 import type { Instant } from "./time.ts";
 
-/** A recurring time span: opens by a cron expression of five fields, in an IANA time zone. */
+/** A recurring time span that opens by a cron expression of five fields, in an IANA time zone. */
 export interface CronWindow {
   readonly schedule: string;
   readonly timeZone: string;
   readonly durationMs: number;
 }
 
-/** A schedule that was parsed, with what was found last: `next` is its first run after `from`. */
+/** A parsed schedule with the last result: `next` is its first run after `from`. */
 interface Parsed {
   readonly cron: Cron;
   from: Instant;
   next: Instant | undefined;
 }
 
-/** Parsing costs a millisecond, and to find that nothing ever opens many. As many as are in use at a time. */
+/**
+ * Parsing takes a millisecond, and finding that a schedule never runs takes many. Large enough for all schedules in use
+ * at the same time.
+ */
 const CAPACITY = 1_024;
 const parsed = new Map<string, Parsed>();
 
@@ -28,17 +31,17 @@ export function isCron(schedule: string): boolean {
   }
 }
 
-/** The most days that a month ever has. */
+/** The maximum number of days of each month. */
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 
 /**
- * Whether a cron expression of five fields names a day that exists, unlike `0 0 30 2 *`. To search the calendar for one
- * takes many milliseconds; this takes none.
+ * Whether a cron expression of five fields names a day that exists, unlike `0 0 30 2 *`. Searching the calendar takes
+ * many milliseconds; this check takes none.
  */
 export function hasRun(schedule: string): boolean {
   const [, , day = "*", month = "*", weekday = "*"] = schedule.trim().split(/ +/);
-  // With a day of the week, either of both days is enough.
+  // With a day of the week, a match of either day is enough.
   if (weekday !== "*") return true;
   const days = valuesOf(day, 31);
   const months = valuesOf(month.toUpperCase(), 12, MONTHS);
@@ -77,7 +80,7 @@ function rangeOf(
   );
 }
 
-/** The first moment from `from` on at which the window is open; `undefined` where it never opens again. */
+/** The first moment at or after `from` at which the window is open; `undefined` if the window never opens again. */
 export function nextOpen(window: CronWindow, from: Instant): Instant | undefined {
   const opened = nextRun(parse(window.schedule, window.timeZone), from - window.durationMs);
   return opened === undefined ? undefined : Math.max(opened, from);
@@ -85,7 +88,7 @@ export function nextOpen(window: CronWindow, from: Instant): Instant | undefined
 
 function nextRun(known: Parsed, from: Instant): Instant | undefined {
   const { next } = known;
-  // Five fields name no year: what does not run after one moment runs after none.
+  // Five fields do not contain a year: a schedule without a run after one moment has no run after any moment.
   if (next === undefined || (known.from <= from && from < next)) return next;
   known.next = known.cron.nextRun(new Date(from))?.getTime();
   known.from = from;

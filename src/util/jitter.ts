@@ -1,6 +1,6 @@
 /**
- * `ms` times a factor between `least` and `most`, so that what started together does not go on together.
- * `fraction`, in [0, 1), decides where between: 0 is the least.
+ * `ms` times a factor between `least` and `most`, so that work that started together spreads out. `fraction`, in [0,
+ * 1), selects the factor: 0 is the least.
  */
 export function jittered(
   ms: number,

@@ -1,16 +1,16 @@
-/** Fields that are the same everywhere, plus plain values. Never objects, bodies, URLs with a query, secrets. */
+/** Plain values, by field names that are the same everywhere. Never objects, bodies, URLs with a query, or secrets. */
 export type LogFields = Readonly<
   Record<string, string | number | boolean | undefined | Error | readonly string[]>
 >;
 
-/** Structured logging: a constant message, values as fields. */
+/** Structured logging: a constant message with values as fields. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
-  /** Something changed in the world. */
+  /** A change outside the process. */
   info(fields: LogFields, message: string): void;
-  /** Will be retried. */
+  /** A failure that is retried. */
   warn(fields: LogFields, message: string): void;
-  /** A person must act, or a bug. */
+  /** A bug, or manual action is required. */
   error(fields: LogFields, message: string): void;
   child(fields: LogFields): Log;
 }

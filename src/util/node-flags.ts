@@ -1,10 +1,13 @@
-/** Of V8's young generation, in MiB. Unbounded, it grows to 16, and the process to half as much again. */
+/**
+ * Limit of a semi-space in V8's young generation, in MiB. Without a limit, it grows to 16 MiB, and the process needs
+ * half as much memory again.
+ */
 const SEMI_SPACE_MIB = 8;
 const FLAG = "--max-semi-space-size";
 
 /**
- * Starts the program again with a bounded young generation, in the same process and with the same arguments, unless a flag
- * or NODE_OPTIONS bounds it already. Node applies the flag only at its start.
+ * Restarts the program with a bounded young generation, in the same process and with the same arguments, unless a flag
+ * or NODE_OPTIONS already sets a bound. Node applies the flag only at its start.
  */
 export function boundYoungGeneration(): void {
   const { execPath, execArgv, argv, env, platform } = process;

@@ -7,7 +7,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** The part of metav1.ObjectMeta the operator reads. */
+/** The part of metav1.ObjectMeta that the operator reads. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;

@@ -1,6 +1,6 @@
 /**
- * The value that the record itself holds under a name from outside: a plain lookup also finds `constructor`,
- * `toString` and the like, which every object inherits.
+ * The record's own value under an external name. A plain lookup also finds `constructor`, `toString` and the like,
+ * which every object inherits.
  */
 export function ownEntry<T>(
   record: Readonly<Record<string, T>> | undefined,

@@ -1,6 +1,6 @@
 import { randomFillSync, randomInt } from "node:crypto";
 
-/** The only source of randomness in the program. Tests and the simulation hand in their own. */
+/** The only source of randomness in the program. Tests and the simulation provide their own. */
 export interface Random {
   /** A number in [0, 1). */
   fraction(): number;
@@ -13,7 +13,7 @@ export const systemRandom: Random = {
   id: () => nextRandom().toString(36).padStart(13, "0").slice(1),
 };
 
-/** Many are drawn at a time: asking the system costs more than the rest of an identifier. */
+/** Draws many at a time, because the system call costs more than the rest of an identifier. */
 const drawn = new BigUint64Array(64);
 let used = drawn.length;
 

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 const REDACTED = "<redacted>";
 
-/** Holds a secret that cannot print itself: only {@link Redacted.reveal} gives the value back. */
+/** Holds a secret that does not print itself: only {@link Redacted.reveal} returns the value. */
 export class Redacted<T = string> {
   readonly #value: T;
 

@@ -1,6 +1,7 @@
 /**
- * Ends the process with one line under a Node that cannot read the rest of the program. Entry files call this, and import
- * the rest on demand: a syntax error comes before any code runs. Uses nothing that Node 12 has not.
+ * Ends the process with one line on a Node version that cannot parse the rest of the program. Entry files call this
+ * function first and import the rest on demand, because a syntax error occurs before any code runs. Uses only features
+ * of Node 12.
  */
 const OLDEST = 24;
 

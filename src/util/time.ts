@@ -9,27 +9,27 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** The only source of time in the program. Tests and the simulation hand in their own. */
+/** The only source of time in the program. Tests and the simulation provide their own. */
 export interface Clock {
   /** Wall-clock time. May jump. */
   now(): Instant;
-  /** Milliseconds that never go backwards; for measuring and for leases. */
+  /** Milliseconds that never go backwards; for durations and leases. */
   monotonic(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when aborted first. */
+  /** Resolves after `ms`; rejects with the signal's reason if the signal is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `callback` once after `ms`; the returned function cancels it. */
   setTimer(ms: number, callback: () => void): () => void;
   /**
-   * To be asked between pieces of work, since thousands that wait for nothing are one for the event loop. Where it has
-   * been held up for long, resolves when everything else had its turn.
+   * Call this between pieces of work: thousands of them without a wait block the event loop like one. If the event loop
+   * has been blocked for too long, returns a promise that resolves on its next turn.
    */
   giveWay?(): Promise<void> | undefined;
 }
 
-/** Longest delay Node's timers can hold; longer ones would fire at once. */
+/** The longest delay that Node's timers support; longer timers would fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
-/** As Node's timers take it without a warning: what is overdue is due now. */
+/** A delay that Node's timers accept without a warning: overdue timers are due now. */
 function timerDelay(ms: number): number {
   return Math.min(Math.max(ms, 0), MAX_TIMER);
 }
@@ -53,9 +53,9 @@ export const systemClock: Clock = {
   },
 };
 
-/** How long sockets, timers and probes may be kept waiting. */
+/** How long sockets, timers and probes can be delayed. */
 const LONGEST_WAIT_MS = 10;
-/** The next turn of the event loop, where it has not come since somebody asked. */
+/** The next turn of the event loop; `undefined` if it has come since the last call. */
 let turn: Promise<void> | undefined;
 let askedAt = 0;
 
@@ -64,7 +64,7 @@ const UNIT: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h:
 /** Go-style durations without fractions or signs, such as `720h` or `1h30m`. */
 export const DURATION_PATTERN = /^([0-9]{1,9}(ms|s|m|h))+$/;
 
-/** Milliseconds of a duration as in {@link DURATION_PATTERN}; `undefined` where the text is not one. */
+/** Milliseconds of a duration that matches {@link DURATION_PATTERN}; `undefined` if the text does not. */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
   return [...text.matchAll(/([0-9]+)(ms|s|m|h)/g)].reduce(
@@ -73,13 +73,13 @@ export function parseDuration(text: string): number | undefined {
   );
 }
 
-/** What RFC 3339 can name. */
+/** The range of RFC 3339. */
 const FIRST_INSTANT = Date.parse("0000-01-01T00:00:00Z");
 const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
- * ISO 8601 in UTC with whole seconds, as Kubernetes writes times: `2026-01-01T00:00:00Z`. Beyond the years 0 to
- * 9999 the nearest moment that can be written.
+ * ISO 8601 in UTC with whole seconds, in Kubernetes' format: `2026-01-01T00:00:00Z`. Outside the years 0 to 9999, the
+ * nearest valid moment.
  */
 export function toIso8601(instant: Instant): string {
   const known = written.get(instant);
@@ -91,7 +91,7 @@ export function toIso8601(instant: Instant): string {
   return text;
 }
 
-/** Texts of late: a run writes the times of its status over and over. */
+/** Recent texts, because each run writes the times of its status again. */
 const written = new Map<Instant, string>();
 const MOST_WRITTEN = 1_024;
 
@@ -100,7 +100,7 @@ export function toMicroTime(instant: Instant): string {
   return `${new Date(instant).toISOString().slice(0, 23)}000Z`;
 }
 
-/** The moment an RFC 3339 text names; `undefined` where it names none, or none of four-digit years. */
+/** The moment of an RFC 3339 text; `undefined` if the text is not a time with a four-digit year. */
 export function parseInstant(text: string | undefined): Instant | undefined {
   if (text === undefined) return undefined;
   const instant = Date.parse(text);

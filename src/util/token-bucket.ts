@@ -1,6 +1,6 @@
 import { type Clock, SECOND } from "./time.ts";
 
-/** Spreads work over time: `burst` at once, then `perSecond`. Served in the order of asking. */
+/** Spreads work over time: `burst` at once, then `perSecond`. Callers are served in order. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #perMs: number;
@@ -16,24 +16,24 @@ export class TokenBucket {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Takes a token, if need be a future one; says in how many milliseconds it is there. */
+  /** Takes a token, even a future one; returns the milliseconds until the token is available. */
   reserve(): number {
     const now = this.#clock.monotonic();
     const gained = (now - this.#filledAt) * this.#perMs;
     this.#filledAt = now;
-    // A negative balance is the queue: each waiter waits until its own token has come in.
+    // A negative balance is the queue: each caller waits until its own token is available.
     this.#tokens = Math.min(this.#burst, this.#tokens + gained) - 1;
     return Math.max(0, -this.#tokens / this.#perMs);
   }
 
-  /** Takes a token that is there now; says whether there was one. */
+  /** Takes a token if one is available now; returns whether it did. */
   tryTake(): boolean {
     if (this.reserve() === 0) return true;
     this.#tokens += 1;
     return false;
   }
 
-  /** Resolves when a token is there; rejects with the signal's reason, and then takes none. */
+  /** Resolves when a token is available; rejects with the signal's reason without taking a token. */
   async take(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const waitMs = this.reserve();

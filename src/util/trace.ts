@@ -1,24 +1,24 @@
-/** Plain values about a span. Never bodies, URLs with a query, secrets. */
+/** Plain values about a span. Never bodies, URLs with a query, or secrets. */
 export type SpanFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** One timed piece of work as it runs. */
+/** A timed piece of work in progress. */
 export interface Span {
-  /** Whether anybody will see it: what costs something to find out is only worth it then. */
+  /** Whether the span is recorded. If not, do not compute expensive fields. */
   readonly isRecording: boolean;
   set(fields: SpanFields): void;
-  /** Marks the work as failed, also where it does not throw; `type` is a code. */
+  /** Marks the work as failed, even if it does not throw; `type` is a code. */
   fail(type: string): void;
 }
 
-/** Follows work through the program: spans that begin while another one's work runs are its children. */
+/** Traces work through the program: a span that begins during another span's work is its child. */
 export interface Tracer {
-  /** Runs `work` as a span, whose end is that of the work; what it throws marks the span as failed. */
+  /** Runs `work` as a span that ends with the work; an error of the work marks the span as failed. */
   span<T>(name: string, fields: SpanFields, work: (span: Span) => Promise<T>): Promise<T>;
-  /** The same, but only as a part of another span: otherwise the work runs without one. */
+  /** Like `span`, but only within another span; otherwise the work runs without a span. */
   childSpan: Tracer["span"];
 }
 
-/** What kind of failure it was: a code where there is one. A message may quote anything and is not told. */
+/** The type of a failure: its code if it has one. Never the message, which can quote anything. */
 export function errorType(error: unknown): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
   if (typeof code === "string") return code;
@@ -27,7 +27,7 @@ export function errorType(error: unknown): string {
 
 const nobody: Span = { isRecording: false, set: () => undefined, fail: () => undefined };
 
-/** Only runs the work. */
+/** Runs the work without a span. */
 export const noTracer: Tracer = {
   span: (_name, _fields, work) => work(nobody),
   childSpan: (_name, _fields, work) => work(nobody),

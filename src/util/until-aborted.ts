@@ -1,4 +1,7 @@
-/** `promise`, or a rejection with the signal's reason as soon as it is aborted. The work itself goes on. */
+/**
+ * Settles like `promise`, or rejects with the signal's reason as soon as the signal is aborted. The work itself
+ * continues.
+ */
 export async function untilAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return promise;
   const aborted = Promise.withResolvers<never>();
