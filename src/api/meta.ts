@@ -37,7 +37,7 @@ export const annotations = {
   /** On the Lease: keys that were issued for ApiKeys that have since been deleted, for the next leader. */
   deletedIssues: `${GROUP}/deleted-issues`,
   /**
-   * On an ApiKey or ServiceAccount: the most recent recorded attempt, as JSON. The status shows whether it is closed.
+   * On an ApiKey or ServiceAccount: the most recently recorded attempt, as JSON. The status shows whether it is closed.
    */
   intent: `${GROUP}/intent`,
   /** On the Pod template of a workload: when the operator last restarted it. */

@@ -1,4 +1,4 @@
-/** Admits clients whose token has permission to read, and reviews each token seldom. */
+/** Admits clients whose token has permission to read, and rarely reviews the same token. */
 import { createHash } from "node:crypto";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { type Guard, type Page, plain } from "./http-server.ts";

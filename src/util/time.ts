@@ -20,8 +20,8 @@ export interface Clock {
   /** Calls `callback` once after `ms`; the returned function cancels it. */
   setTimer(ms: number, callback: () => void): () => void;
   /**
-   * Call this between pieces of work: thousands of them without a wait block the event loop like one. If the event loop
-   * has been blocked for too long, returns a promise that resolves on its next turn.
+   * Call this between pieces of work: thousands of pieces that never wait block the event loop like a single piece. If
+   * the event loop has been blocked for too long, returns a promise that resolves on its next turn.
    */
   giveWay?(): Promise<void> | undefined;
 }

@@ -17,8 +17,8 @@ export interface Orphan {
   /** The attempt's ID if the key's ID is unknown. */
   readonly keyId: string;
   /**
-   * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console, and
-   * in no ApiKey's status.
+   * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console,
+   * but not in any ApiKey's status.
    */
   readonly kind: "Orphaned" | "Pending" | "Unmanaged";
   readonly observedTime: string | undefined;
