@@ -1,4 +1,4 @@
-/** What the process knows across ApiKeys: which attempts are under way, and pairs that are nowhere else. */
+/** State of the process that spans ApiKeys: issue attempts, and key pairs that are stored nowhere else. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
@@ -6,35 +6,37 @@ import type { HeldPair } from "./rules/snapshot.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
 export interface IssueCoordination {
-  /** ApiKeys that are issued for when no attempt of their account is unexplained. */
+  /** ApiKeys that wait until no attempt of their account is unexplained. */
   readonly line: WaitingLine;
   readonly attempts: AttemptRegistry;
   readonly namespaceIssues: NamespaceIssues;
-  /** By uid. Until it is written, a new pair exists here and nowhere else, also where its object seems gone. */
+  /** New pairs by ApiKey uid. Until a pair is written, it exists only here, even if its ApiKey seems to be deleted. */
   readonly heldPairs: Map<string, HeldPair>;
 }
 
-/** Names an ApiKey's service account among all. */
+/** Identifies the service account of an ApiKey in the cluster. */
 export function accountKeyOf({ metadata: { namespace = "" }, spec }: ApiKey): string {
   // A stored object may be older than its schema.
   return `${namespace}/${spec?.serviceAccountRef?.name ?? ""}`;
 }
 
-/** Names an ApiKey among all. */
+/** Identifies an ApiKey in the cluster. */
 export function ownerKeyOf(object: ApiKey): string {
   return keyText(keyOf(object));
 }
 
 /**
- * Some 3 MB. Age is no safe bound: where the API server was set back, an attempt of long ago may be open again, and the
- * keys that others have led to since are not its own.
+ * About 3 MB. Entries must not expire by age: after the API server is restored from a backup, an old attempt may be
+ * open again, and keys that later attempts issued do not belong to it.
  */
 const MAX_EXPLAINED = 10_000;
 
 interface OpenAttempt {
   readonly account: string;
   readonly owner: string;
-  /** Unexplained: its pair is nowhere, and the account's list of keys has to tell whether there is one. */
+  /**
+   * `Unexplained`: no pair of the attempt was found. Only the account's list of keys can show whether a key was issued.
+   */
   readonly state: "UnderWay" | "Unexplained";
 }
 
@@ -44,46 +46,49 @@ interface ExplainedAttempt {
 }
 
 /**
- * The attempts of this process. An attempt is under way until its run ends, then explained (a Secret holds its pair, or
- * it is closed) or unexplained. Losing the registry costs waiting, never a key.
+ * The issue attempts of this process. An attempt is under way until its run ends. Then it is explained (a Secret holds
+ * its pair, or the attempt is closed) or unexplained. Losing the registry costs waiting time, never a key.
  */
 export class AttemptRegistry {
   readonly #open = new Map<string, OpenAttempt>();
   readonly #explained = new Map<string, ExplainedAttempt>();
-  /** By account: how many lost keys were listed beyond one for each attempt. */
+  /** By account: number of lost keys listed in addition to the first key of each attempt. */
   readonly #surplus = new Map<string, number>();
-  /** By account: whose run lists its lost keys. */
+  /** By account: the ApiKey whose run lists the account's lost keys. */
   readonly #explaining = new Map<string, string>();
   readonly #onExplained: (account: string) => void;
 
-  /** `onExplained` is called with the account of an attempt that others may have waited for. */
+  /** `onExplained` receives the account of an attempt that other ApiKeys may have waited for. */
   constructor(onExplained: (account: string) => void) {
     this.#onExplained = onExplained;
   }
 
-  /** From now on a key may be issued that nobody else knows of. */
+  /** From now on, the attempt may issue a key that only this process knows. */
   begin(id: string, account: string, owner: string): void {
     this.#open.set(id, { account, owner, state: "UnderWay" });
   }
 
-  /** The attempt was not recorded, so that no key can come of it. */
+  /** The attempt was not recorded, so it cannot issue a key. */
   withdraw(id: string): void {
     this.#open.delete(id);
   }
 
-  /** The run that began it has ended, or another one has found no pair of it. */
+  /** The run that began the attempt has ended, or a later run has found no pair of the attempt. */
   leaveUnexplained(id: string, account: string, owner: string): void {
     this.#open.set(id, { account, owner, state: "Unexplained" });
   }
 
-  /** Whether the run over `owner` may list lost keys of the account: one run at a time, or two would list the same. */
+  /**
+   * Whether the run of `owner` may list lost keys of the account. Only one run at a time may: two runs would list the
+   * same keys.
+   */
   startExplaining(account: string, owner: string): boolean {
     const first = this.#explaining.get(account) ?? owner;
     this.#explaining.set(account, first);
     return first === owner;
   }
 
-  /** A run over `owner` has ended: what it had under way is unexplained. */
+  /** A run of `owner` has ended: its attempts under way become unexplained. */
   endRun(owner: string): void {
     for (const [account, who] of this.#explaining)
       if (who === owner) this.#explaining.delete(account);
@@ -92,7 +97,7 @@ export class AttemptRegistry {
         this.#open.set(id, { ...attempt, state: "Unexplained" });
   }
 
-  /** `owner` is gone, and what it had open with it. */
+  /** Drops the open attempts of `owner`. ApiKeys that waited for these attempts are notified. */
   forget(owner: string): void {
     for (const [id, attempt] of this.#open)
       if (attempt.owner === owner) {
@@ -101,7 +106,7 @@ export class AttemptRegistry {
       }
   }
 
-  /** Which keys have come of the attempt is known. */
+  /** Records which keys the attempt has issued. */
   explain(id: string, account: string, keyIds: readonly string[]): void {
     const wasUnderWay = this.isOpen(id, "UnderWay");
     this.#open.delete(id);
@@ -111,25 +116,25 @@ export class AttemptRegistry {
     if (!wasUnderWay) this.#onExplained(account);
   }
 
-  /** The attempt was closed, and has led to one more key. */
+  /** Adds a key that appeared after the attempt was closed. */
   addKey(id: string, account: string, keyId: string): void {
     const { keyIds = [] } = this.#explained.get(id) ?? {};
     this.#explained.set(id, { account, keyIds: [...keyIds, keyId] });
     this.#dropOldest();
   }
 
-  /** The oldest ones have long left every status. */
+  /** The oldest attempts left every status long ago. */
   #dropOldest(): void {
     if (this.#explained.size > MAX_EXPLAINED)
       for (const oldest of this.#explained.keys()) return void this.#explained.delete(oldest);
   }
 
-  /** Lost keys of the account that came of attempts other than those that they are listed for. */
+  /** Number of lost keys of the account that are listed for one attempt but were issued by another. */
   surplusOf(account: string): number {
     return this.#surplus.get(account) ?? 0;
   }
 
-  /** One of them is that of an attempt that no key is listed for. */
+  /** Attributes one surplus key to an attempt for which no key is listed. */
   takeSurplus(account: string): void {
     const left = this.surplusOf(account) - 1;
     if (left > 0) this.#surplus.set(account, left);
@@ -151,7 +156,7 @@ export class AttemptRegistry {
     );
   }
 
-  /** Keys of the account that came of explained attempts, whether or not a status that is known here lists them. */
+  /** Keys of the account issued by explained attempts, whether or not a known status lists them. */
   keyIdsOf(account: string): readonly string[] {
     return [...this.#explained.values()]
       .filter((attempt) => attempt.account === account)

@@ -1,4 +1,6 @@
-/** Issues keys of a service account into a Secret, rotates them before they expire, and recovers what was interrupted. */
+/**
+ * Issues keys of a service account into a Secret, rotates them before they expire, and recovers interrupted attempts.
+ */
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
@@ -26,28 +28,28 @@ import { WaitingLine } from "./waiting-line.ts";
 
 export interface ApiKeyController {
   readonly reconcile: Reconcile<ApiKey>;
-  /** To be called when an object is no longer in the cache. */
+  /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;
-  /** Pairs that exist in memory only. While there are any, the process must not end. */
+  /** Number of pairs that exist only in memory. The process must not exit while there are any. */
   readonly unsavedPairs: number;
-  /** Tries to write every pair that exists in memory only, each once; rejects with the first failure. */
+  /** Tries once to write each pair that exists only in memory. Rejects with the first failure. */
   saveHeldPairs(signal: AbortSignal): Promise<void>;
 }
 
 export interface ApiKeyOptions {
-  /** Called with an object that should be reconciled now. */
+  /** Called with the key of an object to reconcile now. */
   readonly enqueue: (key: string) => void;
   readonly timing?: Partial<Timing>;
-  /** Without one, Pods are of no concern. */
+  /** Without a view, the controller ignores Pods. */
   readonly consumers?: ConsumersView;
-  /** What the leader before has left. */
+  /** Issue counts that the previous leader stored. */
   readonly deletedIssues?: DeletedIssues;
 }
 
 /**
- * Guarantees: no key is asked for without a recorded intent, and none twice for one; whatever interrupts a run, every
- * key is in a Secret or listed in the status. Assumptions: no two runs of one object at once, and no other process that
- * issues for the same objects.
+ * Guarantees: the operator calls issueKey only for a recorded intent, and at most once for each intent. After any
+ * interruption, every key is in a Secret or listed in the status. Assumptions: an object never has two concurrent runs,
+ * and no other process issues keys for the same objects.
  */
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const apiKeys = context.caches.of(apiKeyType);
@@ -129,7 +131,7 @@ function createKind(
   };
 }
 
-/** An attempt that left its status otherwise than by an explanation holds nobody up either. */
+/** An attempt that left its status without an explanation must not block other ApiKeys either. */
 function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoordination): void {
   caches.of(apiKeyType).subscribe(({ old, new: now }) => {
     const before = old?.status?.attempt;
@@ -142,7 +144,7 @@ function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoord
   });
 }
 
-/** An object that was set back to an older version has forgotten keys. */
+/** The status of an object that was restored to an older version lacks keys. */
 function rememberKeysBeforeRestore(
   { caches, clock }: Context,
   states: ProcessState<ApiKeyMemory>,

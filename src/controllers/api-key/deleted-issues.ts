@@ -1,10 +1,10 @@
 /**
- * What namespaces were issued for ApiKeys that have been deleted since, by the hour: no status tells it any more. A leader
- * leaves it to the next one as a text. Nothing is kept for longer than it counts.
+ * Number of keys issued by namespace, connection and hour for ApiKeys that have been deleted since: no status lists
+ * these keys. A leader passes the counts to the next leader as text. A count is kept only while it matters (24 hours).
  */
 import { DAY, HOUR, type Instant } from "../../util/time.ts";
 
-/** Namespaces and connections with the most issues; an entry has at most 25 numbers. */
+/** Only the entries with the most issues are stored: one for each connection and namespace, with at most 25 hours. */
 const MOST_ENTRIES = 500;
 const LONGEST_TEXT = 200_000;
 
@@ -14,7 +14,7 @@ export class DeletedIssues {
   readonly #issues = new Map<string, Hours>();
 
   add(name: string, time: Instant, count: number): void {
-    // Counted as issued at the end of the hour: never for too short.
+    // Counts as issued at the end of the hour, so that the count never lapses too early.
     const hour = Math.ceil(time / HOUR);
     const hours = this.#issues.get(name) ?? new Map<number, number>();
     this.#issues.set(name, hours.set(hour, (hours.get(hour) ?? 0) + count));
@@ -25,7 +25,7 @@ export class DeletedIssues {
     return [...hours].map(([hour, count]) => ({ time: hour * HOUR, count }));
   }
 
-  /** `undefined` where there is nothing to tell. */
+  /** `undefined` if there are no counts. */
   toText(now: Instant): string | undefined {
     for (const [name, hours] of this.#issues) {
       for (const hour of hours.keys()) if (hour * HOUR <= now - DAY) hours.delete(hour);
@@ -38,7 +38,7 @@ export class DeletedIssues {
     return JSON.stringify(Object.fromEntries(entries.map(([name, hours]) => [name, [...hours]])));
   }
 
-  /** Takes over what the leader before has left; a text that is not such a text counts as nothing. */
+  /** Adds the counts that the previous leader stored. Ignores invalid text. */
   restore(text: string | undefined): void {
     for (const [name, hours] of entriesOf(parse(text)))
       for (const [hour, count] of entriesOf(Object.fromEntries(asPairs(hours))))

@@ -5,7 +5,7 @@ import { parseInstant, SECOND } from "../../util/time.ts";
 import { samplesOf } from "../frame/samples.ts";
 import { ISSUANCE_ALLOWED } from "./rules/blocks.ts";
 
-/** What a status says; without a value, there is no series. */
+/** Values from a status. `undefined` exports no series. */
 const values = {
   apiKeyExpiration: ({ current }) => seconds(current?.expirationTime),
   apiKeyRenewal: ({ renewalTime }) => seconds(renewalTime),

@@ -38,7 +38,7 @@ export const apiKeys = defineKind<ApiKey, ApiKeyParts>({
       return account && connectionResource(account);
     },
   }),
-  // One operator does everything for an account.
+  // The operator that manages an account also manages the account's ApiKeys.
   selectedBy: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
   gauges: apiKeyGauges,
   reconciler: (context, { timing, deletedIssues, consumers }, enqueue) => {

@@ -1,4 +1,4 @@
-/** How many keys a namespace was issued over a connection in the last 24 hours. */
+/** Number of keys issued for a namespace through a connection in the last 24 hours. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import { DAY, type Instant, parseInstant } from "../../util/time.ts";
@@ -7,7 +7,7 @@ import { indexes } from "../indexes.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { DeletedIssues } from "./deleted-issues.ts";
 
-/** Keys that were issued at one time for one ApiKey. A status may give any number of them. */
+/** Keys issued at the same time for one ApiKey. A status may report any number of keys. */
 interface Batch {
   readonly uid?: string;
   readonly time: Instant;
@@ -17,8 +17,8 @@ interface Batch {
 type IssueCaches = Pick<Caches, "of">;
 
 /**
- * Counts what the statuses tell when a namespace is first asked about, what is known of ApiKeys that were deleted, and from
- * then on what this process issues. A connection is named by its `connectionKey`.
+ * The first count for a namespace reads the statuses and the known issues of deleted ApiKeys. After that, the keys that
+ * this process issues are added. A connection is identified by its `connectionKey`.
  */
 export class NamespaceIssues {
   readonly #caches: IssueCaches;
@@ -43,12 +43,12 @@ export class NamespaceIssues {
     return batches.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** A key is issued at `time`. Without effect on a namespace that nobody has asked about. */
+  /** Counts a key issued at `time`. Has no effect on a namespace that was never counted. */
   note(connection: string, namespace: string, uid: string, time: Instant): void {
     this.#batches.get(nameOf(connection, namespace))?.push({ uid, time, count: 1 });
   }
 
-  /** The issue noted for `time` did not come about. */
+  /** Removes the issue noted for `time`, because it did not happen. */
   takeBack(connection: string, namespace: string, uid: string, time: Instant): void {
     const batches = this.#batches.get(nameOf(connection, namespace)) ?? [];
     const index = batches.findLastIndex(
@@ -57,7 +57,7 @@ export class NamespaceIssues {
     if (index >= 0) batches.splice(index, 1);
   }
 
-  /** The status of an ApiKey is gone: what it was issued is left to the next leader. */
+  /** The status of an ApiKey is deleted: keeps its issues for the next leader. */
   onDeleted({ metadata: { namespace, uid } }: ApiKey): void {
     for (const [name, batches] of this.#batches)
       if (name.endsWith(nameOf("", namespace ?? "")))
@@ -87,8 +87,8 @@ function batchesIn(
 }
 
 /**
- * A status tells when each key that it lists was asked for, and how many were in a window of 24 hours. Those of the window
- * that it does not list any more count as issued with the last one.
+ * A status reports when each listed key was requested, and how many keys were requested in a 24-hour window. Keys of
+ * the window that the status no longer lists count as issued together with the last listed key.
  */
 function batchesOf({ metadata: { uid }, status }: ApiKey, now: Instant): readonly Batch[] {
   const { current, superseded = [], attempt, issuances } = status ?? {};

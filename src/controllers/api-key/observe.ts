@@ -24,12 +24,12 @@ import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snaps
 import { keyStatusCodec } from "./rules/status.ts";
 import { otherClaimOn } from "./secret-claims.ts";
 
-/** Longer than a thousand new accounts take. */
+/** Longer than the operator needs for a thousand new accounts. */
 const NEW_ACCOUNT_MS = 2 * MINUTE;
 
 /**
- * Reads everything a decision needs: the Secrets live unless the watch says enough about them, the rest from what the
- * operator already watches and what this process remembers. Rejects where a Secret cannot be read.
+ * Reads everything that a decision needs. Reads the Secrets live unless the watch shows enough about them. The rest
+ * comes from watched objects and the memory of this process. Rejects if a Secret cannot be read.
  */
 export async function observe(
   object: ApiKey,
@@ -77,7 +77,7 @@ function identityOf({ metadata }: ApiKey): ApiKeyIdentity {
   };
 }
 
-/** By the watch where that is enough, else live. */
+/** Uses the watch if it shows enough; otherwise reads the Secrets live. */
 async function observeSecrets(
   run: ApiKeyRun,
   self: ApiKeyIdentity,
@@ -110,7 +110,7 @@ async function readAccount(
       `ServiceAccount ${name} does not exist in this namespace; create it.`,
     );
   const spec = parseSpec(serviceAccountKind, object);
-  // Keys of a deleted ApiKey are ended also while the account is on its way out.
+  // The keys of a deleted ApiKey are revoked even while the account is being deleted.
   const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
   if (!spec.ok || !usable)
     return {
@@ -164,13 +164,15 @@ function readyAccount(
   };
 }
 
-/** People apply an account together with its keys: it has its turn, and its keys are told. */
+/**
+ * Users apply an account together with its ApiKeys. A new account is reconciled first; then its ApiKeys are enqueued.
+ */
 function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
   const age = Math.abs(now - (parseInstant(metadata.creationTimestamp) ?? 0));
   return age < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS - age } : {};
 }
 
-/** Keys may be issued only for an account that is known, active and not on its way out. */
+/** Keys may be issued only for an account that is Ready, known and active. */
 function isUsable(account: ServiceAccount): boolean {
   const { conditions, state } = account.status ?? {};
   return isTrue(conditions, "Ready") && isKnown(account) && state === "active";

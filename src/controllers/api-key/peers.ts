@@ -1,4 +1,4 @@
-/** Other ApiKeys of the same account: what they answer for, and what of theirs is open. */
+/** Other ApiKeys of the same account: their keys and their open attempts. */
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
@@ -13,8 +13,8 @@ import { listedKeyIds } from "./rules/status.ts";
 const PEER_PATIENCE_MS = HOUR;
 
 /**
- * A peer whose attempt is not explained yet: waiting for it keeps the account's list of keys readable. One under way is no
- * obstacle, and a held-up one not for ever.
+ * Name of a peer whose attempt is not explained yet. Waiting for the peer keeps the account's list of keys unambiguous.
+ * An attempt under way does not block, and a stuck attempt blocks for an hour at most.
  */
 export function unsettledPeerOf(
   object: ApiKey,
@@ -29,8 +29,8 @@ export function unsettledPeerOf(
 }
 
 /**
- * What the account's other ApiKeys answer for. To be asked after the account's keys were read: a key that came of an
- * attempt of theirs before that is then either named, or makes the answer inconclusive.
+ * Keys of the account's other ApiKeys. Must be called after the account's keys were read: a key that a peer's attempt
+ * issued before that read is then either in the result or makes the result inconclusive.
  */
 export function peerKeysOf(
   object: ApiKey,
@@ -41,7 +41,7 @@ export function peerKeysOf(
   const now = context.clock.now();
   const account = accountKeyOf(object);
   const peers = peersOf(object, spec, context);
-  // A peer that has not been reconciled yet may have its pair in a Secret.
+  // The pair of a peer that was not reconciled yet may be in a Secret.
   const isUnread = peers.some((peer) => {
     const id = openAttemptOf(peer, now, attempts);
     return id !== undefined && !attempts.isOpen(id, "Unexplained");
@@ -55,8 +55,8 @@ export function peerKeysOf(
 }
 
 /**
- * Keys that the account reports as unmanaged and that this very object issued, by their descriptions. Descriptions can be
- * forged: such a key is only listed, and never revoked.
+ * Keys that the account reports as unmanaged and that this very object issued, according to their descriptions.
+ * Descriptions can be forged: the operator only lists such a key and never revokes it.
  */
 export function lateKeysOf(
   { metadata: { namespace = "", name, uid }, status }: ApiKey,
@@ -86,7 +86,10 @@ function peersOf(
     .filter((peer) => peer.metadata.uid !== uid);
 }
 
-/** A recorded attempt that may still have led to a key that nobody knows, and is not under way here. */
+/**
+ * ID of a recorded attempt that may have issued an unknown key and is not under way in this process. `undefined` after
+ * an hour.
+ */
 function openAttemptOf(
   { status }: ApiKey,
   now: Instant,
@@ -98,12 +101,12 @@ function openAttemptOf(
   return now - (parseInstant(attempt.startTime) ?? 0) < PEER_PATIENCE_MS ? attempt.id : undefined;
 }
 
-/** Its keys are many, and the caches do not name them. */
+/** The peer has so many keys that the caches do not hold them. */
 function lacksStatus(peer: KubeObject): boolean {
   return peer.lacksStatus === true;
 }
 
-/** One that is being deleted may have ended its key already. */
+/** A peer that is being deleted may have revoked its key already. */
 function keyInUseOf({ metadata, status }: ApiKey, now: Instant): readonly string[] {
   const { current } = status ?? {};
   if (metadata.deletionTimestamp !== undefined || current?.verificationTime === undefined)

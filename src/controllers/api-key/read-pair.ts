@@ -5,7 +5,7 @@ import type { Context } from "../frame/context.ts";
 import { readSecret } from "./read-secret.ts";
 import { pairIn } from "./secret/view.ts";
 
-/** The pair that the ApiKey's Secret holds right now; `undefined` where it holds none of ours. */
+/** The pair that the ApiKey's Secret holds right now; `undefined` if it holds no pair of the ApiKey. */
 export async function readPair(
   context: Pick<Context, "kube">,
   { metadata, spec }: ApiKey,

@@ -1,4 +1,4 @@
-/** Looking at the Secrets of an ApiKey: live, or by what the operator watches of them. */
+/** Reads of an ApiKey's Secrets: live, or from the watch. */
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
@@ -32,7 +32,7 @@ export function secretKeyOf(
 export interface KnownOfKey {
   readonly status: KeyStatus;
   readonly held: HeldPair | undefined;
-  /** The target's resource version when its content was last found as declared. */
+  /** Resource version of the target when its content last matched the declaration. */
   readonly resourceVersion: string | undefined;
 }
 
@@ -42,8 +42,8 @@ interface BothSecrets<T> {
 }
 
 /**
- * What the watch tells of both Secrets where that is enough to begin with: nothing is on its way, and the target is as it
- * was, or was never there. `undefined` where they have to be read.
+ * Views of both Secrets from the watch, if it shows enough to begin with: no pair is pending, and the target is
+ * unchanged or never existed. `undefined` if the Secrets must be read.
  */
 export function listedSecrets(
   { caches: { secrets } }: Pick<Context, "caches">,

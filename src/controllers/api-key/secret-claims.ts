@@ -1,4 +1,6 @@
-/** Which of several ApiKeys that name one Secret it belongs to, as the caches have it: before a key is issued for it. */
+/**
+ * Decides from the caches, before a key is issued, which of several ApiKeys with the same Secret name owns the Secret.
+ */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Caches } from "../frame/context.ts";
@@ -9,7 +11,7 @@ import { stagingName } from "./secret/owner.ts";
 
 const STAGING_SUFFIX = stagingName("");
 
-/** The index `secretName`: Secrets that do not have the ApiKey's own name. */
+/** The index `secretName`: names of Secrets that differ from the ApiKey's name. */
 export function secretNameIndex(object: ApiKey): readonly string[] {
   const { namespace = "", name } = object.metadata;
   const target = targetName(object);
@@ -26,7 +28,7 @@ export function otherClaimOn(object: ApiKey, caches: Pick<Caches, "of">): Secret
   return secretName === undefined ? undefined : { apiKey: other?.metadata.name ?? "", secretName };
 }
 
-/** Other ApiKeys that want one of the object's Secrets. */
+/** Other ApiKeys that claim one of the object's Secrets. */
 export function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[] {
   const apiKeys = caches.of(apiKeyType);
   const { namespace = "", uid } = object.metadata;
@@ -42,12 +44,12 @@ export function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly A
     .filter((rival) => rival.metadata.uid !== uid);
 }
 
-/** Whose deletion lets others have a Secret: those to look at again. */
+/** ApiKeys to reconcile after `object` is deleted, because its Secret may be available to them. */
 export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "of">): readonly ObjectKey[] {
   return rivalsOf(object, caches).map(keyOf);
 }
 
-/** Target and staging. A stored object may be older than its schema. */
+/** Names of the target and the staging Secret. A stored object may be older than its schema. */
 function secretNames(object: ApiKey): readonly [string, string] {
   const target = targetName(object);
   return [target, stagingName(target)];
@@ -57,7 +59,10 @@ function targetName({ metadata, spec }: ApiKey): string {
   return spec?.secret?.name ?? metadata.name;
 }
 
-/** One that has a key comes before one that is being issued a key, and that before one that only wants one; then the older. */
+/**
+ * An ApiKey with a key outranks an ApiKey with an open attempt, which outranks one without either. An ApiKey with
+ * neither that is being deleted comes last. Equal ranks: the older ApiKey wins.
+ */
 function outranks(one: ApiKey, other: ApiKey): boolean {
   const [a, b] = [rankOf(one), rankOf(other)];
   if (a !== b) return a > b;

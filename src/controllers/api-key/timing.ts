@@ -1,24 +1,24 @@
-/** How long things may take, in milliseconds. Not for users: tests and the simulation shorten them. */
+/** Time limits and intervals in milliseconds. Users cannot set them; tests and the simulation shorten them. */
 export interface Timing {
-  /** From an unanswered issue to the first look at what became of it: longer than any call may last. */
+  /** From an unanswered issue to the first read of the account's keys: longer than any call can last. */
   readonly recoverySettleMs: number;
-  /** Between the first and the second look. */
+  /** Between the first and the second read. */
   readonly recoveryGapMs: number;
-  /** Between two tries of a new pair the console does not accept yet. */
+  /** Between two checks of a new pair that the console does not accept yet. */
   readonly verifyRetryMs: number;
-  /** After this long, an unaccepted pair is reported and tried less often. */
+  /** After this long, an unaccepted pair is reported and checked less often. */
   readonly verifyPatienceMs: number;
   readonly verifySlowRetryMs: number;
-  /** After this long, a pair that was never accepted is given up. */
+  /** After this long, the operator gives up a pair that was never accepted. */
   readonly verifyGiveUpMs: number;
-  /** Between two looks at a Secret that nothing has touched. */
+  /** Between two reads of an unchanged Secret. */
   readonly secretCheckMs: number;
-  /** After this long, a key in use that the console rejects and no longer lists is replaced. */
+  /** After this long, the operator replaces a key in use that the console rejects and no longer lists. */
   readonly endedPatienceMs: number;
-  /** Between a list that lacks the accepted key in use and the next check; then twice as long each time. */
+  /** From a list that lacks the accepted key in use to the next check. The interval doubles with each check. */
   readonly keyCheckMs: number;
   readonly longestKeyCheckMs: number;
-  /** How long a deletion waits for the console before the object is released. */
+  /** How long a deletion waits for the console before the operator removes the finalizer. */
   readonly deletionPatienceMs: number;
 }
 

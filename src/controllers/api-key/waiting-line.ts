@@ -1,4 +1,7 @@
-/** Who waits for the keys of an account to be accounted for. Nobody blocks: all are enqueued when that may have come. */
+/**
+ * ApiKeys that wait until the keys of an account are accounted for. No run blocks: all waiting ApiKeys are enqueued
+ * when that may be the case.
+ */
 export class WaitingLine {
   readonly #waiting = new Map<string, Set<string>>();
   readonly #enqueue: (owner: string) => void;
@@ -13,14 +16,14 @@ export class WaitingLine {
     this.#waiting.set(account, owners.add(owner));
   }
 
-  /** Enqueues everybody who waits for the account. */
+  /** Enqueues every ApiKey that waits for the account. */
   notify(account: string): void {
     const owners = this.#waiting.get(account) ?? [];
     this.#waiting.delete(account);
     for (const owner of owners) this.#enqueue(owner);
   }
 
-  /** `owner` is gone or cannot be worked on, whatever it waited for. */
+  /** Removes `owner`, which was deleted or cannot be reconciled, from all accounts. */
   forget(owner: string): void {
     for (const [account, owners] of this.#waiting)
       if (owners.delete(owner) && owners.size === 0) this.#waiting.delete(account);

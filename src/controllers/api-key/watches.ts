@@ -1,4 +1,4 @@
-/** Which changes of other objects enqueue ApiKeys. */
+/** Changes of other objects that enqueue ApiKeys. */
 import { isDeepStrictEqual } from "node:util";
 import { isTrue } from "../../api/conditions.ts";
 import { labels } from "../../api/meta.ts";
@@ -18,7 +18,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
   const apiKeys = caches.of(apiKeyType);
   const keysOf = (account: ObjectKey) =>
     apiKeys.byIndex(indexes.serviceAccount, keyText(account)).map(keyOf);
-  // The others wait for their account, and are told when there is one.
+  // ApiKeys without an account wait for it and are enqueued when it exists.
   const keysWithAccountAt = (connection: string) =>
     serviceAccounts
       .byIndex(indexes.connection, connection)
@@ -26,7 +26,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
       .flatMap((account) => keysOf(keyOf(account)));
   return [
     ...accessWatches(apiKeyType, caches, parts, keysWithAccountAt),
-    // Those who name the same Secret.
+    // ApiKeys that name the same Secret.
     watch(apiKeys, ({ old, new: now }) =>
       old !== undefined && now === undefined ? keysFreedBy(old, caches) : [],
     ),
@@ -38,7 +38,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
   ];
 }
 
-/** An edited or deleted Secret enqueues the ApiKey that it is for. */
+/** An edited or deleted Secret enqueues its ApiKey. */
 function secretWatch({ secrets }: Caches): Watch {
   return {
     store: secrets,
@@ -46,7 +46,7 @@ function secretWatch({ secrets }: Caches): Watch {
       secrets.subscribe(({ key, old, new: now }) => {
         const { metadata } = now ?? old ?? {};
         const name = metadata?.labels?.[labels.apiKey];
-        // A staging Secret goes when its pair is delivered: that is our own doing.
+        // The operator itself deletes a staging Secret after its pair is delivered.
         const isStaging = metadata?.labels?.[labels.role] === "staging";
         if (name !== undefined && !(now === undefined && isStaging))
           enqueue({ namespace: key.namespace, name });
@@ -54,7 +54,7 @@ function secretWatch({ secrets }: Caches): Watch {
   };
 }
 
-/** Of unmanaged keys, some name the ApiKeys that are to list them as orphaned. */
+/** ApiKeys that must list an unmanaged key of the account as orphaned. */
 function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
   const unmanaged = now?.status?.unmanagedKeys ?? [];
   if (unmanaged.length === 0 || isDeepStrictEqual(unmanaged, old?.status?.unmanagedKeys)) return [];
@@ -62,7 +62,9 @@ function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly
   return [...names].map((name) => ({ namespace: key.namespace, name }));
 }
 
-/** After another list: the ApiKeys whose key it lacks, which may have vanished in the console. */
+/**
+ * After a new list of the account's keys: the ApiKeys whose key it lacks. The key may have been deleted in the console.
+ */
 function unlistedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
   caches: Caches,
@@ -82,7 +84,7 @@ function unlistedKeys(
     .map(keyOf);
 }
 
-/** What every ApiKey takes from its account; the rest of the status changes more often. */
+/** Whether the part of an account that every ApiKey uses has changed. The rest of the status changes more often. */
 function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
   return !isDeepStrictEqual(essence(old), essence(now));
 }

@@ -1,7 +1,7 @@
 /**
- * Which labels and annotations a Secret has from the ApiKey's template. The Secret lists their names, so that what is
- * dropped from the template goes from the Secret, and what others have set stays. A Secret that lists none (written
- * by an earlier version, or the list was edited away) loses nothing.
+ * Labels and annotations that a Secret has from the ApiKey's template. The Secret lists their names. Names removed from
+ * the template are removed from the Secret; labels and annotations that were set outside the operator stay. A Secret
+ * without a list (written by an earlier version, or edited) loses nothing.
  */
 import * as z from "zod";
 import type { ApiKeySpec } from "../../../api/api-key.ts";
@@ -20,7 +20,7 @@ const names = z.array(z.string());
 const schema = z.object({ labels: names, annotations: names });
 const NONE: TemplateNames = { labels: [], annotations: [] };
 
-/** The annotation that lists them; none for a template that has none. */
+/** The annotation with the list; absent if the template has no labels and annotations. */
 export function listTemplateNames(template: MetadataTemplate): Readonly<Record<string, string>> {
   const list: TemplateNames = {
     labels: Object.keys(template.labels ?? {}).toSorted(),
@@ -30,7 +30,7 @@ export function listTemplateNames(template: MetadataTemplate): Readonly<Record<s
   return isEmpty ? {} : { [annotations.templateNames]: JSON.stringify(list) };
 }
 
-/** What `stored` has from an earlier template, and `wanted` no longer has. */
+/** Names that `stored` has from an earlier template and that `wanted` no longer has. */
 export function droppedNames(stored: Metadata, wanted: Metadata): TemplateNames {
   const listed = parseNames(stored.annotations?.[annotations.templateNames]);
   return {
@@ -45,13 +45,16 @@ function isDropped(name: string, stored: Metadata["labels"], wanted: Metadata["l
   return Object.hasOwn(stored ?? {}, name) && !Object.hasOwn(wanted ?? {}, name);
 }
 
-/** Whether the Secret's list is the one of this template; only then does a later change of it take away the right ones. */
+/**
+ * Whether the Secret lists the names of this template. Only then does a later change of the template remove the right
+ * names.
+ */
 export function listsSameNames(stored: Metadata, wanted: Metadata): boolean {
   const name = annotations.templateNames;
   return stored.annotations?.[name] === wanted.annotations?.[name];
 }
 
-/** Annotations can be edited by anybody: what does not read as expected counts as absent. */
+/** Users can edit annotations: an invalid list counts as absent. */
 function parseNames(text: string | undefined): TemplateNames {
   try {
     return schema.parse(JSON.parse(text ?? "null"));

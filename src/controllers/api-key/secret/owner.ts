@@ -1,4 +1,4 @@
-/** Whose a Secret is, by its name, its labels and its owner references. Pure. */
+/** Ownership of a Secret, by its name, labels and owner references. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { labels, MANAGED_BY } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
@@ -11,7 +11,7 @@ export interface SecretOwner {
   readonly uid: string;
 }
 
-/** What a Secret is for: consumers read the target; a new pair is kept in staging until they have it. */
+/** Purpose of a Secret: consumers read the target; staging holds a new pair until consumers have it. */
 export type SecretRole = "target" | "staging";
 
 export function typeOf(role: SecretRole, spec: ApiKeySpec): string {
@@ -33,7 +33,7 @@ export function ownLabels(
   return { [labels.managedBy]: MANAGED_BY, [labels.apiKey]: labelValue(name), [labels.role]: role };
 }
 
-/** A label holds 63 characters; longer names are cut and told apart by the owner reference. */
+/** A label value has at most 63 characters. Longer names are cut; the owner reference distinguishes them. */
 function labelValue(name: string): string {
   return name.length <= 63 ? name : name.slice(0, 63).replace(/[^a-z0-9]+$/, "");
 }

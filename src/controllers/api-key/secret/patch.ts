@@ -5,7 +5,7 @@ import { droppedNames } from "./names.ts";
 import type { SecretOwner } from "./owner.ts";
 import type { SecretView } from "./view.ts";
 
-/** Annotations that not every Secret of ours has. */
+/** Annotations that only some of the operator's Secrets have. */
 const PASSING = [
   annotations.previousKeyId,
   annotations.previousPairHash,
@@ -13,9 +13,9 @@ const PASSING = [
 ] as const;
 
 /**
- * A merge patch that turns a stored Secret into `wanted`: every entry in one write; entries that are not declared,
- * and labels and annotations that no longer are, removed; those of others, and other owners, kept. Carries uid and
- * resourceVersion, so that it fits only the Secret that was looked at.
+ * A merge patch that turns a stored Secret into `wanted` in one write. It removes undeclared entries, and labels and
+ * annotations that are no longer declared. It keeps labels and annotations that were set outside the operator, and
+ * other owners. It contains uid and resourceVersion, so it applies only to the Secret that was read.
  */
 export function targetPatch(
   stored: Extract<SecretView, { secret: Secret }>,

@@ -1,4 +1,4 @@
-/** How a pair is read back from the entries of a Secret, and proven to be whole. Pure. */
+/** Reads a pair back from the entries of a Secret and proves that it is intact. Pure. */
 import * as z from "zod";
 import { annotations } from "../../../api/meta.ts";
 import type { KeyPair } from "../../../iam/model.ts";
@@ -9,7 +9,7 @@ import type { Secret } from "../../resource-types.ts";
 import { type IssuedPair, pairHash } from "./pair.ts";
 import { fillTemplate, matchTemplate, type TemplateToken, usesVariable } from "./template.ts";
 
-/** By secret: the entry that shows it, with all values filled in but the two secrets. */
+/** By secret: the entry that contains it, with all values filled in except the two secrets. */
 const templatesSchema = z.object({
   secret: entrySchema().optional(),
   previousSecret: entrySchema().optional(),
@@ -39,7 +39,7 @@ type ReadBackTemplates = Readonly<
   Partial<Record<"secret" | "previousSecret", ReadBackTemplate | undefined>>
 >;
 
-/** For each of the two secrets, the simplest entry that it can be read back from. */
+/** For each of the two secrets, the simplest entry from which it can be read back. */
 export function readBackTemplates(
   template: Readonly<Record<string, string>>,
   values: Readonly<Record<string, string>>,
@@ -55,7 +55,7 @@ export function readBackTemplates(
   return { secret, previousSecret };
 }
 
-/** The pairs that decoded entries prove to hold; `undefined` where an edit has broken one. */
+/** The pairs that the decoded entries provably hold; `undefined` if an edit has broken a pair. */
 export function readBackPairs(
   { metadata }: Secret,
   data: Readonly<Record<string, string>>,
@@ -85,7 +85,7 @@ export function readBackPairs(
   };
 }
 
-/** The pair around a secret that is proven to belong to its keyId. */
+/** The pair of a secret that is proven to belong to its keyId. */
 function pairOf(
   notes: Readonly<Record<string, string>>,
   secret: Redacted | undefined,
@@ -108,7 +108,7 @@ function previousOf(
   return secret === undefined || keyId === undefined ? undefined : { keyId, secret };
 }
 
-/** Annotations can be edited by anybody: what does not read as expected counts as absent. */
+/** Users can edit annotations: an invalid annotation counts as absent. */
 function parseTemplates(text: string | undefined): ReadBackTemplates {
   try {
     return templatesSchema.parse(JSON.parse(text ?? "{}"));

@@ -1,4 +1,4 @@
-/** The Secrets of an ApiKey as they should be. Pure. */
+/** Desired Secrets of an ApiKey. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { API_VERSION, annotations } from "../../../api/meta.ts";
 import type { KeyPair } from "../../../iam/model.ts";
@@ -11,13 +11,13 @@ import { type IssuedPair, pairHash } from "./pair.ts";
 import { readBackTemplates } from "./read-back.ts";
 import { fillTemplate, renderTemplate } from "./template.ts";
 
-/** What a target Secret shows. */
+/** Key pairs in a target Secret. */
 export interface SecretContents {
   readonly pair: IssuedPair;
   readonly previous: KeyPair | undefined;
 }
 
-/** Values of template variables other than those of the key pairs. */
+/** Values of the template variables that do not come from the key pairs. */
 export type AccountValues = Readonly<
   Record<
     "saId" | "tpn" | "orgId" | "projectId" | "baseURL" | "domainId" | "domainName" | "partitionId",
@@ -29,7 +29,7 @@ const STAGING_TEMPLATES = {
   secret: { entry: "secret", tokens: fillTemplate("${secret}", {}) },
 };
 
-/** The entries the target Secret should have. */
+/** Desired entries of the target Secret. */
 export function renderEntries(
   template: Readonly<Record<string, string>>,
   account: AccountValues,
@@ -77,7 +77,7 @@ export function targetSecret(
   });
 }
 
-/** The Secret that keeps a new pair until consumers have it. */
+/** The Secret that holds a new pair until consumers have it. */
 export function stagingSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,
@@ -97,7 +97,10 @@ export function stagingSecret(
   });
 }
 
-/** What the API server has to accept before a key is issued: the staging Secret, with all that the target will have. */
+/**
+ * The Secret for a dry run: the API server must accept it before a key is issued. It is the staging Secret with
+ * everything that the target will have.
+ */
 export function rehearsalSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,

@@ -1,7 +1,7 @@
 /**
- * The text of Secret entries: plain substitution, no functions, no code.
+ * Templates of Secret entries: plain substitution, no functions, no code.
  *
- * `${name}` stands for a value, `${name:json}` for the value as a JSON string, `$${` for a literal `${`.
+ * `${name}` is replaced with a value, `${name:json}` with the value as a JSON string, `$${` with a literal `${`.
  */
 import { ownEntry } from "../../../util/own-entry.ts";
 
@@ -28,7 +28,7 @@ function parseTemplate(template: string): readonly TemplateToken[] {
   return tokens;
 }
 
-/** Fills in every variable; one without a value becomes the empty text. */
+/** Fills in every variable; a variable without a value becomes the empty string. */
 export function renderTemplate(
   template: string,
   values: Readonly<Record<string, string | undefined>>,
@@ -40,7 +40,7 @@ export function renderTemplate(
     .join("");
 }
 
-/** Fills in the variables that `values` has and leaves the others open. */
+/** Fills in the variables in `values`; other variables remain. */
 export function fillTemplate(
   template: string,
   values: Readonly<Record<string, string | undefined>>,
@@ -59,8 +59,8 @@ export function usesVariable(template: string, name: string): boolean {
 }
 
 /**
- * The values that turn the tokens into `text`; `undefined` where there are none. Where several would do
- * (two variables side by side), the first that `accept` finds right, the shortest first.
+ * The values that turn the tokens into `text`; `undefined` if there are none. If several values match (two adjacent
+ * variables), the result is the first match that `accept` approves, the shortest value first.
  */
 export function matchTemplate(
   tokens: readonly TemplateToken[],
@@ -71,7 +71,7 @@ export function matchTemplate(
   return matchFrom(matching, { index: 0, at: 0, values: {} });
 }
 
-/** Characters to try until a match is given up: the text may have been edited to take for ever. */
+/** Characters to try before a match is given up: an edited text could otherwise take forever. */
 const MAX_EFFORT = 2_000_000;
 const EFFORT_OF_A_TRY = 16;
 
@@ -82,7 +82,7 @@ interface Matching {
   effortLeft: number;
 }
 
-/** How far a match has got: the next token, the place in the text, and the values found before. */
+/** State of a match: the next token, the position in the text, and the values found so far. */
 interface MatchProgress {
   readonly index: number;
   readonly at: number;
@@ -122,7 +122,7 @@ function matchVariable(
   return undefined;
 }
 
-/** What may stand for a variable at a place of the text. */
+/** Candidates for the value of a variable at a position in the text. */
 function* candidates(
   { json }: Variable,
   matching: Matching,
@@ -139,7 +139,7 @@ function* candidates(
   }
 }
 
-/** Where a raw value that begins at a place of the text may end: before what follows it. */
+/** Possible end positions of a raw value that starts at a position in the text: before the text that follows it. */
 function* endsOfText(next: TemplateToken | undefined, text: string, at: number): Iterable<number> {
   const landmark = next?.kind === "text" ? next.text : "";
   let end = next === undefined ? text.length : text.indexOf(landmark, at);
@@ -149,14 +149,14 @@ function* endsOfText(next: TemplateToken | undefined, text: string, at: number):
   }
 }
 
-/** Where the JSON string ends that begins at a place of the text. */
+/** End position of the JSON string that starts at a position in the text. */
 function endOfJsonString(matching: Matching, at: number): readonly number[] {
   const { text } = matching;
   if (text[at] !== '"') return [];
   const string = /"(?:[^"\\]|\\.)*"/y;
   string.lastIndex = at;
   const isFound = string.test(text);
-  // One that does not end has been searched for up to the end of the text.
+  // An unterminated string was searched up to the end of the text.
   matching.effortLeft -= (isFound ? string.lastIndex : text.length) - at;
   return isFound ? [string.lastIndex] : [];
 }

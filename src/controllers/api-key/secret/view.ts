@@ -1,4 +1,4 @@
-/** What a stored Secret turns out to be: ours or not, and which pair it holds. Pure. */
+/** Classifies a stored Secret: whether it belongs to the ApiKey, and which pair it holds. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { annotations, labels, MANAGED_BY } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
@@ -10,19 +10,19 @@ import { isOwned, ownLabels, type SecretOwner, type SecretRole, typeOf } from ".
 import type { IssuedPair } from "./pair.ts";
 import { readBackPairs } from "./read-back.ts";
 
-/** What a stored Secret turned out to be. */
+/** Classification of a stored Secret. */
 export type SecretView =
   | { readonly kind: "Absent" }
-  /** The watch lists none with our labels. One may exist all the same; a create finds out. */
+  /** The watch lists no Secret with the operator's labels. A Secret may exist anyway; a create shows it. */
   | { readonly kind: "Unlisted" }
   | UnreadSecret
-  /** Not ours to touch. */
+  /** Does not belong to the ApiKey. */
   | {
       readonly kind: "Foreign";
       readonly why: string;
-      /** Whether its owner may hand it over: nobody else controls it, and it has the type. */
+      /** Whether the Secret can be adopted: it has no other controller, and its type matches. */
       readonly adoptable: boolean;
-      /** The ApiKey whose key it may hold. */
+      /** Name of the ApiKey whose key the Secret may hold. */
       readonly holder?: string | undefined;
       readonly uid: string;
       readonly resourceVersion: string;
@@ -30,7 +30,10 @@ export type SecretView =
     }
   | OwnSecret;
 
-/** Ours, and not changed since the status said that it is as declared: only its metadata is known. */
+/**
+ * Belongs to the ApiKey, and is unchanged since the status recorded that it matches the declaration. Only its metadata
+ * is known.
+ */
 export interface UnreadSecret {
   readonly kind: "Unread";
   readonly keyId: string;
@@ -41,14 +44,14 @@ export interface OwnSecret {
   readonly kind: "Ours";
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The pair it holds; `undefined` where an edit has broken it. */
+  /** The pair in the Secret; `undefined` if an edit has broken it. */
   readonly pair: IssuedPair | undefined;
-  /** The pair before, where the entries show it. */
+  /** The previous pair, if the entries contain it. */
   readonly previous: KeyPair | undefined;
   readonly secret: Secret;
 }
 
-/** Judges a stored Secret: is it ours, and which pair does it hold? */
+/** Classifies a stored Secret. */
 export function viewSecret(
   secret: Secret | undefined,
   owner: SecretOwner,
@@ -66,17 +69,17 @@ export function viewSecret(
   return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
 }
 
-/** The pair a Secret of ours holds intact. */
+/** The intact pair in a Secret of the ApiKey; `undefined` if there is none. */
 export function pairIn(view: SecretView): IssuedPair | undefined {
   return view.kind === "Ours" ? view.pair : undefined;
 }
 
-/** The attempt a staging Secret belongs to. */
+/** ID of the attempt that wrote a staging Secret. */
 export function attemptOf(view: SecretView): string | undefined {
   return view.kind === "Ours" ? view.secret.metadata.annotations?.[annotations.attempt] : undefined;
 }
 
-/** Whether the stored Secret is as `wanted` in everything the operator declares. */
+/** Whether the stored Secret matches `wanted` in everything that the operator declares. */
 export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner): boolean {
   const { metadata } = view.secret;
   return (
@@ -88,7 +91,7 @@ export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner):
   );
 }
 
-/** Another ApiKey that is written on a Secret. */
+/** Name of another ApiKey in the labels of a Secret. */
 function holderOf({ metadata }: Secret, { name }: SecretOwner): string | undefined {
   const isManaged = ownEntry(metadata.labels, labels.managedBy) === MANAGED_BY;
   const holder = isManaged ? ownEntry(metadata.labels, labels.apiKey) : undefined;
