@@ -18,7 +18,10 @@ export function secretNameIndex(object: ApiKey): readonly string[] {
   return target === name ? [] : [keyText({ namespace, name: target })];
 }
 
-/** The first claim on one of the object's Secrets that comes before its own; none on a Secret that it already has. */
+/**
+ * The strongest claim of another ApiKey on one of the object's Secrets; `undefined` if no other claim outranks the
+ * object's own.
+ */
 export function otherClaimOn(object: ApiKey, caches: Pick<Caches, "of">): SecretClaim | undefined {
   const names = secretNames(object);
   const [other] = rivalsOf(object, caches)

@@ -1,4 +1,4 @@
-/** The irreversible part: from the last checks to the console's answer. */
+/** The irreversible part of an issue: from the last checks to the console's response. */
 import { commitOutcome, isIamError, quoteServerText } from "../../../iam/errors.ts";
 import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
@@ -32,7 +32,10 @@ import {
   writeStatusNow,
 } from "./run.ts";
 
-/** With what JSON has to escape: an entry that has to be JSON is refused unless it is, whatever the secret. */
+/**
+ * Contains characters that JSON must escape: an entry that must be JSON is rejected now unless it is valid for every
+ * secret.
+ */
 const SAMPLE_SECRET = new Redacted(`"\\`.padEnd(SECRET_LENGTH, "x"));
 
 export function queueForAccount(
@@ -47,8 +50,8 @@ export function queueForAccount(
 }
 
 /**
- * Finds out, without any effect, whether the new pair can be kept, and which keys the account has. Where the Secret that
- * would keep it exists unexpectedly, it is read instead, so that the rules judge it.
+ * Checks without side effects whether the new pair can be stored, and reads the account's keys. If the Secret for the
+ * pair exists unexpectedly, reads it instead, so that the rules judge it.
  */
 export async function precheck(
   progress: ApiKeyProgress,
@@ -73,7 +76,10 @@ export async function precheck(
   return withDone(progress, { precheck: { knownKeyIds: detail.keyIds } });
 }
 
-/** Its keys do not work: whatever seemed to need a new one, that is why. The ServiceAccount may not have noticed yet. */
+/**
+ * The account's keys do not work, which explains any apparent need for a new key. The ServiceAccount may not have
+ * noticed yet.
+ */
 function notActive(saId: string, status: string): Waiting {
   return reconciling(
     "ServiceAccountNotReady",
@@ -83,8 +89,8 @@ function notActive(saId: string, status: string): Waiting {
 }
 
 /**
- * A dry run of the write that must not fail, with all that the consumers' Secret will hold: what the API server would
- * refuse of either, it refuses now. Answers the Secret that is in the way, if there is one.
+ * A dry run of the write that must not fail, with everything that the consumers' Secret will hold. The API server
+ * rejects now what it would reject later in either Secret. Returns the conflicting Secret, if there is one.
  */
 async function rehearseStaging(
   snapshot: ApiKeySnapshot,
@@ -102,7 +108,7 @@ async function rehearseStaging(
   const { values } = readyAccount(snapshot);
   const rehearsal = rehearsalSecret(self, spec, values, pair);
   const { signal } = run;
-  // A gateway's 404 may have made a Secret look as if it were gone.
+  // A 404 of a gateway may have made the Secret look deleted.
   if (status.current !== undefined && target.kind === "Absent") {
     const wanted = targetSecret(self, spec, values, { pair, previous: undefined });
     await run.kube.create(secretType, wanted, { dryRun: true, signal });
@@ -113,13 +119,13 @@ async function rehearseStaging(
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) throw error;
     const staging = await readSecret(run, self, spec, "staging", signal);
-    // It has gone in between.
+    // The Secret was deleted in between.
     if (staging.kind === "Absent") throw error;
     return staging;
   }
 }
 
-/** Records the intent; from here on a key may exist that nobody has seen. */
+/** Records the intent. From here on, a key may exist that no process has seen. */
 export async function recordIntent(
   progress: ApiKeyProgress,
   { because, knownKeyIds, revision }: ActionOf<"RecordIntent">,
@@ -132,7 +138,7 @@ export async function recordIntent(
   if (account.namespaceIssues !== undefined) {
     const { most } = account.namespaceIssues;
     const count = namespaceIssues.count(account.connection, self.namespace, startTime);
-    // Others of the namespace have been issued keys since this run looked.
+    // Other ApiKeys of the namespace have been issued keys since this run read the count.
     if (count >= most)
       return withSnapshot(progress, { account: { ...account, namespaceIssues: { most, count } } });
   }
@@ -159,14 +165,14 @@ export async function recordIntent(
   try {
     return withDone(await store(intended, attempt, issuing, run), { intentRecorded: id });
   } catch (error) {
-    // Only the run that recorded an attempt carries it out: nothing will come of this one.
+    // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
     attempts.withdraw(id);
     namespaceIssues.takeBack(account.connection, self.namespace, self.uid, startTime);
     throw error;
   }
 }
 
-/** In the annotation, or in the status if the answer to that write does not show it. */
+/** Stores the intent in the annotation, or in the status if the response to that write does not show it. */
 async function store(
   intended: ApiKeyProgress,
   { id }: IssueAttempt,
@@ -183,8 +189,8 @@ async function store(
 }
 
 /**
- * issueKey, once. Its answer is in process memory until it is written. A refusal closes the attempt; any other
- * failure leaves it open, to be explained by a later run.
+ * Calls issueKey once. The pair stays in process memory until it is written. A rejection closes the attempt. Any other
+ * failure leaves the attempt open, and a later run explains it.
  */
 export async function issueKey(
   progress: ApiKeyProgress,
@@ -228,7 +234,7 @@ function noteIssued(
   const { namespace, name } = progress.snapshot.self;
   run.metrics.apiKeyIssues.inc({ result: "Issued" });
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
-  // A pair of unexpected form cannot be had again: it is kept, tried, and pointed out.
+  // A pair of unexpected form cannot be retrieved again: the operator stores it, checks it and reports it.
   if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return;
   const note = `Key ${keyId} does not have the documented form (prefix sak_, ${SECRET_LENGTH} characters of secret); the operator uses it anyway.`;
   recordKeyEvent(progress, run, "UnexpectedKeyForm", "Issue", note, "Warning");

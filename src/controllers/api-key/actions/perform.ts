@@ -58,8 +58,8 @@ const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Ki
 };
 
 /**
- * Carries out one action: one effect at most, and what it proves. Answers where the run has got to then; rejects at
- * the first failure, with a PartialFailure where something has changed all the same.
+ * Carries out one action: at most one effect, and what it proves. Returns the state of the run after the action.
+ * Rejects at the first failure, with a PartialFailure if something has changed anyway.
  */
 export async function perform(
   progress: ApiKeyProgress,

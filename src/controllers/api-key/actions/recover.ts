@@ -1,4 +1,4 @@
-/** Explaining lost answers, and accounting for keys that no status lists. */
+/** Explains attempts whose response was lost, and accounts for keys that no status lists. */
 import { lookUpAccount } from "../../look-up-account.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { peerKeysOf } from "../peers.ts";
@@ -33,7 +33,7 @@ export function startRecovery(
   return remember(progress, { recovery: { attemptId, since: run.clock.monotonic() } }, run);
 }
 
-/** One of the two looks at the account's keys after an unanswered issue. */
+/** One of the two reads of the account's keys after an unanswered issue. */
 export async function readUnexplainedKeys(
   progress: ApiKeyProgress,
   _: object,
@@ -44,7 +44,7 @@ export async function readUnexplainedKeys(
   if (recovery === undefined) return progress;
   const { client, saId } = readyAccount(progress.snapshot);
   const detail = await lookUpAccount(client, saId, run.signal);
-  // An account that is gone has no live keys.
+  // A deleted account has no live keys.
   const keyIds = detail === undefined ? [] : detail.keyIds;
   if (recovery.firstRead !== undefined) {
     const peers = peerKeysOf(object, spec, run, attempts);
@@ -56,7 +56,7 @@ export async function readUnexplainedKeys(
   return remember(progress, { recovery: { ...recovery, firstRead } }, run);
 }
 
-/** Ends an attempt in the status, with the keys that are lost by it. */
+/** Closes an attempt in the status, with the keys that it lost. */
 export async function closeAttempt(
   progress: ApiKeyProgress,
   { orphans, refund, because }: ActionOf<"CloseAttempt">,
@@ -90,7 +90,7 @@ export async function closeAttempt(
   });
 }
 
-/** Lists keys as orphaned that nothing stored knows of any more. */
+/** Lists keys as orphaned that are no longer stored anywhere in the cluster. */
 export async function listKeysBeforeRestore(
   progress: ApiKeyProgress,
   { orphans }: ActionOf<"ListKeysBeforeRestore">,
@@ -110,7 +110,7 @@ export async function listKeysBeforeRestore(
   return remember(listed, { keysBeforeRestore: [] }, run);
 }
 
-/** Lists keys as orphaned that came of attempts of this ApiKey, unless another ApiKey lists them. */
+/** Lists keys as orphaned that attempts of this ApiKey issued, unless another ApiKey lists them. */
 export async function listLateKeys(
   progress: ApiKeyProgress,
   { keys }: ActionOf<"ListLateKeys">,
@@ -137,7 +137,10 @@ export async function listLateKeys(
   return listed;
 }
 
-/** Takes the status back from the Secret; a key that this run has not tried yet is tried before it counts as verified. */
+/**
+ * Rebuilds the status from the Secret. A key that this run has not checked yet must be checked before it counts as
+ * verified.
+ */
 export function rebuildStatus(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"RebuildStatus">,
@@ -154,7 +157,7 @@ export function rebuildStatus(
   });
 }
 
-/** Accounts for a pair that no status knows. */
+/** Lists a pair that no status lists. */
 export function listUnlistedKey(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"ListUnlistedKey">,

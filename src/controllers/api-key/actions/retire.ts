@@ -1,4 +1,4 @@
-/** Ending keys in the console. */
+/** Disables and deletes keys in the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
@@ -13,8 +13,8 @@ type Ended = "Disabled" | "Deleted";
 type Subject = { readonly status: KeyStatus; readonly account: ReadyAccount };
 
 /**
- * Disables or deletes a key by a call that the connection names. A key that is gone counts as deleted. One that
- * the console will not end is noted, so that the others have their turn in the same run.
+ * Disables or deletes a key with a call that the connection defines. A key that no longer exists counts as deleted. A
+ * failure of the console is recorded, so that the same run can continue with the other keys.
  */
 export async function endKey(
   progress: ApiKeyProgress,
@@ -37,7 +37,7 @@ export async function endKey(
   });
 }
 
-/** Rejects with the failure that was noted. */
+/** Rejects with the recorded failure. */
 export function failRun(_: ApiKeyProgress, { error }: ActionOf<"FailRun">): never {
   throw error;
 }
@@ -47,14 +47,14 @@ function noteFailure(progress: ApiKeyProgress, keyId: string, error: IamError): 
   return withDone(progress, { failedRevocations: failed });
 }
 
-/** So long a console may take to list a key that it has issued: the shortest overlap. */
+/** The longest time until a console lists a key that it has issued: the shortest overlap. */
 const LISTING_LAG_MS = 5 * MINUTE;
 
 /**
- * Only a key that the account's list has is ended, or one that was ended in part before, which a console may leave out of
- * its list: any other id may have come from a Secret that somebody else has written. Where the list lacks even the key in
- * use, the account in the call's path has to do. A 404 to a key on the list means that
- * the path is wrong, and not that the key is gone.
+ * Revokes only a key in the account's list, or a key that was disabled before, which a console may omit from its list.
+ * Any other ID may come from a Secret that was written outside the operator. If the list lacks even the key in use, the
+ * account in the path of the call is the only protection. A 404 for a listed key means that the path is wrong, not that
+ * the key is deleted.
  */
 async function stateAfter(
   action: EndKey,
@@ -74,7 +74,7 @@ async function stateAfter(
   return "Deleted";
 }
 
-/** Whether the list lacks a key that works, and so says nothing about others. */
+/** Whether the list lacks a working key, and so proves nothing about other keys. */
 function isBlind(
   listed: readonly string[] | undefined,
   { current, superseded }: KeyStatus,
@@ -84,7 +84,10 @@ function isBlind(
   return !isEnded && listed?.includes(current.keyId) !== true;
 }
 
-/** Whether it says something that a list lacks a key: it has another one of the object, and had time to get this one. */
+/**
+ * Whether a list without the key proves that the key is deleted: the list has another key of the object, and the
+ * console had time to list this key.
+ */
 function provesGone(
   listed: readonly string[] = [],
   keyId: string,
@@ -116,7 +119,7 @@ function unproven({ kind, keyId }: EndKey): IamError {
   return new IamError("NotFound", message, { operation, sent: false });
 }
 
-/** Answers that say no to disabling a key for good; the key may be disabled already, or gone. */
+/** Responses that reject disabling a key for good. The key may be disabled already, or deleted. */
 const NEVER_DISABLED = new Set([
   "AlreadyExists",
   "InvalidArgument",
@@ -124,7 +127,7 @@ const NEVER_DISABLED = new Set([
   "NotFound",
 ]);
 
-/** A key that the console will not disable is deleted at once, which would be the next step anyway. */
+/** If the console rejects disabling a key, the key is deleted at once, which would be the next step anyway. */
 async function callToEnd(
   { kind, keyId }: EndKey,
   { disableKey, deleteKey }: IamClient["extra"],

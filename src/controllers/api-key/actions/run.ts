@@ -1,4 +1,4 @@
-/** What the actions of an ApiKey share. */
+/** Helpers that the actions of an ApiKey share. */
 import { readClock } from "../../frame/clock-reading.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
@@ -35,7 +35,7 @@ export function withDone({ snapshot, done }: ApiKeyProgress, change: ApiKeyDone)
   return { snapshot, done: { ...done, ...change } };
 }
 
-/** In process memory at once, whatever becomes of the run. */
+/** Updates the process memory at once, whatever the outcome of the run. */
 export function remember(
   progress: ApiKeyProgress,
   change: Partial<ApiKeyMemory>,
@@ -48,8 +48,8 @@ export function remember(
 const SETTLED: Outcome = { kind: "Settled" };
 
 /**
- * Writes the status in the middle of a run, on condition that nobody has changed the object since (Conflict). Answers
- * the progress with the object as it is then.
+ * Writes the status in the middle of a run, only if the object has not changed since (Conflict otherwise). Returns the
+ * progress with the written object.
  */
 export async function writeStatusNow(
   progress: ApiKeyProgress,
@@ -60,7 +60,7 @@ export async function writeStatusNow(
   return withSnapshot(progress, { object: await writeObjectStatus(entry, run) });
 }
 
-/** The account and its console. Rules ask for calls only where the account is ready. */
+/** The account and its console. Rules return actions that call the console only if the account is ready. */
 export function readyAccount({ account }: ApiKeySnapshot): ReadyAccount {
   if (account.kind === "Ready") return account;
   throw new SpecError("ServiceAccountNotReady", "The ServiceAccount is not ready.");

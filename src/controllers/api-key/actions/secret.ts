@@ -1,4 +1,6 @@
-/** Reads and writes of the Secrets of an ApiKey. Each write is one call, bound to the Secret that was looked at. */
+/**
+ * Reads and writes of an ApiKey's Secrets. Each write is one call, bound to the version of the Secret that was read.
+ */
 import { isKubeError } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { type Secret, secretType } from "../../resource-types.ts";
@@ -30,7 +32,7 @@ export async function readTarget(
   return withSnapshot(progress, { target });
 }
 
-/** Writes the only copy of the pair. Not aborted by a shutdown: that waits for it. */
+/** Writes the only copy of the pair. A shutdown does not abort this write but waits for it. */
 export async function stagePair(
   progress: ApiKeyProgress,
   action: ActionOf<"StagePair">,
@@ -41,7 +43,7 @@ export async function stagePair(
   const { self, spec } = progress.snapshot;
   const wanted = stagingSecret(self, spec, pair, attemptId);
   const written = await run.kube.create(secretType, wanted).catch(async (error: unknown) => {
-    // A create whose answer was lost has still kept the pair.
+    // A create whose response was lost has still stored the pair.
     const stored = isKubeError(error, "AlreadyExists")
       ? await run.kube.get(secretType, keyOf(wanted))
       : undefined;
@@ -52,7 +54,7 @@ export async function stagePair(
   return noteStaged(withSnapshot(progress, { staging }), action, run, coordination);
 }
 
-/** A staged pair is safe: it need not be held, nothing is to be recovered, and peers need not wait. */
+/** A staged pair is safe: the memory no longer holds it, no recovery is needed, and peers need not wait. */
 export function noteStaged(
   progress: ApiKeyProgress,
   _: object,
@@ -70,7 +72,7 @@ export function noteStaged(
   return withDone(remember(noted, { recovery: undefined }, run), { hasNotedStaged: true });
 }
 
-/** Gives consumers the new pair. */
+/** Writes the new pair to the consumers' Secret. */
 export async function switchSecret(
   progress: ApiKeyProgress,
   contents: SecretContents,
@@ -85,7 +87,7 @@ export async function switchSecret(
   return withDone(switched, { hasAdopted: target.kind === "Foreign" });
 }
 
-/** Makes the Secret show what is declared, with the pair it has. */
+/** Restores the declared content of the Secret, with the pair it has. */
 export async function renderSecret(
   progress: ApiKeyProgress,
   contents: SecretContents,
@@ -110,7 +112,7 @@ function writeTarget(
     : kube.create(secretType, wanted);
 }
 
-/** Names the delivered key in the status, and the one before it among the superseded. */
+/** Records the delivered key as current in the status, and the key before it as superseded. */
 export async function commitKey(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"CommitKey">,

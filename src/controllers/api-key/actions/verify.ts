@@ -1,14 +1,14 @@
-/** Trying a key pair against the console. */
+/** Checks a key pair against the console. */
 import { isIamError } from "../../../iam/errors.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ActionOf, ApiKeyProgress, KeyRejection } from "../rules/snapshot.ts";
 import { withAcceptedKey } from "../rules/transitions.ts";
 import { type ApiKeyRun, readyAccount, remember } from "./run.ts";
 
-/** Answers that a console gives only to an authentic pair. A 404 may come from a proxy that knows no pairs. */
+/** Responses that a console gives only to an authentic pair. A 404 may come from a proxy that does not check pairs. */
 const PROOF = new Set(["PermissionDenied", "InvalidArgument"]);
 
-/** Checks the pair by searchActions. Rejects if the console does not tell whether it accepts the pair. */
+/** Checks the pair with searchActions. Rejects if the response does not show whether the console accepts the pair. */
 export async function verifyPair(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"VerifyPair">,

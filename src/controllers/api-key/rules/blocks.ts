@@ -1,4 +1,4 @@
-/** Why no key may be issued now, and whether time or a person will change that. Pure. */
+/** Why no key may be issued now, and whether waiting or manual action resolves it. Pure. */
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
 import { labels } from "../../../api/meta.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
@@ -15,15 +15,17 @@ import type { KeyStatus } from "./status.ts";
 /** The condition that is False while a key may not be issued. */
 export const ISSUANCE_ALLOWED = "IssuanceAllowed";
 
-/** The reason of a block that ends when an ApiKey of the same account is done; whoever waits is enqueued then. */
+/**
+ * The reason of a block that ends when another ApiKey of the same account is done. Waiting ApiKeys are enqueued then.
+ */
 export const WAITING_FOR_PEER = "WaitingForPeer";
 
-/** The safety net: whoever waits is enqueued when the attempt is explained. */
+/** Safety net only: waiting ApiKeys are enqueued when the attempt is explained. */
 const PEER_CHECK_MS = 5 * MINUTE;
-/** The same where another ApiKey has the Secret. */
+/** Safety net while another ApiKey owns the Secret. */
 const CLAIM_CHECK_MS = 5 * MINUTE;
 
-/** Room for what one recovery may find. */
+/** Room for the keys that one recovery may find. */
 const LIST_RESERVE = 100;
 
 type BlockRule = (
@@ -32,7 +34,7 @@ type BlockRule = (
   because: KeyNeed,
 ) => Waiting | undefined;
 
-/** In order: the first finding is the reason that users see. */
+/** In order: users see the reason of the first finding. */
 export const blocks: readonly BlockRule[] = [
   accountIsNotReady,
   secretIsClaimed,
@@ -57,7 +59,7 @@ function accountIsNotReady({ account }: ApiKeySnapshot): Waiting | undefined {
   return account.kind === "Ready" ? undefined : { ...account, condition: ISSUANCE_ALLOWED };
 }
 
-/** Of two ApiKeys with one Secret, the second one is issued no key that it could not deliver. */
+/** If two ApiKeys name the same Secret, the second ApiKey is issued no key that it could not deliver. */
 function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
   if (otherClaim === undefined || target.kind === "Ours" || target.kind === "Unread")
     return undefined;
@@ -72,7 +74,7 @@ function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | unde
   );
 }
 
-/** Also asked before a new pair is delivered: the Secret may have changed hands since (S9). */
+/** Also checked before a new pair is delivered: the Secret may have another owner by then (S9). */
 export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
   if (target.kind !== "Foreign" || (spec.secret.onExisting === "Adopt" && target.adoptable))
     return undefined;
@@ -83,7 +85,7 @@ export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting 
   });
 }
 
-/** What is safe and possible: another ApiKey's key is not deleted, and spec.secret.name is immutable. */
+/** Safe and possible actions only: another ApiKey's key must not be deleted, and spec.secret.name is immutable. */
 function conflictAdvice(
   { holder, adoptable }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
   { namespace, name: apiKey }: ApiKeySnapshot["self"],
@@ -112,7 +114,7 @@ function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | unde
   });
 }
 
-/** The administrator's limit, which no request of a person goes past. */
+/** The administrator's limit. Requested rotations count too. */
 function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefined {
   if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
   const { most, count } = account.namespaceIssues;
@@ -121,7 +123,7 @@ function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefin
   return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
 }
 
-/** How many keys may still be issued today. */
+/** Number of keys that may still be issued in the current 24 hours. */
 function budgetLeft({ spec, status: { issuances } }: ApiKeySnapshot, now: Instant): number {
   const used =
     issuances === undefined || now >= issuances.windowStartTime + DAY ? 0 : issuances.count;
@@ -141,8 +143,8 @@ function budgetIsUsedUp(
 }
 
 /**
- * Protects against an operator that rotates too often. It never keeps a workload without a usable key, nor with a key that
- * expires soon: then only the daily budget counts.
+ * Protects against an operator that rotates too often. Never leaves a workload without a usable key, or with a key that
+ * expires soon: then only the daily budget limits.
  */
 function tooManyLiveKeys(
   snapshot: ApiKeySnapshot,
@@ -161,8 +163,8 @@ function tooManyLiveKeys(
 }
 
 /**
- * When the keys expire that the console still accepts, as far as it is known. Of orphaned keys with one attempt, one counts:
- * the others came of attempts of other ApiKeys. Late keys do not count: their descriptions may be forged.
+ * Expiry of the keys that the console still accepts, as far as known. Of the orphaned keys of one attempt, only one
+ * counts: attempts of other ApiKeys issued the others. Late keys do not count: their descriptions can be forged.
  */
 function liveKeyExpiries(
   { current, superseded, orphaned }: KeyStatus,
@@ -178,7 +180,7 @@ function liveKeyExpiries(
   ].filter((expirationTime) => expirationTime > now);
 }
 
-/** A key that the status has no room for would be in no status: not even a request may issue it. */
+/** A key that does not fit into the status would be in no status: not even a requested rotation may issue it. */
 function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
   const { superseded, orphaned } = status;
   if (Math.max(superseded.length, orphaned.length) < MAX_LISTED_KEYS - LIST_RESERVE)
@@ -189,17 +191,20 @@ function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
   });
 }
 
-/** After the second attempt in a row; doubled with each one, up to {@link MAX_ATTEMPT_PAUSE_MS}. */
+/** Pause after the second attempt in a row. Doubles with each attempt, up to {@link MAX_ATTEMPT_PAUSE_MS}. */
 const ATTEMPT_PAUSE_MS = 20 * SECOND;
 const MAX_ATTEMPT_PAUSE_MS = 5 * MINUTE;
 
-/** Attempts that are an hour apart are not in a row. */
+/** Attempts an hour or more apart do not count as in a row. */
 export function nextVainAttempt(before: VainAttempts | undefined, monotonic: number): VainAttempts {
   const isInARow = before !== undefined && monotonic - before.closedAt < HOUR;
   return { count: isInARow ? before.count + 1 : 1, closedAt: monotonic };
 }
 
-/** Each attempt may lead to a key later on, so a console that does not answer issueKey is asked ever less often. */
+/**
+ * Each attempt may issue a key later on, so the operator calls issueKey less and less often if the console does not
+ * answer.
+ */
 function attemptsFailInARow(
   snapshot: ApiKeySnapshot,
   at: ClockReading,

@@ -1,4 +1,4 @@
-/** What is said about the Pods that use the Secret, and what waits for them. Pure. */
+/** Conditions about the Pods that use the Secret, and the rules that wait for these Pods. Pure. */
 import type { ApiKeyStatus } from "../../../api/api-key.ts";
 import { type ConditionUpdate, findCondition } from "../../../api/conditions.ts";
 import type { Consumers } from "../../consumers-board.ts";
@@ -7,13 +7,15 @@ import type { ApiKeySnapshot } from "./snapshot.ts";
 
 type StatusContent = ApiKeyStatus["content"];
 
-/** What the board knows about this content. */
+/** What is known about the Pods for this version of the Secret. */
 function knownOf({ consumers }: ApiKeySnapshot, content: StatusContent): Consumers | undefined {
   const { known } = consumers;
   return known?.kind === "Counted" && known.hash !== content?.hash ? undefined : known;
 }
 
-/** The last count of this content. That nobody is behind stays true, so that an earlier count will do. */
+/**
+ * The last count for this version of the Secret. A count without stale Pods stays true, so an earlier count is enough.
+ */
 export function countOf(
   snapshot: ApiKeySnapshot,
   content: StatusContent,
@@ -25,12 +27,12 @@ export function countOf(
   return status?.content?.hash === content.hash ? status.consumers : undefined;
 }
 
-/** Whether it is certain that no Pod is on an older content of the Secret. */
+/** Whether it is certain that no Pod uses an older version of the Secret. */
 export function isConverged(snapshot: ApiKeySnapshot): boolean {
   return countOf(snapshot, snapshot.object.status?.content)?.stale === 0;
 }
 
-/** A condition that has nothing to say is taken away. */
+/** A condition without a value is removed. */
 export function consumerConditions(
   snapshot: ApiKeySnapshot,
   content: StatusContent,
@@ -95,7 +97,9 @@ function rolledOut(snapshot: ApiKeySnapshot, content: StatusContent): ConditionU
   return { type, status: isDone ? "True" : "False", reason, message };
 }
 
-/** After a start of the operator the last word stays until there is another one about the same content. */
+/**
+ * After the operator starts, the last condition stays until there is a new result for the same version of the Secret.
+ */
 function lastCondition(
   { object: { status } }: ApiKeySnapshot,
   type: string,

@@ -1,4 +1,4 @@
-/** What the Secret holds, told apart by a hash. Pure. */
+/** The version of the Secret's content, identified by a hash. Pure. */
 import { hash as digest } from "node:crypto";
 import type { ApiKeyStatus } from "../../../api/api-key.ts";
 import { Redacted } from "../../../util/redacted.ts";
@@ -11,10 +11,10 @@ import type { ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 type SecretContent = NonNullable<ApiKeyStatus["content"]>;
 
 /**
- * Tells contents of the Secret apart without being made from a secret: the key's id stands for it. The previous
- * pair is left aside, since nobody has to read the Secret again because an overlap has ended.
+ * Identifies a version of the Secret's content without using a secret: the key ID stands for it. Excludes the previous
+ * pair, because no consumer has to read the Secret again when an overlap ends.
  *
- * It is kept on Pod templates: another way to make it would restart every workload.
+ * Pod templates store this hash: a different algorithm would restart every workload.
  */
 export function contentHash(
   template: Readonly<Record<string, string>>,
@@ -30,8 +30,8 @@ export function contentHash(
 }
 
 /**
- * What the status says about the content. The first content that is known replaces nothing, so that nobody
- * counts as being behind: not who waits for a Secret, and not after an upgrade.
+ * The `content` of the status. The first known version replaces nothing, so no Pod counts as stale: neither a Pod that
+ * waits for a Secret, nor a Pod after an upgrade.
  */
 export function contentOf(
   { snapshot, done }: ApiKeyProgress,
@@ -49,7 +49,7 @@ export function contentOf(
     : { ...seen, replacementTime: toIso8601(now) };
 }
 
-/** Where Secrets are watched: what tells later that the Secret need not be read. */
+/** If Secrets are watched: the facts that later show that the Secret need not be read. */
 function asSeen(
   snapshot: ApiKeySnapshot,
   now: Instant,

@@ -1,7 +1,7 @@
 /**
- * How an ApiKey goes. Pure, one effect per step; bounded in time even with the console down.
+ * Deletion steps of an ApiKey. Pure, one effect per step. Deletion is bounded in time even if the console is down.
  *
- * Keys that nothing can end stay alive until they expire: the last event names them.
+ * Keys that the operator cannot revoke stay valid until they expire: the last event names them.
  */
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
@@ -15,7 +15,7 @@ import { assumeLost, recoverAttempt } from "./recovery.ts";
 import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
 
-/** The next effect, or why there is none; in the end, that the object may go. */
+/** The next effect, or the reason to wait; at the end, permission to remove the finalizer. */
 export function nextOfDeletion(
   progress: ApiKeyProgress,
   at: ClockReading,
@@ -25,7 +25,7 @@ export function nextOfDeletion(
   return firstFinding(rules, progress, at, timing) ?? release(progress.snapshot, at);
 }
 
-/** A pair on its way has a key in the console, which must be named like the others. */
+/** A pending pair has a key in the console, which the status must list like the others. */
 function listUnlistedKeys({
   snapshot: { status, held, staging, target },
 }: ApiKeyProgress): ApiKeyStep | undefined {
@@ -62,8 +62,8 @@ function deleteSecrets({
 }
 
 /**
- * Every key whose pair was kept; what has become of it. The one in use goes last: where the console's list lacks it although
- * it works, or although an earlier run has ended it already, the list says nothing about the others either.
+ * Every key whose pair was stored, with its state. The key in use comes last: if the console's list lacks it although
+ * it works, or because an earlier run has revoked it, the list proves nothing about the other keys either.
  */
 function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
   const isListed = superseded.some(({ keyId }) => keyId === current?.keyId);
@@ -72,7 +72,7 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
     : [...superseded, { ...current, state: "Live" as const }];
 }
 
-/** The object may go: names the keys that stay alive in the console. */
+/** Allows removal of the finalizer. The event names the keys that stay valid in the console. */
 function release(snapshot: ApiKeySnapshot, { now }: ClockReading): Released {
   const ids = liveKeyIds(snapshot, now);
   const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;

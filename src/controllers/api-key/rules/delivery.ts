@@ -1,4 +1,4 @@
-/** From a pair in memory to a pair that consumers have. Pure. */
+/** Moves a pair from process memory to the consumers. Pure. */
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { IssuedPair } from "../secret/pair.ts";
@@ -9,7 +9,7 @@ import { isOutdated } from "./needs.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
 
-/** Says in process memory what the staging Secret proves: peers need not wait for the attempt any more. */
+/** Records in process memory what the staging Secret proves: peers need not wait for the attempt any more. */
 export function noteStaged({
   snapshot: { staging, held, status },
   done,
@@ -28,7 +28,7 @@ export function stageHeldPair({
   return { kind: "StagePair", ...held };
 }
 
-/** The Secret knows better than a status that was lost or is older. */
+/** The Secret takes precedence over a status that was lost or is older. */
 export function rebuildStatus({
   snapshot: { status, target },
 }: ApiKeyProgress): ApiKeyStep | undefined {
@@ -40,7 +40,7 @@ export function rebuildStatus({
     : { kind: "RebuildStatus", pair };
 }
 
-/** An API server that was set back to an older backup has forgotten keys that were issued since. */
+/** After the API server is restored from an older backup, the status lacks keys that were issued since. */
 export function listKeysBeforeRestore(
   { snapshot }: ApiKeyProgress,
   { now }: ClockReading,
@@ -55,10 +55,10 @@ export function listKeysBeforeRestore(
   return orphans.length === 0 ? undefined : { kind: "ListKeysBeforeRestore", orphans };
 }
 
-/** More orphaned keys than that are left to the account's report: descriptions can be forged. */
+/** Further late keys are left to the account's report: their descriptions can be forged. */
 const MAX_ORPHANS_WITH_LATE = 500;
 
-/** A closed attempt is not the end of its key: its call may take effect late, or twice. */
+/** A closed attempt may still issue a key: its call may take effect late, or twice. */
 export function listLateKeys({ snapshot, done }: ApiKeyProgress): ApiKeyStep | undefined {
   const { lateKeys, status, held, staging, target } = snapshot;
   if (lateKeys.length === 0 || done.defersLateKeys === true) return undefined;
@@ -70,7 +70,7 @@ export function listLateKeys({ snapshot, done }: ApiKeyProgress): ApiKeyStep | u
   return keys.length === 0 ? undefined : { kind: "ListLateKeys", keys };
 }
 
-/** A staged pair that consumers do not have yet goes to them, once the console accepts it. */
+/** Delivers a staged pair to the consumers once the console accepts it. */
 export function deliverPair(
   { snapshot, done }: ApiKeyProgress,
   at: ClockReading,
@@ -91,13 +91,13 @@ export function deliverPair(
     : waitForConsole(pair, refusedForMs >= timing.verifyPatienceMs, timing);
 }
 
-/** Whether a staged pair is one that the target should get: newer, and neither delivered nor given up. */
+/** Whether the target should get a staged pair: it is newer, and neither delivered nor given up. */
 function isNews(pair: IssuedPair, { status, target }: ApiKeySnapshot): boolean {
   const ended = [...status.orphaned, ...status.superseded];
   if (ended.some(({ keyId }) => keyId === pair.keyId)) return false;
   const delivered = pairIn(target);
   if (delivered === undefined) return true;
-  // The Secret's own record of the revision can be edited; the status knows better.
+  // The revision in the Secret can be edited, so the status takes precedence.
   const { revision } = delivered.keyId === status.current?.keyId ? status.current : delivered;
   return delivered.keyId !== pair.keyId && revision < pair.revision;
 }
@@ -130,7 +130,7 @@ function waitForConsole({ keyId }: IssuedPair, isLate: boolean, timing: Timing):
   };
 }
 
-/** Staging goes when its pair is delivered, given up, or broken beyond use. */
+/** Deletes the staging Secret after its pair is delivered or given up, or if the pair is unreadable. */
 export function cleanStaging({
   snapshot: { staging, status },
 }: ApiKeyProgress): ApiKeyStep | undefined {

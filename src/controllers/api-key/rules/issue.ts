@@ -1,4 +1,4 @@
-/** From the need of a key to the call for it. Pure. */
+/** From the need for a key to the call that issues it. Pure. */
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
 import { pairIn } from "../secret/view.ts";
@@ -29,7 +29,7 @@ export function prepareIssue(
   timing: Timing,
 ): ApiKeyStep | undefined {
   const need = firstFinding(needs, snapshot, at, timing);
-  // An open attempt is the only trace of its key: it is never written over (S6).
+  // An open attempt is the only trace of its key: it must never be overwritten (S6).
   if (need === undefined || snapshot.status.attempt !== undefined) return undefined;
   const block = firstFinding(blocks, snapshot, at, need);
   if (block?.reason === WAITING_FOR_PEER && done.isQueued !== true)
@@ -43,7 +43,10 @@ export function prepareIssue(
   return { kind: "RecordIntent", because: need, knownKeyIds, revision: nextRevision(snapshot) };
 }
 
-/** The console may accept a rejected key again, for example once its account is enabled: a rejection of earlier is not enough. */
+/**
+ * The console may accept a rejected key again, for example after its account is enabled, so an earlier rejection is not
+ * enough.
+ */
 function lastCheck(
   { reason }: KeyNeed,
   { status: { current }, target }: ApiKeySnapshot,

@@ -1,12 +1,15 @@
 /**
- * An API server that was restored from an older backup has forgotten keys that were issued since. A process that
- * went on working remembers them from what it had seen stored before. Pure.
+ * After the API server is restored from an older backup, it lacks keys that were issued since. A process that kept
+ * running remembers these keys from the statuses it saw before. Pure.
  */
 import type { ApiKey } from "../../../api/api-key.ts";
 import type { Instant } from "../../../util/time.ts";
 import { keyStatusCodec, listedKeyIds, type OrphanedKey } from "./status.ts";
 
-/** Keys that `before` lists and the older `now` does not, as if they were lost: their Secret went back as well. */
+/**
+ * Keys that `before` lists and the older `now` does not. They count as lost, because their Secret was restored to an
+ * older version as well.
+ */
 export function keysBeforeRestore(
   before: ApiKey,
   now: ApiKey,

@@ -1,4 +1,4 @@
-/** The care for a key in use, which goes on also while its successor has to wait. Pure. */
+/** Maintenance of the key in use, even while its successor waits. Pure. */
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
@@ -12,7 +12,7 @@ import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snaps
 import type { SupersededKey } from "./status.ts";
 import { isCheckDue } from "./verification.ts";
 
-/** A Secret that has not changed is read only where something is to be done with it. */
+/** Reads an unchanged Secret only if there is something to do with it. */
 export function readTarget(
   progress: ApiKeyProgress,
   at: ClockReading,
@@ -29,7 +29,7 @@ export function readTarget(
   return isAtRest ? undefined : { kind: "ReadTarget" };
 }
 
-/** The Secret shows exactly what is declared: after an edit, a change of the template, the end of an overlap. */
+/** Restores the declared content of the Secret: after an edit, a change of the template, or the end of an overlap. */
 export function renderSecret(
   { snapshot }: ApiKeyProgress,
   { now }: ClockReading,
@@ -41,8 +41,8 @@ export function renderSecret(
 }
 
 /**
- * Ends superseded keys after the overlap, if the connection names the calls for it. The console has to accept the key in
- * use right before: a superseded key may be the only one that works.
+ * Revokes superseded keys after the overlap, if the connection defines the calls for it. The console must accept the
+ * key in use just before: a superseded key may be the only working key.
  */
 export function retire(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep | undefined {
   const step = dueRetirement(progress, at);
@@ -66,7 +66,7 @@ function dueRetirement(
   return endFirst(due, account, done.failedRevocations, now);
 }
 
-/** Ends the first key that can be ended and has not expired; a live one is disabled before it is deleted. */
+/** Revokes the first key that can be revoked and has not expired. A live key is disabled before it is deleted. */
 export function endFirst(
   keys: readonly Pick<SupersededKey, "keyId" | "state" | "expirationTime">[],
   { canDisableKeys, canDeleteKeys }: ReadyAccount,

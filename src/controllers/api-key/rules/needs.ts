@@ -11,7 +11,7 @@ import { replacedInMs } from "./verification.ts";
 
 type NeedRule = (snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing) => KeyNeed | undefined;
 
-/** In order: the first finding is the reason that users see. */
+/** In order: users see the reason of the first finding. */
 export const needs: readonly NeedRule[] = [
   rotationIsRequested,
   noKeyYet,
@@ -24,7 +24,7 @@ export const needs: readonly NeedRule[] = [
   rotationIsPending,
 ];
 
-/** Whether a person asks for a new key and has not got one for this token yet. */
+/** Whether a user requests a rotation with a token that is not handled yet. */
 export function rotationIsRequested({ self, status }: ApiKeySnapshot): KeyNeed | undefined {
   if (self.rotateToken === undefined || self.rotateToken === status.lastHandledRotateAt)
     return undefined;
@@ -63,7 +63,7 @@ function secretIsBroken({ self, spec, status, target }: ApiKeySnapshot): KeyNeed
   };
 }
 
-/** Whether the pair is an earlier one than the status names: somebody has put an old Secret back. */
+/** Whether the pair is older than the pair in the status: an old Secret was restored. */
 export function isOutdated(pair: IssuedPair, { current, superseded }: KeyStatus): boolean {
   if (superseded.some(({ keyId }) => keyId === pair.keyId)) return true;
   return current !== undefined && current.keyId !== pair.keyId && pair.revision < current.revision;
@@ -108,7 +108,7 @@ function rotationIsPending({ status }: ApiKeySnapshot): KeyNeed | undefined {
   return { reason: "RotationInterrupted", message: "A requested rotation was interrupted." };
 }
 
-/** Whether an attempt for this reason, if it fails, leaves a request of a person open. */
+/** Whether a failed attempt for this reason leaves a user's request open. */
 export function isRequested(reason: string | undefined): boolean {
   return reason === "RotationRequested" || reason === "RotationInterrupted";
 }

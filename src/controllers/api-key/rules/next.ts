@@ -1,15 +1,15 @@
 /**
- * What to do next for an ApiKey: pure, one effect per step.
+ * The next step for an ApiKey. Pure, one effect per step.
  *
  * Guarantees
- * - A key is asked for only in the step after the attempt was recorded (S6), and only by the run that recorded
- *   it. An attempt found open is explained first: its pair is delivered, or its keys are listed as lost.
- * - The Secret changes to a new pair only after the console has accepted that pair, and the status names a key
- *   only after the Secret holds it (S7).
- * - The previous key is touched only after the whole overlap, with the new key verified and delivered (S3), and
- *   with no Pod on an older content where the overlap waits for that.
+ * - A key is issued only in the step after the attempt was recorded (S6), and only by the run that recorded the
+ *   attempt. A run that finds an open attempt explains it first: its pair is delivered, or its keys are listed as lost.
+ * - The Secret changes to a new pair only after the console has accepted that pair, and the status names a key only
+ *   after the Secret holds it (S7).
+ * - The previous key is revoked only after the whole overlap, with the new key verified and delivered (S3), and if the
+ *   overlap waits for Pods, with no Pod on an older version of the Secret.
  *
- * Every step may be the last one before a crash: the next run decides from what is stored then.
+ * Every step may be the last before a crash: the next run decides from the stored state.
  */
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
@@ -36,7 +36,7 @@ type ApiKeyRule = (
   timing: Timing,
 ) => ApiKeyStep | undefined;
 
-/** In order: safety of what exists before anything new. */
+/** In order: existing keys and pairs are made safe before anything new starts. */
 const issuing: readonly ApiKeyRule[] = [
   readTarget,
   noteStaged,
@@ -58,7 +58,7 @@ const maintenance: readonly ApiKeyRule[] = [
   reportReservedMetadata,
 ];
 
-/** Actions that leave something to clean up. */
+/** Actions that require a cleanup later. */
 export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "RebuildStatus",
   "ListKeysBeforeRestore",
@@ -67,7 +67,7 @@ export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "CommitKey",
 ]);
 
-/** What is only remembered, and the only copy of a pair, which waits for nothing. */
+/** Actions that only update process memory, and the write of the only copy of a pair, which must never wait. */
 export const always: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "StagePair",
   "NoteStaged",
@@ -78,13 +78,13 @@ export const always: ReadonlySet<ApiKeyAction["kind"]> = new Set([
 export function next(progress: ApiKeyProgress, at: ClockReading, timing: Timing): ApiKeyStep {
   const step = firstFinding(issuing, progress, at, timing);
   if (step !== undefined && step.kind !== "Waiting") return step;
-  // A key in use is looked after also while its successor has to wait.
+  // A key in use is maintained even while its successor waits.
   const care = firstFinding(maintenance, progress, at, timing);
   if (care !== undefined && care.kind !== "Waiting") return care;
   return failRun(progress.done) ?? step ?? care ?? { kind: "Settled" };
 }
 
-/** A key that the console would not end is a failure, but not before everything else is done. */
+/** A key that the console did not revoke fails the run, but only after everything else is done. */
 export function failRun({ failedRevocations }: ApiKeyDone): ActionOf<"FailRun"> | undefined {
   const [error] = failedRevocations?.values() ?? [];
   return error && { kind: "FailRun", error };

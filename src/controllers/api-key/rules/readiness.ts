@@ -1,4 +1,4 @@
-/** Whether consumers have a pair that works, and what stands in the way of anything else. Pure. */
+/** Whether consumers have a working pair, and what blocks any other work. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
@@ -10,7 +10,7 @@ import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
-/** A key that ends soon without a successor. */
+/** The reason of a key that expires soon and has no successor. */
 export const EXPIRING_SOON = "ExpiringSoon";
 
 export function readinessOf(

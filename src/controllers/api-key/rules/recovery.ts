@@ -1,4 +1,4 @@
-/** An attempt whose pair is nowhere: find out whether keys were issued, and list them as lost. Pure. */
+/** Recovers an attempt whose pair was not found: finds out whether keys were issued, and lists them as lost. Pure. */
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
@@ -16,7 +16,7 @@ import type {
 } from "./snapshot.ts";
 import { type IssueAttempt, listedKeyIds, type OrphanedKey } from "./status.ts";
 
-/** What {@link Timing.recoverySettleMs} reckons with. */
+/** The call timeout that {@link Timing.recoverySettleMs} assumes. */
 const DEFAULT_CALL_TIMEOUT_MS = 15_000;
 
 export function recoverAttempt(
@@ -45,7 +45,7 @@ export function recoverAttempt(
     : recovering(attempt, dueAt - at.monotonic);
 }
 
-/** Time-outs beyond the default one are waited out as well. */
+/** Extends the wait by the part of the timeout that exceeds the default. */
 function settleMs({ callTimeoutMs }: ReadyAccount, { recoverySettleMs }: Timing): number {
   return recoverySettleMs + Math.max(callTimeoutMs - DEFAULT_CALL_TIMEOUT_MS, 0);
 }
@@ -60,7 +60,7 @@ function recovering({ id }: IssueAttempt, afterMs: number): Waiting {
   };
 }
 
-/** The pair that the attempt led to, wherever it is. */
+/** The pair that the attempt issued, wherever it is stored. */
 function pairOfAttempt(
   { id, revision }: IssueAttempt,
   { status: { current }, held, staging, target }: ApiKeySnapshot,
@@ -106,7 +106,7 @@ function closeAttempt(
   );
 }
 
-/** Whether a key came of the open attempt is no longer waited for: the worst is put down. */
+/** Stops waiting for the open attempt and assumes the worst: a key was issued and lost. */
 export function assumeLost(
   { status: { attempt }, spec }: ApiKeySnapshot,
   at: ClockReading,
@@ -121,7 +121,7 @@ export function assumeLost(
   };
 }
 
-/** A key of the attempt that was issued at `latest` at the latest. */
+/** A lost key of the attempt, issued no later than `latest`. */
 function lostKey(
   keyId: string | undefined,
   { id, expiresInDays }: IssueAttempt,
@@ -140,7 +140,7 @@ function union(
   return known.length === 0 ? undefined : new Set(known.flat());
 }
 
-/** A complete list has to have it: the console has accepted it, and nothing says that it ended it. */
+/** The key in use, if a complete list must contain it: the console has accepted it and has not rejected it since. */
 function keyInUse(
   { status: { current }, rejection }: ApiKeySnapshot,
   now: Instant,

@@ -1,4 +1,4 @@
-/** What consumers have, and what they should have. Pure. */
+/** Actual and desired content of the consumers' Secret. Pure. */
 import { hash as digest } from "node:crypto";
 import { Redacted } from "../../../util/redacted.ts";
 import type { Instant } from "../../../util/time.ts";
@@ -10,19 +10,19 @@ import { isConverged } from "./consumers.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
-/** Whether the key named in the status is the one in the Secret. */
+/** Whether the Secret holds the key that the status names. */
 export function isDelivered({ status, target }: ApiKeySnapshot): boolean {
   const keyId = target.kind === "Unread" ? target.keyId : pairIn(target)?.keyId;
   return keyId !== undefined && keyId === status.current?.keyId;
 }
 
-/** The Secret with the pair that is delivered, as it is declared now. */
+/** The declared content of the Secret, with the delivered pair. */
 export interface Rendering extends SecretContents {
-  /** Whether the stored Secret is like that. */
+  /** Whether the stored Secret matches. */
   readonly isInPlace: boolean;
 }
 
-/** `undefined` where nothing is delivered, or its rendering is not known now. */
+/** `undefined` if no pair is delivered, or if the declared content is unknown now. */
 export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering | undefined {
   const { self, spec, account, target } = snapshot;
   if (account.kind !== "Ready" || target.kind !== "Ours" || !isDelivered(snapshot))
@@ -40,7 +40,7 @@ function shownPrevious(target: SecretView): SecretContents["previous"] {
   return { keyId: target.previousKeyId, secret: new Redacted("") };
 }
 
-/** The pair in the Secret. Its times are those of the status: annotations can be edited (S16). */
+/** The pair in the Secret, with the times of the status: annotations can be edited (S16). */
 function asRecorded({ status: { current }, target }: ApiKeySnapshot): IssuedPair | undefined {
   const pair = pairIn(target);
   if (pair === undefined || current === undefined) return undefined;
@@ -49,8 +49,8 @@ function asRecorded({ status: { current }, target }: ApiKeySnapshot): IssuedPair
 }
 
 /**
- * Tells apart what the operator declares of the Secret: names, labels, annotations, owner and entries. Made without a
- * secret. `undefined` where it is not known now.
+ * Identifies what the operator declares for the Secret: names, labels, annotations, owner and entries. Computed without
+ * a secret. `undefined` if the declaration is unknown now.
  */
 export function declarationHash(snapshot: ApiKeySnapshot, now: Instant): string | undefined {
   const { self, spec, account, status } = snapshot;
@@ -62,13 +62,13 @@ export function declarationHash(snapshot: ApiKeySnapshot, now: Instant): string 
   return digest("sha256", JSON.stringify(wanted)).slice(0, 16);
 }
 
-/** Whether a Secret that has not changed since is what is declared now. */
+/** Whether an unchanged Secret still matches the declaration. */
 export function isStillDeclared(snapshot: ApiKeySnapshot, now: Instant): boolean {
   const declared = declarationHash(snapshot, now);
   return declared === undefined || declared === snapshot.object.status?.content?.declarationHash;
 }
 
-/** The previous pair, as long as the overlap lasts and the Secret still shows it. */
+/** The previous pair, while the overlap lasts and the Secret still contains the pair. */
 function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["previous"] {
   const { spec, status, target } = snapshot;
   const converged = isConverged(snapshot);
@@ -78,7 +78,7 @@ function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["
   const shown = shownPrevious(target);
   if (shown !== undefined)
     return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
-  // Where no entry shows the previous secret, its id is still known.
+  // Even if no entry contains the previous secret, the key ID is known.
   const templates = Object.values(spec.secret.data);
   const latest = inOverlap.toSorted((a, b) => b.supersededTime - a.supersededTime)[0];
   return latest === undefined || templates.some((text) => usesVariable(text, "previousSecret"))

@@ -1,4 +1,4 @@
-/** What a run over an ApiKey reports: status, conditions, events, metrics, and when to reconcile again. Pure. */
+/** The report of an ApiKey's run: status, conditions, events, and when to reconcile again. Pure. */
 import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
@@ -22,7 +22,7 @@ import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
-/** Expired keys leave the lists this much later: until then, the account's next list is compared with them. */
+/** Expired keys stay in the lists for this long: until then, the account's next list is compared with them. */
 const LISTED_MS = DAY;
 
 export function report(
@@ -54,7 +54,7 @@ export function report(
   };
 }
 
-/** The object's own entry; also for what is written in the middle of a run. */
+/** The report of the object itself; also used for status writes in the middle of a run. */
 export function objectReport(
   progress: ApiKeyProgress,
   outcome: Outcome,
@@ -69,7 +69,7 @@ export function objectReport(
     object,
     status,
     readiness,
-    // That a key ends soon is told of a suspended object as well.
+    // A suspended object reports an expiring key too.
     suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
     conditions: conditionsOf(snapshot, outcome, status.content),
     handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
@@ -95,14 +95,14 @@ function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
   };
 }
 
-/** A pair that exists and that no list of the status names. */
+/** A pair that exists but is not listed in the status. */
 function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
   const pair = held?.pair ?? pairIn(staging);
   if (pair === undefined || listedKeyIds(status).includes(pair.keyId)) return undefined;
   return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
 }
 
-/** When a late key expires is an estimate; it stays while the console lists it. */
+/** The expiry of a late key is an estimate: the key stays listed while the console lists it. */
 function tidied({ status, account }: ApiKeySnapshot, now: Instant): KeyStatus {
   const isListed = (keyId = "") =>
     account.kind === "Waiting" || account.liveKeyIds?.includes(keyId) === true;
@@ -154,7 +154,7 @@ function verified(
   return { type, status: "True", reason: "KeyAccepted", message };
 }
 
-/** A failure says nothing about it. */
+/** A failed run proves nothing about this condition. */
 function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
   const type = ISSUANCE_ALLOWED;
   if (outcome.kind === "Failed") return undefined;
@@ -168,12 +168,12 @@ function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Another run was about to list lost keys of the account, or there was no room for the late ones. */
+/** Retries late keys that were left over: another run was listing lost keys of the account, or there was no room. */
 function lateKeysMs({ lateKeys }: ApiKeySnapshot, { kind }: Outcome): number {
   return lateKeys.length === 0 || kind === "Suspended" ? Number.POSITIVE_INFINITY : MINUTE;
 }
 
-/** A Secret that is not watched is looked at all the same: the watch is of our own only. */
+/** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */
 function checkMs(
   { secretsAreWatched, target, staging }: ApiKeySnapshot,
   { fraction }: ClockReading,
@@ -184,7 +184,7 @@ function checkMs(
   return secretCheckMs * (0.9 + 0.2 * fraction);
 }
 
-/** Until a deletion no longer waits for the console. */
+/** Milliseconds until a deletion no longer waits for the console. */
 function patienceMs({ self }: ApiKeySnapshot, { now }: ClockReading, timing: Timing): number {
   const endTime = (self.deletingSince ?? now) + timing.deletionPatienceMs;
   return self.deletingSince === undefined || now >= endTime
@@ -192,7 +192,7 @@ function patienceMs({ self }: ApiKeySnapshot, { now }: ClockReading, timing: Tim
     : endTime - now;
 }
 
-/** Until the pair in use is checked, or replaced. Nothing of that is done while the object is suspended or on its way out. */
+/** Milliseconds until the pair in use is checked or replaced. Never while the object is suspended or being deleted. */
 function pairCheckMs(
   snapshot: ApiKeySnapshot,
   { kind }: Outcome,
@@ -206,7 +206,7 @@ function pairCheckMs(
   return replacedMs > 0 ? Math.min(checkMs, replacedMs) : checkMs;
 }
 
-/** Milliseconds to the next moment at which something is due, whatever happens. */
+/** Milliseconds until the next time-based change, at most 24 hours. */
 export function nextDueMs(
   { self, spec, status }: ApiKeySnapshot,
   isConverged: boolean,
@@ -235,9 +235,9 @@ export function nextDueMs(
 }
 
 /**
- * When to try again what only a change of the object would help as far as the error tells. A console that refuses to
- * end an old key must not keep the one in use from being looked after, nor hold a deleted object for longer than one
- * that is silent; and what makes a Secret invalid, such as being immutable, goes away without anybody telling.
+ * When to retry an error that, by its code, only a change of the object can resolve. A console that does not revoke an
+ * old key must not block maintenance of the key in use, nor delay a deletion for longer than a console that does not
+ * respond. And a Secret that is invalid, for example immutable, may become valid without any notification.
  */
 function retryMs(
   { snapshot, done }: ApiKeyProgress,

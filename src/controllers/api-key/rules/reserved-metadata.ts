@@ -1,11 +1,13 @@
-/** Labels and annotations by which other controllers act on a Secret: only with the connection's permission. Pure. */
+/**
+ * Labels and annotations that make other controllers act on a Secret: they require the connection's permission. Pure.
+ */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { ApiKeyProgress, ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
 
 /**
- * Domains of controllers that copy Secrets elsewhere, take their content as configuration or credentials of their own, or
- * write to them.
+ * Domains of controllers that copy Secrets elsewhere, use their content as configuration or credentials, or write to
+ * them.
  */
 const RESERVED = [
   "argoproj.io",
@@ -26,7 +28,7 @@ const RESERVED = [
 
 type Entries = Readonly<Record<string, string>>;
 
-/** The spec without what the connection does not allow, and the keys that were left out. */
+/** The spec without the metadata that the connection does not allow, and the names that were removed. */
 export function withoutReserved(
   spec: ApiKeySpec,
   { allowedSecretMetadata: allowed }: Pick<ReadyAccount, "allowedSecretMetadata">,
@@ -54,12 +56,15 @@ function domainOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf("/"))).toLowerCase();
 }
 
-/** A first key waits until somebody has decided; a key in use is renewed all the same, without the metadata. */
+/**
+ * A first key waits for a decision of the user or the administrator. A key in use is rotated anyway, without the
+ * metadata.
+ */
 export function reservedMetadataBlocks(snapshot: ApiKeySnapshot): Waiting | undefined {
   return snapshot.status.current === undefined ? refusal(snapshot) : undefined;
 }
 
-/** Says so of a key in use, once there is nothing else to do. */
+/** Reports the removed metadata for a key in use, once there is nothing else to do. */
 export function reportReservedMetadata({ snapshot }: ApiKeyProgress): Waiting | undefined {
   return refusal(snapshot);
 }

@@ -1,14 +1,14 @@
-/** When things are due in the life of a key. Pure; every time is an Instant, every span milliseconds. */
+/** Due times in the life of a key. Pure. Every time is an Instant, every duration is in milliseconds. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { nextOpen } from "../../../util/cron.ts";
 import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
 import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 
-/** Renewals of one day are spread over this share of the time before expiry. */
+/** Renewals of keys issued at the same time are spread over this share of the renewal margin. */
 const JITTER_SHARE = 0.1;
 const SAFETY_SHARE = 0.1;
 const DEFAULT_PERCENTAGE = 33;
-/** The least time consumers get to pick up a new Secret. */
+/** The minimum time for consumers to pick up a new Secret. */
 const MIN_OVERLAP = 5 * 60_000;
 
 export interface Lifetime {
@@ -16,15 +16,15 @@ export interface Lifetime {
   readonly expirationTime: Instant;
 }
 
-/** A key's expiry, counted from the moment before it was asked for. */
+/** A key's expiry, counted from just before the issue call. */
 export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
   return issueTime + expiresInDays * DAY;
 }
 
 /**
- * When the key is to be renewed: before its expiry by the configured margin, earlier by a jitter that depends
- * on the object alone, moved into a rotation window where there are any, but never past {@link safetyLimit}.
- * A window that has passed unused by `now` gives way to the next one.
+ * When the key must be renewed: before its expiry by the configured margin, earlier by a jitter that depends only on
+ * the object, moved into a rotation window if there are any, but never past {@link safetyLimit}. If a window has passed
+ * unused by `now`, the next window counts.
  */
 export function renewalTime(
   { issueTime, expirationTime }: Lifetime,
@@ -39,22 +39,22 @@ export function renewalTime(
   return Math.round(next > now ? next : first);
 }
 
-/** From the issue of a key to the time its renewal is due, windows left aside. */
+/** From the issue of a key to its renewal, without windows. */
 function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
   const before = renewBefore(rotation, lifetime);
   const longest = lifetime - before;
-  // Spreads the renewals of keys that were issued on one day.
+  // Spreads the renewals of keys issued on the same day.
   return Math.max(longest - stableFraction(uid) * JITTER_SHARE * before, longest / 2);
 }
 
-/** From here on a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
+/** From this time on, a rotation waits for nothing: a tenth of the lifetime before expiry, at least an hour. */
 export function safetyLimit({ issueTime, expirationTime }: Lifetime): Instant {
   return expirationTime - Math.max(SAFETY_SHARE * (expirationTime - issueTime), HOUR);
 }
 
 /**
- * Until when the superseded key stays in use. While it is not certain that no Pod is on an older content of the
- * Secret, that is longer by the extension, where there is one.
+ * When the overlap of the superseded key ends. The extension, if there is one, is added while it is not certain that no
+ * Pod uses an older version of the Secret.
  */
 export function overlapEnd(
   superseded: { readonly supersededTime: Instant; readonly expirationTime: Instant },
@@ -67,8 +67,8 @@ export function overlapEnd(
 }
 
 /**
- * The most keys of one object that may be valid at once while it has a usable one and no rotation is requested: as many
- * as an undisturbed rotation needs, and one more.
+ * Maximum number of valid keys of one object while it has a usable key and no rotation is requested: as many as an
+ * undisturbed rotation needs, plus one.
  */
 export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
   const lifetime = spec.expiresInDays * DAY;

@@ -1,4 +1,4 @@
-/** What a run over an ApiKey works with, as data: facts, what the run has done, and what it may do next. */
+/** Data of an ApiKey's run: facts, results so far, and possible actions. */
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamError } from "../../../iam/errors.ts";
@@ -29,42 +29,42 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly self: ApiKeyIdentity;
   readonly spec: ApiKeySpec;
   readonly status: KeyStatus;
-  /** The service account that keys can be issued for right now, or what is waited for. */
+  /** The service account for which keys can be issued now, or what the object waits for. */
   readonly account: ReadyAccount | Waiting;
   readonly target: SecretView;
   readonly staging: SecretView;
-  /** Another ApiKey's claim on one of these Secrets that comes before this one's. */
+  /** Another ApiKey's claim on one of these Secrets that outranks this object's claim. */
   readonly otherClaim: SecretClaim | undefined;
   readonly held: HeldPair | undefined;
-  /** Labels and annotations that are left out of `spec`, since the connection does not allow them. */
+  /** Labels and annotations removed from `spec`, because the connection does not allow them. */
   readonly reservedMetadata?: readonly string[];
-  /** Keys of this ApiKey's attempts that its account reports as unmanaged, and the status does not list. */
+  /** Keys of this ApiKey's attempts that its account reports as unmanaged and its status does not list. */
   readonly lateKeys: readonly LateKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
-  /** Whether a change of a Secret is noticed when it happens. */
+  /** Whether the operator notices a change of a Secret at once. */
   readonly secretsAreWatched: boolean;
 }
 
-/** What this process remembers about one ApiKey. Losing it costs calls, never a key. */
+/** Facts that this process remembers about one ApiKey. Losing them costs calls, never a key. */
 export interface VainAttempts {
   readonly count: number;
-  /** When the last one was closed (monotonic). */
+  /** When the last attempt was closed (monotonic clock, milliseconds). */
   readonly closedAt: number;
 }
 
 export interface ApiKeyMemory {
   readonly recovery: KeyRecovery | undefined;
   readonly rejection: KeyRejection | undefined;
-  /** The same of a new pair that is not delivered yet. */
+  /** The rejection of a new pair that is not delivered yet. */
   readonly pendingRejection: KeyRejection | undefined;
-  /** When the console last answered a check of the key in use by this process: the time before the call. */
+  /** When this process last checked the key in use and got a response: the time before the call. */
   readonly lastCheckTime: Instant | undefined;
-  /** Attempts in a row that led to no key, although the console did not say so. */
+  /** Attempts in a row that issued no key, although the console did not reject them. */
   readonly vainAttempts: VainAttempts | undefined;
-  /** Keys that this process has seen listed before the API server was restored from an older backup. */
+  /** Keys that this process saw listed before the API server was restored from an older backup. */
   readonly keysBeforeRestore: readonly OrphanedKey[];
 }
 
@@ -82,25 +82,25 @@ export interface SecretClaim {
 export interface ReadyAccount {
   readonly kind: "Ready";
   readonly client: IamClient;
-  /** Names the connection, as `connectionKey` does. */
+  /** Identifies the connection, like `connectionKey`. */
   readonly connection: string;
   readonly saId: string;
   readonly values: AccountValues;
-  /** As last listed by the console; `undefined` where it does not list keys. */
+  /** As last listed by the console; `undefined` if the console does not list keys. */
   readonly liveKeyIds: readonly string[] | undefined;
-  /** When that list was made; a younger key cannot be in it. */
+  /** When that list was read; a newer key cannot be in it. */
   readonly lastKeyListTime: Instant | undefined;
-  /** How long a call to the console may take. */
+  /** Timeout of a call to the console, in milliseconds. */
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
   readonly allowedSecretMetadata: readonly string[];
-  /** Keys that the namespace was issued in the last 24 hours, where its grant limits them. */
+  /** Number of keys issued for the namespace in the last 24 hours, and the limit. Only if the grant has a limit. */
   readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
 }
 
-/** A new pair that is not written anywhere yet. */
+/** A new pair that is not stored anywhere yet. */
 export interface HeldPair {
   readonly attemptId: string;
   readonly pair: IssuedPair;
@@ -112,54 +112,54 @@ export interface LateKey {
   readonly attemptId: string;
 }
 
-/** What has been found so far about an attempt that was left open. Times are of the monotonic clock. */
+/** Findings so far about an open attempt. Times are from the monotonic clock. */
 export interface KeyRecovery {
   readonly attemptId: string;
   readonly since: number;
   readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
 }
 
-/** The account's keys once more, and what its other ApiKeys answered for then. */
+/** The second read of the account's keys, and the keys of its other ApiKeys at that time. */
 export interface SecondRead {
   readonly keyIds: readonly string[] | undefined;
   readonly peers: PeerKeys;
 }
 
 export interface PeerKeys {
-  /** Whether no attempt of another ApiKey could have a key that is not among these. */
+  /** Whether the lists contain every key that an attempt of another ApiKey may have issued. */
   readonly isConclusive: boolean;
   readonly known: readonly string[];
-  /** How many of these are lost keys of attempts that they are not listed for. */
+  /** Number of lost keys in `known` that are listed for one attempt but were issued by another. */
   readonly surplus: number;
-  /** Keys that the console has accepted, and that have not expired. */
+  /** Keys that the console has accepted and that have not expired. */
   readonly inUse: readonly string[];
 }
 
-/** Since when a pair has been refused by the console; `since` is of the monotonic clock. */
+/** How long the console has rejected a pair; `since` is from the monotonic clock. */
 export interface KeyRejection {
   readonly keyId: string;
   readonly since: number;
 }
 
-/** What this run has done, and found out by doing. */
+/** Actions of this run and their findings. */
 export interface ApiKeyDone {
-  /** Whether the object is enqueued when the account's attempts may be explained. */
+  /** Whether the object will be enqueued when the account's attempts may be explained. */
   readonly isQueued?: boolean;
-  /** What the account's key list said just before an issue. */
+  /** The account's list of keys just before an issue. */
   readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
   /** The attempt that this run has just recorded and may now carry out. */
   readonly intentRecorded?: string | undefined;
-  /** Whether the process knows that the staged pair is safe. */
+  /** Whether this run has recorded that the staged pair is safe. */
   readonly hasNotedStaged?: boolean;
   /** Whether another run may list the late keys first. */
   readonly defersLateKeys?: boolean;
-  /** The second reading of the account's keys in a recovery. */
+  /** The second read of the account's keys in a recovery. */
   readonly secondRead?: SecondRead | undefined;
-  /** Whether the console has accepted a key, for each that was checked. */
+  /** By keyId: whether the console accepted the key when this run checked it. */
   readonly verdicts?: ReadonlyMap<string, boolean>;
-  /** Whether the key went into a Secret that was somebody else's before. */
+  /** Whether the key was written to a Secret of another owner. */
   readonly hasAdopted?: boolean;
-  /** Keys that the console would not end. */
+  /** By keyId: errors of keys that the console did not revoke. */
   readonly failedRevocations?: ReadonlyMap<string, IamError>;
 }
 
@@ -173,20 +173,20 @@ type WithPair<Kind extends string> = { readonly kind: Kind; readonly pair: Issue
 type WithKeyId<Kind extends string> = { readonly kind: Kind; readonly keyId: string };
 
 export type ApiKeyAction =
-  /** Reads the target Secret, of which only the metadata is known. */
+  /** Reads the target Secret, whose data is unknown so far. */
   | { readonly kind: "ReadTarget" }
-  /** The only copy of a new pair goes into the staging Secret. */
+  /** Writes the only copy of a new pair to the staging Secret. */
   | (WithPair<"StagePair"> & { readonly attemptId: string })
-  /** The staged pair need not be held any longer, also where the answer to its write was lost. */
+  /** Releases the staged pair from memory, even if the response to its write was lost. */
   | { readonly kind: "NoteStaged" }
-  /** The recovery of an attempt that was left open is under way from now on. */
+  /** Starts the recovery of an open attempt. */
   | { readonly kind: "StartRecovery"; readonly attemptId: string }
-  /** Reads the account's keys to learn what became of an open attempt. */
+  /** Reads the account's keys to learn whether an open attempt issued any. */
   | { readonly kind: "ReadUnexplainedKeys" }
   | {
       readonly kind: "CloseAttempt";
       readonly orphans: readonly OrphanedKey[];
-      /** Whether it is certain that no key was issued, so that the budget gets it back. */
+      /** Whether it is certain that no key was issued, so that the budget is refunded. */
       readonly refund: boolean;
       readonly because: string;
     }
@@ -195,10 +195,10 @@ export type ApiKeyAction =
   | WithPair<"CommitKey">
   | { readonly kind: "DeleteStaging" }
   | { readonly kind: "DeleteTarget" }
-  /** Lists a pair that no status accounts for among the superseded ones. */
+  /** Lists a pair that no status lists among the superseded keys. */
   | WithPair<"ListUnlistedKey">
   | WithPair<"RebuildStatus">
-  /** Lists keys that a restored API server has forgotten, and no Secret holds. */
+  /** Lists keys that a restored API server has lost and that no Secret holds. */
   | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
   /** Lists keys as orphaned that appeared in the console after their attempts were closed. */
   | { readonly kind: "ListLateKeys"; readonly keys: readonly LateKey[] }
@@ -215,10 +215,10 @@ export type ApiKeyAction =
   | ({ readonly kind: "RenderSecret" } & SecretContents)
   | WithKeyId<"DisableKey">
   | WithKeyId<"DeleteKey">
-  /** A key that the console would not end fails the run, after everything else is done. */
+  /** Fails the run after everything else is done, because the console did not revoke a key. */
   | { readonly kind: "FailRun"; readonly error: IamError };
 
 export type ActionOf<Kind extends ApiKeyAction["kind"]> = Extract<ApiKeyAction, { kind: Kind }>;
 
-/** What a rule finds: the next effect, or why there is none. */
+/** Result of a rule: the next effect, or why there is none. */
 export type ApiKeyStep = ApiKeyAction | Waiting | Settled;

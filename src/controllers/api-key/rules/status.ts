@@ -1,8 +1,8 @@
-/** The stored status of an ApiKey, decoded: what is known about its keys. */
+/** The stored status of an ApiKey, decoded: the facts about its keys. */
 import { apiKeyKind } from "../../../api/api-key.ts";
 import { createStatusCodec } from "../../../api/status-codec.ts";
 
-/** The part of the status that decisions are made from; the rest is derived from it at each report. */
+/** The part of the status that decisions use. Each report derives the rest. */
 export const keyStatusCodec = createStatusCodec(
   apiKeyKind.status.pick({
     lastHandledRotateAt: true,
@@ -24,14 +24,14 @@ export type IssueAttempt = NonNullable<KeyStatus["attempt"]>;
 export type SupersededKey = KeyStatus["superseded"][number];
 export type OrphanedKey = KeyStatus["orphaned"][number];
 
-/** What every status of an ApiKey says about its keys, decoded or not. */
+/** The key lists of a status, decoded or not. */
 interface KeyLists {
   readonly current?: { readonly keyId: string } | undefined;
   readonly superseded?: readonly { readonly keyId: string }[] | undefined;
   readonly orphaned?: readonly { readonly keyId?: string | undefined }[] | undefined;
 }
 
-/** The keys that the status answers for. */
+/** IDs of the keys that the status lists. */
 export function listedKeyIds({
   current,
   superseded = [],

@@ -1,4 +1,4 @@
-/** How the status changes with what happens to keys. Pure. */
+/** Status changes after events of keys. Pure. */
 import { DAY, type Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { isRequested } from "./needs.ts";
@@ -11,7 +11,7 @@ import {
   type SupersededKey,
 } from "./status.ts";
 
-/** An attempt is about to be made, for the request of that token where there is one. */
+/** Records an attempt before its call, and marks the rotation request with that token as handled, if there is one. */
 export function withAttempt(
   status: KeyStatus,
   attempt: IssueAttempt,
@@ -31,7 +31,10 @@ function spend(issuances: KeyStatus["issuances"], now: Instant): KeyStatus["issu
     : { ...issuances, count: issuances.count + 1 };
 }
 
-/** The attempt has delivered nothing, but perhaps these keys; a refund gives the budget back what it has spent. */
+/**
+ * Closes an attempt that delivered no pair, and lists the keys it may have issued. A refund returns the attempt to the
+ * budget.
+ */
 export function withoutAttempt(
   status: KeyStatus,
   refund: boolean,
@@ -55,8 +58,8 @@ function closed({ attempt, lastAttemptId }: KeyStatus): Partial<KeyStatus> {
 }
 
 /**
- * Keys have appeared whose attempts were closed. One of an attempt that was closed with an unknown key is that key; how long
- * the others live is an estimate.
+ * Lists keys that appeared after their attempts were closed. If the attempt was closed with an unknown key, the new key
+ * takes its place. For other keys, the expiry is an estimate.
  */
 export function withLateKeys(
   status: KeyStatus,
@@ -77,7 +80,10 @@ export function withLateKeys(
   return { ...status, orphaned };
 }
 
-/** The Secret holds the pair. A key that this run has not tried is tried before it counts as verified. */
+/**
+ * Records that the Secret holds the pair. A key that this run has not checked must be checked before it counts as
+ * verified.
+ */
 export function withDeliveredKey(
   status: KeyStatus,
   pair: IssuedPair,
@@ -94,7 +100,7 @@ export function withDeliveredKey(
   };
 }
 
-/** The Secret was found to hold the pair; with the status, the record of handled requests was lost. */
+/** Records a pair found in the Secret. If the status was lost, the record of handled requests was lost with it. */
 export function withFoundKey(
   status: KeyStatus,
   pair: IssuedPair,
@@ -111,21 +117,24 @@ export function withFoundKey(
   };
 }
 
-/** The console has accepted the key; the first time counts. */
+/** Records that the console has accepted the key; only the first time counts. */
 export function withAcceptedKey(status: KeyStatus, keyId: string, now: Instant): KeyStatus {
   const { current } = status;
   if (current?.keyId !== keyId || current.verificationTime !== undefined) return status;
   return { ...status, current: { ...current, verificationTime: now } };
 }
 
-/** A pair that no consumer gets is listed, so that it is ended or waited for like the others. */
+/** Lists a pair that no consumer gets, so that it is revoked or expires like other superseded keys. */
 export function withUnlistedKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
   return listedKeyIds(status).includes(pair.keyId)
     ? status
     : { ...status, superseded: [...status.superseded, superseded(pair, "Live", now)] };
 }
 
-/** The console has ended the key: a superseded one, or the current one of an object that is being deleted. */
+/**
+ * Records that the console has revoked the key: a superseded key, or the current key of an object that is being
+ * deleted.
+ */
 export function withEndedKey(
   status: KeyStatus,
   keyId: string,

@@ -1,4 +1,4 @@
-/** When the pair in use is checked in the console, and how long a rejected one is kept. Pure. */
+/** When the pair in use is checked in the console, and for how long a rejected pair is kept. Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { requestToken } from "../../frame/request-token.ts";
@@ -35,13 +35,13 @@ export function verifyCurrent(
   };
 }
 
-/** Whether a check is due that has not been made; a requested one is due at once. */
+/** Whether a check is due; a requested check is due at once. */
 export function isCheckDue(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): boolean {
   const dueMs = nextCheckMs(snapshot, at, timing);
   return dueMs === 0 || (isCheckRequested(snapshot) && canCheck(snapshot));
 }
 
-/** Until the pair in use is checked next; `undefined` if nothing contradicts it. */
+/** Milliseconds until the next check of the pair in use; `undefined` if no check is needed. */
 export function nextCheckMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -55,7 +55,7 @@ export function nextCheckMs(
   return Math.min(Math.max(lastCheckTime + pauseMs - at.now, 0), pauseMs);
 }
 
-/** Between two checks of the pair in use; `undefined` if nothing contradicts it. */
+/** Milliseconds between two checks of the pair in use; `undefined` if no check is needed. */
 function checkPauseMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -72,11 +72,11 @@ function checkPauseMs(
   if (!isUnlisted(snapshot) || account.kind !== "Ready") return undefined;
   const sinceListMs = lastCheckTime - (account.lastKeyListTime ?? 0);
   if (sinceListMs < 0) return 0;
-  // The list and the pair contradict each other. One of both is late: the longer it lasts, the rarer the checks.
+  // The list and the pair contradict each other, and one of them is late: the longer this lasts, the rarer the checks.
   return Math.min(Math.max(sinceListMs, timing.keyCheckMs), timing.longestKeyCheckMs);
 }
 
-/** Until a rejected key in use is replaced, negative if that is due; `undefined` if it is not rejected. */
+/** Milliseconds until a rejected key in use is replaced, negative if overdue; `undefined` if it is not rejected. */
 export function replacedInMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -88,7 +88,7 @@ export function replacedInMs(
   return rejection.since + patienceMs - at.monotonic;
 }
 
-/** Whether the console's list of the account's keys was made after the key was accepted, and lacks it. */
+/** Whether the console's list of the account's keys is newer than the acceptance of the key and lacks the key. */
 function isUnlisted({ account, status: { current } }: ApiKeySnapshot): boolean {
   if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
   const { liveKeyIds, lastKeyListTime = 0 } = account;
