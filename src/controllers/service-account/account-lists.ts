@@ -1,13 +1,16 @@
-/** When all accounts of a connection were last listed, and one was last created. */
+/** By connection: when all accounts were last listed, and when an account was last created. */
 import type { Instant } from "../../util/time.ts";
 import { isAuditDue } from "./rules/look.ts";
 import type { ListTimes } from "./rules/snapshot.ts";
 
-/** One list serves all objects of a connection. Losing the times costs a list. */
+/** One list serves all objects of a connection. Losing the times costs one list call. */
 export class AccountLists {
   readonly #byConnection = new Map<string, ListTimes>();
 
-  /** Of a connection that this process has not seen before, an earlier process may just have created an account. */
+  /**
+   * A connection that is new to this process counts as used just now: an earlier process may have just created an
+   * account.
+   */
   of(connection: string, now: Instant): ListTimes {
     const known = this.#byConnection.get(connection);
     if (known !== undefined) return known;
@@ -24,14 +27,14 @@ export class AccountLists {
     this.#byConnection.set(connection, { ...this.of(connection, now), listTime: now });
   }
 
-  /** Whether the audit is still due and the caller is to make it. */
+  /** Whether the audit is still due. If it is, the caller must make it, and it counts as made. */
   beginAudit(connection: string, now: Instant, isRequested: boolean): boolean {
     const isDue = isAuditDue(this.of(connection, now), now, isRequested);
     if (isDue) this.noteList(connection, now);
     return isDue;
   }
 
-  /** The audit is due again as after a creation. */
+  /** Makes the audit due again, as after a creation. */
   noteFailedAudit(connection: string, now: Instant): void {
     this.noteCreation(connection, now);
   }

@@ -1,4 +1,4 @@
-/** Which objects name an account, as the caches have it. */
+/** Objects that name an account, read from the caches. */
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -20,7 +20,7 @@ interface ClaimReader {
   readonly connections: Connections;
 }
 
-/** The index `saId`: objects that name an account, and apart from them those that have it. */
+/** The index `saId`: objects that name an account and, under a separate value, objects that have it. */
 export function saIdIndex({ spec, status }: ServiceAccount): readonly string[] {
   if (status?.saId !== undefined) return [status.saId, heldBy(status.saId)];
   return spec?.saId === undefined ? [] : [spec.saId];
@@ -37,8 +37,8 @@ export function refOf(object: ServiceAccount): ConnectionRef {
 }
 
 /**
- * The claims of other objects on these accounts, by saId: those on the same console up to the first one that has the
- * account. Thousands of objects may name one account, and each of them asks. Makes no call.
+ * The claims of other objects on these accounts, by saId: claims on the same console, up to the first object that has
+ * the account. Thousands of objects may name one account, and each of them reads the claims. Makes no call.
  */
 export async function readOtherClaims(
   saIds: readonly string[],
@@ -59,7 +59,7 @@ async function readRivals(
   const isOwner = (claim: Claim) => isClaimOn(saId, own.scope, claim) && outranks(claim, own);
   const rivals = rivalsOf(saId, own, reader.caches);
   const read: Claim[] = [];
-  // Several connections may still wait for their first check, so ever more of them are waited for together.
+  // Several connections may still wait for their first check, so each round waits for twice as many claims together.
   for (let size = 1; ; size *= 2) {
     const next = await Promise.all(taken(rivals, size).map((claim) => withRights(claim, reader)));
     read.push(...next);
@@ -67,7 +67,10 @@ async function readRivals(
   }
 }
 
-/** The first other claim on the same console, and all that outrank `own` if they count; holders first. */
+/**
+ * The first other claim on the same console, and all claims that would outrank `own` if they count. Objects that have
+ * the account come first.
+ */
 function* rivalsOf(saId: string, own: Claim, caches: Stores): Generator<StoredClaim> {
   const scopes = new Map<string, ConsoleScope | undefined>();
   let isFirst = true;
@@ -87,7 +90,7 @@ function isSelf({ metadata }: ServiceAccount, own: Claim): boolean {
   return metadata.uid === own.object.metadata.uid;
 }
 
-/** Cheap, since most of thousands do not. */
+/** A cheap check, because most of thousands of objects cannot outrank `own`. */
 function mayOutrank(object: ServiceAccount, saId: string, own: Claim): boolean {
   if (object.status?.saId === saId) return true;
   return !own.isProven && (!own.isOfCluster || isOlder(object, own.object));
@@ -106,7 +109,7 @@ function taken<T>(from: Iterator<T>, count: number): readonly T[] {
 type Stores = Pick<Caches, "of">;
 type StoredClaim = Omit<Claim, "isUsable" | "mayImport">;
 
-/** What the object claims, by console and organization that its connection names as stored. */
+/** The object's claim, with the console and organization of its stored connection. */
 export async function readClaim(object: ServiceAccount, reader: ClaimReader): Promise<Claim> {
   return withRights(readStored(object, reader.caches), reader);
 }
@@ -121,7 +124,7 @@ async function withRights(claim: StoredClaim, { connections }: ClaimReader): Pro
   };
 }
 
-/** `scopes`: what the connections of other objects were found to name. */
+/** `scopes` caches the scopes of connections that were already read. */
 function readStored(
   object: ServiceAccount,
   caches: Stores,

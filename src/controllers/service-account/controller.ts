@@ -1,4 +1,4 @@
-/** Keeps one account in the console for each ServiceAccount: created once, or imported by its id. */
+/** Manages one console account for each ServiceAccount: created once, or imported by its ID. */
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import {
   type ServiceAccount,
@@ -17,7 +17,7 @@ import { next } from "./rules/next.ts";
 import { FOREIGN_FIELDS, report } from "./rules/report.ts";
 import type { AccountKind } from "./rules/snapshot.ts";
 
-/** `enqueue` is called with an object that a list of another object's run has found accounts for. */
+/** `enqueue` receives an object for which a list in another object's run has found accounts. */
 export function createServiceAccountController(
   context: Context,
   enqueue: (key: ObjectKey) => void = () => undefined,
@@ -32,7 +32,8 @@ export function createServiceAccountController(
       next,
       nextOfDeletion,
       needsFinalizer: new Set(["RecordAccount"]),
-      // An account is looked at while it is suspended, and one that a status has lost is written down for others.
+      // The account of a suspended object is still read, and an account that the status has lost is still recorded for
+      // other objects.
       always: new Set(["ListAccounts", "AuditAccounts", "GetAccount", "RecordAccount"]),
       perform: (action, progress, run) => perform(action, progress, run, marked),
       report,
@@ -42,7 +43,7 @@ export function createServiceAccountController(
   );
 }
 
-/** Of an object that is being deleted, as much as can be read: it has to go. */
+/** If the object is being deleted, only its valid fields count: an invalid spec must not block the deletion. */
 function parse(object: ServiceAccount): ParsedSpec<ServiceAccountSpec> {
   const parsed = parseSpec(serviceAccountKind, object);
   if (parsed.ok || object.metadata.deletionTimestamp === undefined) return parsed;

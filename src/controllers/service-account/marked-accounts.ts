@@ -1,4 +1,4 @@
-/** Accounts in the console whose descriptions name an object, as the last list over a connection shows them. */
+/** Console accounts whose descriptions name an object, from the last list over a connection. */
 import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import { markerOf } from "../marker.ts";
@@ -11,7 +11,7 @@ export interface MarkedAccount {
 
 type ByObject = ReadonlyMap<string, readonly MarkedAccount[]>;
 
-/** Keeps only accounts that no object names. Losing it costs a finding until the next list. */
+/** Keeps only accounts that no object names. If it is lost, findings are missing until the next list. */
 export class MarkedAccounts {
   readonly lists = new AccountLists();
   readonly #byConnection = new Map<string, ByObject>();
@@ -19,12 +19,12 @@ export class MarkedAccounts {
   readonly #noted = new WeakSet<readonly IamServiceAccount[]>();
   readonly #enqueue: (key: ObjectKey) => void;
 
-  /** `enqueue` is called with an object that a list has found accounts for. */
+  /** `enqueue` receives an object for which a list has found accounts. */
   constructor(enqueue: (key: ObjectKey) => void) {
     this.#enqueue = enqueue;
   }
 
-  /** All accounts, as listed over the connection. */
+  /** Records all accounts, as listed over the connection. */
   note(
     connection: string,
     accounts: readonly IamServiceAccount[],

@@ -15,7 +15,7 @@ import { fromStatus } from "./rules/account.ts";
 import type { AccountSnapshot, AccountState } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
-/** From the caches alone: which look in the console is due, and in what order, is for the rules. */
+/** Reads only the caches. The rules decide which console calls are due, and in what order. */
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
@@ -32,7 +32,7 @@ export async function observe(
   const keyCache = caches.of(apiKeyType);
   const apiKeys = keyCache.byIndex(indexes.serviceAccount, keyText(key));
   const claim = await readClaim(object, { caches, connections });
-  // Thousands of objects that have no permission must not cost what the claims of others cost.
+  // Does not read the claims for objects without permission: there may be thousands of these objects.
   const isRefused = account === undefined && spec.saId !== undefined && !claim.mayImport;
   const isLimited =
     !isRefused && connection.ok && connection.access.grant.maxServiceAccounts !== undefined;
@@ -43,9 +43,9 @@ export async function observe(
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
     attempt: accountStatusCodec.decode(status).attempt,
-    // An account may have thousands of them, and hears of each.
+    // Read only during deletion: an account may have thousands of users, and each of them enqueues it.
     users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
-    // A namespace may have thousands of them.
+    // Counted only if there is a limit: a namespace may have thousands of ServiceAccounts.
     ...(isLimited ? accountsBefore(object, caches) : { accountsBefore: 0, unmarkedBefore: 0 }),
     accountCount: caches
       .of(serviceAccountType)
@@ -122,7 +122,7 @@ function accountsBefore(
   };
 }
 
-/** What the account's ApiKeys say about when to read the account. */
+/** Facts about the account's ApiKeys that decide when to read the account. */
 function readKeys(
   apiKeys: readonly ApiKey[],
   liveKeyIds: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** Which changes of other objects enqueue ServiceAccounts. */
+/** Changes of other objects that enqueue ServiceAccounts. */
 import { isDeepStrictEqual } from "node:util";
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -15,26 +15,26 @@ import { accountKey } from "../refs.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { saIdIndex } from "./claims.ts";
 
-/** Many keys of one account may come at once. */
+/** Delay that combines changes: many keys of one account may be issued at once. */
 const NEW_KEYS_MS = SECOND;
 
 export function serviceAccountWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
   const serviceAccounts = caches.of(serviceAccountType);
   return [
     ...accessWatches(serviceAccountType, caches, parts),
-    // What still uses an account holds its deletion.
+    // Objects that use an account block its deletion.
     ...caches
       .indexedBy(indexes.serviceAccount)
       .map(({ store }) => watch(store, whenGone(accountKey))),
     watch(caches.of(apiKeyType), accountOfNewKey, NEW_KEYS_MS),
-    // Its condition reports what is bound while access is revoked.
+    // While access is revoked, the account's condition reports the bound policies.
     watch(serviceAccounts, ({ key, old, new: now }) =>
       now?.spec?.access === "Revoked" &&
       !isDeepStrictEqual(old?.status?.bindings, now.status?.bindings)
         ? [key]
         : [],
     ),
-    // Those who wait for the claim of another.
+    // Objects that wait because of another object's claim.
     watch(serviceAccounts, ({ old, new: now }) =>
       now === undefined && old !== undefined && mayHaveClaimed(old)
         ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
@@ -43,14 +43,20 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
   ];
 }
 
-/** Thousands of objects may wait for one account: the deletion of those that never had a claim concerns none of them. */
+/**
+ * Thousands of objects may wait for one account. The deletion of an object that never had a claim must not enqueue
+ * them.
+ */
 function mayHaveClaimed({ status }: ServiceAccount): boolean {
   if (status?.saId !== undefined) return true;
   const { reason = "" } = findCondition(status?.conditions, "Stalled") ?? {};
   return reason !== "AlreadyClaimed" && reason !== "NotGranted";
 }
 
-/** The account's list of keys is read soon after a key came into use or was lost, an issue was recovered, or a run was requested. */
+/**
+ * The account's list of keys is read soon after a key came into use or was lost, an attempt was recovered, or a run was
+ * requested.
+ */
 function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const key = now && accountKey(now);
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));

@@ -114,7 +114,7 @@ function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | unde
   });
 }
 
-/** The administrator's limit. Requested rotations count too. */
+/** The administrator's limit. Requested rotations cannot exceed it. */
 function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefined {
   if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
   const { most, count } = account.namespaceIssues;

@@ -41,7 +41,7 @@ export function isCheckDue(snapshot: ApiKeySnapshot, at: ClockReading, timing: T
   return dueMs === 0 || (isCheckRequested(snapshot) && canCheck(snapshot));
 }
 
-/** Milliseconds until the next check of the pair in use; `undefined` if no check is needed. */
+/** Milliseconds until the next check of the pair in use; `undefined` if no check is needed or possible. */
 export function nextCheckMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,

@@ -1,10 +1,13 @@
-/** What a deletion does in the console. */
+/** Console calls of a deletion. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import type { AccountAction } from "../rules/snapshot.ts";
 
-/** syncBindings. A 404 may be a gateway's: it counts once the console says that nothing is bound, or says it again. */
+/**
+ * Calls syncBindings. A 404 may come from a gateway: it counts as success only if listBindings then shows no policies
+ * or also returns 404.
+ */
 export async function revokePolicies(
   client: IamClient,
   { tpn, orgId, only }: Revocation,
@@ -20,7 +23,7 @@ export async function revokePolicies(
 
 type Revocation = Omit<Extract<AccountAction, { kind: "RevokePolicies" }>, "kind">;
 
-/** What is bound in addition to these policies; `undefined` if none of them is bound. */
+/** Policies bound in addition to `policyIds`; `undefined` if none of `policyIds` is bound. */
 async function othersBound(
   client: IamClient,
   tpn: string,
@@ -46,7 +49,10 @@ async function hasBindings(client: IamClient, tpn: string, signal: AbortSignal):
   }
 }
 
-/** An account that was deleted before answers 404, and so does a path that the connection names wrongly. */
+/**
+ * A 404 counts as success only if the console no longer has the account: a wrong path in the connection also returns
+ * 404.
+ */
 export async function deleteAccount(
   client: IamClient,
   saId: string,

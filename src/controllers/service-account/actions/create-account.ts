@@ -1,4 +1,4 @@
-/** Creates an account: the intent, then the call that cannot be repeated. */
+/** Creates an account: records the intent, then makes the call that must not be repeated. */
 import { commitOutcome } from "../../../iam/errors.ts";
 import type { NewServiceAccount } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
@@ -22,8 +22,9 @@ import { accountStatusCodec } from "../rules/status.ts";
 import { clientOf, connectionOf } from "./look-up.ts";
 
 /**
- * S6: only if nobody has changed the object since it was read; rejects with Conflict otherwise. In the annotation where
- * descriptions tell what came of it, else in the status, which tenants cannot write.
+ * Records the intent (S6) only if the object has not changed since it was read; rejects with Conflict otherwise. Writes
+ * the intent to the annotation if descriptions will show what the attempt created, otherwise to the status, which
+ * tenants cannot write.
  */
 export async function recordAttempt(
   { snapshot, done }: AccountProgress,
@@ -34,7 +35,7 @@ export async function recordAttempt(
   const now = clock.now();
   // As it will be read back: times in a status have whole seconds.
   const startTime = parseInstant(toIso8601(now)) ?? now;
-  // A call of the attempt before, if there is one, may still take effect.
+  // The call of an earlier attempt may still take effect.
   const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
   const described = isDescribed(snapshot) || undefined;
   const attempt = { id, startTime, described };
@@ -56,7 +57,10 @@ export async function recordAttempt(
   return { snapshot: { ...announced, object }, done: { ...done, announced: id } };
 }
 
-/** Whether the console shows descriptions as the operator wrote them. An attempt that is open is in the status. */
+/**
+ * Whether the console returns descriptions as the operator wrote them. False for an open attempt, which is in the
+ * status.
+ */
 function isDescribed({ listing, attempt }: AccountSnapshot): boolean {
   if (attempt !== undefined || listing?.ok !== true) return false;
   return listing.accounts.some(({ description = "" }) => markerOf(description) !== undefined);
@@ -68,7 +72,7 @@ function textOf({ attempt, object }: AccountSnapshot): string {
   return intentText({ attempt: stored }, object);
 }
 
-/** createServiceAccount, once. A refusal closes the attempt; any other failure leaves it open for recovery. */
+/** Calls createServiceAccount once. A rejection closes the attempt; any other failure leaves it open for recovery. */
 export async function createAccount(
   account: NewServiceAccount,
   { snapshot, done }: AccountProgress,

@@ -1,4 +1,4 @@
-/** Asks the console about accounts. */
+/** Reads accounts from the console. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
@@ -21,7 +21,7 @@ import type {
   AccountState,
 } from "../rules/snapshot.ts";
 
-/** listServiceAccounts, and who in the cluster claims those that may be the object's. */
+/** Calls listServiceAccounts, and reads the claims of other objects on accounts that may belong to this object. */
 export async function listAccounts(
   { snapshot, done }: AccountProgress,
   run: ReconcileContext<AccountState>,
@@ -48,8 +48,8 @@ export async function listAccounts(
 }
 
 /**
- * The list that is due for all objects of the connection. What it fails with is no failure of this object, which did not ask
- * for it.
+ * Makes the list that is due for all objects of the connection. A console error does not fail the run of this object,
+ * which did not request the list.
  */
 export async function auditAccounts(
   progress: AccountProgress,
@@ -71,7 +71,7 @@ export async function auditAccounts(
   }
 }
 
-/** getServiceAccount. Of a known account, the answer is what is known from now on, unless it is about another one. */
+/** Calls getServiceAccount. The response replaces the known account, unless it describes a different account. */
 export async function getAccount(
   saId: string,
   { snapshot, done }: AccountProgress,
@@ -84,12 +84,12 @@ export async function getAccount(
   return { snapshot: { ...answered, account }, done: { ...done, lookTime } };
 }
 
-/** Names the connection, as the memory of its lists does. */
+/** Identifies the connection, like in `MarkedAccounts`. */
 export function connectionOf({ object }: AccountSnapshot): string {
   return connectionKey(refOf(object), keyOf(object).namespace);
 }
 
-/** Only for actions, which come after the rules have found the connection usable. */
+/** Call only from actions: the rules return actions only if the connection is usable. */
 export function clientOf({ connection }: AccountSnapshot): IamClient {
   const access = accessToRevoke(connection);
   if (access === undefined) throw new Error("an action needs a connection that can be used");
@@ -102,7 +102,7 @@ const UNUSABLE: ReadonlySet<IamErrorCode> = new Set([
   "PermissionDenied",
 ]);
 
-/** A console that does not let itself be listed is a finding; one that is down is an error. */
+/** A console that cannot list its accounts is a finding; a console that is down is an error. */
 async function readListing(
   client: Pick<IamClient, "listServiceAccounts">,
   signal: AbortSignal,

@@ -10,8 +10,8 @@ import { createAccount, recordAttempt } from "./create-account.ts";
 import { auditAccounts, clientOf, getAccount, listAccounts } from "./look-up.ts";
 
 /**
- * Carries out one action. Rejects with what it failed with; of an object that is being deleted, a failure of the
- * console is a fact that its rules decide about, since a deletion ends with the console down as well (L6).
+ * Carries out one action and rejects with its error. If the object is being deleted, a console error is a fact for the
+ * rules instead, because a deletion must finish even if the console is down (L6).
  */
 export async function perform(
   action: AccountAction,

@@ -13,7 +13,7 @@ const TYPE = "AccessRevoked";
 const HOW_TO_RESTORE =
   "Set spec.access: Granted to restore access; a leaked key of the account then works again, so revoke it first.";
 
-/** The readiness of an account; with revoked access it stays Ready, and its reason says so. */
+/** The readiness of an account. If access is revoked, the account stays Ready, and the reason and message report it. */
 export function withAccess(ready: Ready, snapshot: AccountSnapshot): Ready {
   const revocation = revocationOf(snapshot);
   if (revocation === undefined) return ready;

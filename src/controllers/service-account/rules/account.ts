@@ -1,4 +1,4 @@
-/** What the console tells about an account, and what that says about the object. Pure. */
+/** Interprets the console's responses about an account. Pure. */
 
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
@@ -15,7 +15,10 @@ import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 
-/** What the status holds; `undefined` before the first account, and where it names another than the imported one. */
+/**
+ * The account in the status; `undefined` before the first account, and if the status names another account than the
+ * imported one.
+ */
 export function fromStatus(
   status: ServiceAccountStatus | undefined,
   importedId: string | undefined,
@@ -34,7 +37,7 @@ export function fromStatus(
   };
 }
 
-/** What the console answered, completed by what was known. */
+/** The account in the console's response, completed with the known values. */
 export function fromConsole(
   answer: IamServiceAccount | IamServiceAccountDetail,
   known: Omit<KnownAccount, "saId" | "state">,
@@ -51,7 +54,7 @@ export function fromConsole(
   };
 }
 
-/** Policies are bound to the tpn, so one that names another account is as good as none. */
+/** Policies are bound to the TPN (resource name of the account), so the TPN of another account counts as absent. */
 function tpnOf(saId: string, tpn: string | undefined): string | undefined {
   return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
 }
@@ -60,7 +63,7 @@ export type JudgedAnswer =
   | { readonly account: KnownAccount; readonly finding?: undefined }
   | { readonly account?: undefined; readonly finding: Waiting };
 
-/** The account as getServiceAccount shows it, or why that is not the object's account; `undefined` before the call. */
+/** The account from getServiceAccount, or why it is not the object's account; `undefined` before the call. */
 export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
   const { answer } = snapshot;
   if (answer === undefined) return undefined;
@@ -87,8 +90,8 @@ function missing({ account, spec }: AccountSnapshot): Waiting {
 }
 
 /**
- * Whether the account that a status names cannot be the one that was created for the object. A console that does not
- * tell proves nothing, nor does a description without our words: people edit it.
+ * Finding if the account in the status cannot be the account created for the object. Values that the console does not
+ * return prove nothing. A description without the operator's marker proves nothing either: users edit it.
  */
 function createdMismatch(
   { saId, name, projectId, description = "" }: IamServiceAccount,
@@ -110,7 +113,7 @@ function createdMismatch(
   );
 }
 
-/** Whether an imported account is another one than the spec describes. */
+/** Finding if an imported account differs from the spec. */
 function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Waiting | undefined {
   const { projectId } = snapshot.spec;
   const { orgId } = desiredAccount(snapshot);
@@ -132,7 +135,7 @@ function projectMismatch(saId: string, projectId: string): Waiting {
   );
 }
 
-/** What the account itself allows to say about the object: ready, or what it waits for. */
+/** The object's readiness from the account alone: ready, or what the object waits for. */
 export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Ready | Waiting {
   if (state !== undefined && state !== "active") {
     return stalled(
@@ -155,7 +158,7 @@ export function tpnUnknown(saId: string, consequence: string): Waiting {
   );
 }
 
-/** saId, tpn and keys for the last words about an account. */
+/** saId, TPN and keys of an account, for the events of a deletion. */
 export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string {
   const keys =
     liveKeyIds === undefined

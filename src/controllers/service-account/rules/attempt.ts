@@ -1,4 +1,4 @@
-/** What became of a creation whose outcome is not known. Pure. */
+/** Resolves a creation with an unknown outcome. Pure. */
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { nameSome } from "../../../util/name-some.ts";
@@ -18,8 +18,8 @@ export const RECHECK_MS = 10 * MINUTE;
 type RecordAccount = Extract<AccountAction, { kind: "RecordAccount" }>;
 
 /**
- * What has to be asked, or the account that the attempt has created; Stalled where only a person can tell. `undefined`
- * where the attempt has created nothing.
+ * The next read, or the account that the attempt created; Stalled if manual action is required. `undefined` if the
+ * attempt created nothing.
  */
 export function nextOfAttempt(
   attempt: CreationAttempt,
@@ -33,7 +33,7 @@ export function nextOfAttempt(
   if (waitMs > 0) return unanswered(waitMs);
   if (listing === undefined) return { kind: "ListAccounts" };
   if (!listing.ok) return unlisted(listing.code);
-  // Of an object that goes, an account that another one names is left to that one.
+  // During deletion, an account that another object names is left to that object.
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
   const isClaimed = (saId: string) => !isDeleting && isNamedByOther(saId, snapshot);
   const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt, isClaimed);
@@ -47,7 +47,7 @@ export function nextOfAttempt(
   }
 }
 
-/** Takes in an account that was created for this object. */
+/** Records an account that was created for this object. */
 export function recordAccount(
   found: IamServiceAccount,
   because: "Created" | "Recovered",
@@ -81,7 +81,7 @@ function ambiguous(saIds: readonly string[]): Waiting {
   );
 }
 
-/** The first of many ids, for a message. */
+/** Up to five IDs for a message. */
 export function nameAll(saIds: readonly string[]): string {
   return nameSome(saIds, 5);
 }

@@ -1,11 +1,11 @@
-/** How unmanaged keys are reported. Pure. */
+/** Conditions and events about unmanaged keys. Pure. */
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { nameSome } from "../../../util/name-some.ts";
 import type { EventOf, KindCondition } from "../../frame/rules/report.ts";
 import type { KeyAudit } from "./audit.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
-/** The most events of one run; the condition counts all keys. */
+/** Maximum number of events in one run; the condition counts all keys. */
 const MAX_EVENTS = 10;
 const MAX_NAMED = 5;
 
@@ -37,7 +37,7 @@ export function auditConditions(
   return [{ type, status: "False", reason: "UnmanagedKeys", message: `${message} ${advice}` }];
 }
 
-/** One for each new key; an ApiKey that lists the key as orphaned reports it itself. */
+/** One event for each new key. An ApiKey that lists the key as orphaned reports the key itself. */
 export function auditEvents(
   { object, spec }: AccountSnapshot,
   audit: KeyAudit | undefined,

@@ -1,6 +1,6 @@
 /**
- * Which keys in the console's list of an account no ApiKey names: issued outside the operator, left behind by a deleted
- * ApiKey, or by an attempt whose call took effect after the attempt was closed. Pure.
+ * Finds unmanaged keys: keys in the console's list of an account that no ApiKey names. They were issued outside the
+ * operator, by a deleted ApiKey, or by an attempt whose call took effect after the attempt was closed. Pure.
  */
 import type { ApiKey } from "../../../api/api-key.ts";
 import { isReportedOn } from "../../../api/conditions.ts";
@@ -11,33 +11,33 @@ import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
 /** Status writes and watches may lag behind a list for this long. */
 const CONFIRM_MS = 30 * SECOND;
-/** An attempt that is open for longer holds up no judgment. */
+/** An attempt that is open for longer no longer delays the result. */
 const ATTEMPT_PATIENCE_MS = HOUR;
-/** The most keys that the status lists. */
+/** Maximum number of keys in the status. */
 const MAX_LISTED = 50;
-/** Words of the console's documentation for keys that do not work. */
+/** States of keys that do not work, from the console's documentation. */
 const ENDED: ReadonlySet<string | undefined> = new Set(["inactive", "expired"]);
 
 export type UnmanagedKey = NonNullable<AccountStatus["unmanagedKeys"]>[number];
 
 export interface KeyAudit {
-  /** The first of them; keys that an ApiKey is to list as orphaned come first. */
+  /** The first unmanaged keys. Keys that an ApiKey must list as orphaned come first. */
   readonly unmanagedKeys: readonly UnmanagedKey[];
   readonly unmanagedKeyCount: number;
   /** Keys of ApiKeys that the console still lists although they have expired. */
   readonly expiredKeyIds: readonly string[];
-  /** Those of `unmanagedKeys` that no report has named before. */
+  /** Keys in `unmanagedKeys` that no earlier report has named. */
   readonly found: readonly UnmanagedKey[];
-  /** Keys of the last list that no ApiKey names, judged or not. */
+  /** Keys of the last list that no ApiKey names, confirmed or not. */
   readonly unnamed: UnnamedKeys | undefined;
-  /** When there is more to judge without another list. */
+  /** Milliseconds until more keys can be confirmed without another list; `undefined` if no key is left to confirm. */
   readonly afterMs: number | undefined;
 }
 
 /**
- * `undefined` if the console does not list keys. A key counts once it has been unnamed for {@link CONFIRM_MS} since a list
- * showed it, and no open attempt can have issued it. A list from before a key was let go of proves nothing: only a list
- * makes a key a candidate.
+ * `undefined` if the console does not list keys. A key counts once no ApiKey has named it for {@link CONFIRM_MS} since
+ * a list showed it, and no open attempt can have issued it. A list from before an ApiKey dropped a key proves nothing:
+ * only a new list makes the key a candidate.
  */
 export function auditKeys(snapshot: AccountSnapshot, now: Instant): KeyAudit | undefined {
   const { account, apiKeys, object, state } = snapshot;
@@ -72,7 +72,7 @@ export function auditKeys(snapshot: AccountSnapshot, now: Instant): KeyAudit | u
   };
 }
 
-/** By key that an ApiKey names: when it expires; never, if that is not known for certain. */
+/** Expiry of each key that an ApiKey names; infinite if the expiry is uncertain. */
 function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
   const expiries = new Map<string, Instant>();
   const never = Number.POSITIVE_INFINITY;
@@ -111,7 +111,10 @@ function notice(
   return unnamed;
 }
 
-/** Beyond the listed keys, the status counts some whose ids this process does not remember. */
+/**
+ * If the status counts more keys than it lists, all keys of its list: this process does not know which keys were
+ * counted.
+ */
 function countedKeys({
   unmanagedKeys = [],
   unmanagedKeyCount = 0,
@@ -150,7 +153,7 @@ function judge(
   let afterMs: number | undefined;
   for (const [keyId, { noticedTime, marker }] of unnamed) {
     if (known.has(keyId)) continue;
-    // Never longer than that, even if the clock was set back.
+    // At most CONFIRM_MS, even if the clock was set back.
     const waitMs = Math.min(noticedTime + CONFIRM_MS - now, CONFIRM_MS);
     if (waitMs <= 0 && !isHeld(keyId, marker))
       found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot.apiKeys) });
@@ -159,7 +162,7 @@ function judge(
   return { found, afterMs };
 }
 
-/** Whether an ApiKey may still come to name a key: its status lags, or its open attempt may have issued the key. */
+/** Whether an ApiKey may still name a key later: its status lags, or its open attempt may have issued the key. */
 function holderOf(
   { apiKeys, apiKeysAreCurrent }: AccountSnapshot,
   now: Instant,
@@ -175,7 +178,7 @@ function holderOf(
       : attempts.some(({ id }) => id === marker.attempt);
 }
 
-/** Only an ApiKey of the account whose own attempt the marker names: it is to list the key as orphaned. */
+/** The ApiKey of the account whose own attempt the marker names: it must list the key as orphaned. */
 function attributionOf(
   marker: Marker | undefined,
   apiKeys: readonly ApiKey[],
@@ -192,7 +195,7 @@ function attributionOf(
   };
 }
 
-/** An ApiKey may have been deleted since. */
+/** Removes the attribution if the ApiKey has been deleted since. */
 function attribute(key: UnmanagedKey, apiKeys: readonly ApiKey[]): UnmanagedKey {
   const { apiKey: name, attemptId: attempt = "" } = key;
   if (name === undefined) return key;

@@ -1,4 +1,4 @@
-/** What is next for an object that is being deleted. Every step can be done again after a crash. Pure. */
+/** Next step of an object that is being deleted. Every step can be repeated after a crash. Pure. */
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
@@ -15,12 +15,15 @@ import { connectionNotUsable } from "./preconditions.ts";
 import type { AccountAction, AccountProgress, AccountSnapshot, KnownAccount } from "./snapshot.ts";
 import type { CreationAttempt } from "./status.ts";
 
-/** Deletion ends even with the console down (L6): after this long without success it says what is left. */
+/**
+ * Deletion finishes even if the console is down (L6): after this time without success, it reports what remains in the
+ * console.
+ */
 export const GIVE_UP_AFTER_MS = 10 * MINUTE;
 const RETRY_MS = 30 * SECOND;
 const RECHECK_MS = 5 * MINUTE;
 
-/** Cleaning up did not succeed; given up on in the end. */
+/** The cleanup failed. It is retried for {@link GIVE_UP_AFTER_MS}. */
 interface Failing {
   readonly kind: "Failing";
   readonly finding: Waiting;
@@ -28,12 +31,12 @@ interface Failing {
 
 type AccountDeletionStep = AccountAction | Waiting | Released | Failing;
 
-/** What the spec asks for, or what is right for an account that was created or imported. */
+/** The spec's deletion policy. Default: Retain for an imported account, Revoke for a created account. */
 export function policyOf(snapshot: AccountSnapshot): "Revoke" | "Retain" | "Delete" {
   return snapshot.spec.deletionPolicy ?? (isImported(snapshot) ? "Retain" : "Revoke");
 }
 
-/** The next effect or look in the console, what the deletion waits for, or that the object may go. */
+/** The next action, what the deletion waits for, or permission to remove the finalizer. */
 export function nextOfDeletion(
   progress: AccountProgress,
   { now }: ClockReading,
@@ -42,7 +45,7 @@ export function nextOfDeletion(
   return step.kind === "Failing" ? retryOrGiveUp(step.finding, progress.snapshot, now) : step;
 }
 
-/** Whether the clean-up fails, which goes on for ten minutes at most. */
+/** Whether the cleanup is failing. It is retried for ten minutes at most. */
 export function isFailing(progress: AccountProgress, { now }: ClockReading): boolean {
   return deletionStep(progress, now).kind === "Failing";
 }
@@ -78,7 +81,7 @@ function nextWithoutAccount(
     : { kind: "Failing", finding: unknown };
 }
 
-/** An attempt may have created an account that nobody has seen yet. */
+/** An attempt may have created an account that is not known yet. */
 function nextWithAttempt(
   attempt: CreationAttempt,
   snapshot: AccountSnapshot,
@@ -93,7 +96,7 @@ function nextWithAttempt(
     : step;
 }
 
-/** In order: a later one may rely on every earlier one having found nothing. */
+/** In order: each rule may rely on all earlier rules having found nothing. */
 const beforeCleanUp: readonly ((
   account: KnownAccount,
   snapshot: AccountSnapshot,
@@ -137,7 +140,10 @@ function managedByOther(
       );
 }
 
-/** Somebody asked for more than can be done; only the end of the namespace overrides that. */
+/**
+ * The policy is Delete, but the connection does not define the call. The deletion waits for a change, except in a
+ * terminating namespace, where it gives up after a while.
+ */
 function deleteNotPossible(
   { saId }: KnownAccount,
   snapshot: AccountSnapshot,
@@ -160,7 +166,7 @@ function notLookedUp(
   return answer === undefined ? { kind: "GetAccount", saId } : undefined;
 }
 
-/** A replica that is behind does not know a new account yet: what is to be done to the account is done anyway. */
+/** A lagging replica of the console may not know a new account yet, so the cleanup calls are made anyway. */
 function gone(account: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
   if (snapshot.answer?.detail !== undefined) return undefined;
   const isNamed = account.tpn !== undefined || policyOf(snapshot) === "Delete";
@@ -171,7 +177,7 @@ function releasedAsGone({ saId }: KnownAccount): Released {
   return released("Normal", "Released", `The console no longer has service account ${saId}.`);
 }
 
-/** Another account than the object's is left alone. */
+/** An account that is not the object's own stays unchanged. */
 function mismatched(_: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
   const finding = judgeAnswer(snapshot)?.finding;
   return finding && { kind: "Failing", finding };
@@ -189,12 +195,15 @@ function cleanUp(
   return { kind: "RevokePolicies", tpn, orgId, ...only };
 }
 
-/** Whether policies that were bound outside the operator stay. */
+/** Whether policies bound outside the operator stay bound. */
 function leavesOthers(snapshot: AccountSnapshot): boolean {
   return policyOf(snapshot) === "Retain" || !mayManageImported(snapshot);
 }
 
-/** What the operator bound and a deletion with Retain must not leave bound: nothing if the grant allows to. */
+/**
+ * Policies that the operator bound and that the deletion must unbind. None if the policy is Retain and the grant allows
+ * retaining policies.
+ */
 function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
   const { connection, object, spec } = snapshot;
   const rights = connection.ok ? connection.access.grant : connection.grant;
@@ -204,7 +213,7 @@ function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
   return [...new Set([...policyIds, ...leftPolicyIds])];
 }
 
-/** Of an imported account that the namespace may not manage any more, only what the operator bound is unbound. */
+/** If the namespace may no longer manage an imported account, only policies that the operator bound are unbound. */
 function mayManageImported(snapshot: AccountSnapshot): boolean {
   const { connection } = snapshot;
   if (!isImported(snapshot)) return true;
@@ -232,10 +241,10 @@ function cleanedUp(
       );
 }
 
-/** Whether the console can be asked at all. */
+/** Why the console cannot be called; `undefined` if it can. */
 function cannotCleanUp(snapshot: AccountSnapshot): Waiting | undefined {
   if (accessToRevoke(snapshot.connection) === undefined) return connectionNotUsable(snapshot);
-  // Of an account that was never imported, nothing is even asked.
+  // An account that was never imported is not even read.
   if (snapshot.account !== undefined || mayManageImported(snapshot)) return undefined;
   const message = "The connection does not let this namespace manage imported service accounts.";
   return stalled(ACCOUNT_REASON.notGranted, message);
@@ -245,7 +254,7 @@ function isImported({ account, spec }: AccountSnapshot): boolean {
   return account === undefined ? spec.saId !== undefined : account.origin === "Imported";
 }
 
-/** After a failed try: again soon, until the time is over. */
+/** After a failure: retries soon, until the time limit. */
 function retryOrGiveUp(
   finding: Waiting,
   snapshot: AccountSnapshot,

@@ -1,4 +1,4 @@
-/** Which account an object stands for. Pure. */
+/** The console account that an object describes. Pure. */
 import { createHash } from "node:crypto";
 import { keyOf, type ObjectKey } from "../../../kube/resource.ts";
 import { originOf } from "../../connection-origin.ts";
@@ -13,7 +13,10 @@ export interface DesiredAccount {
   readonly name: string;
 }
 
-/** The spec, completed by the connection; without a usable one, organization and project may be empty. */
+/**
+ * The spec, completed with the connection's defaults. Without a usable connection, organization and project may be
+ * empty.
+ */
 export function desiredAccount({ object, spec, connection }: AccountSnapshot): DesiredAccount {
   const defaults = accessToRevoke(connection)?.spec;
   const key = keyOf(object);
@@ -26,7 +29,7 @@ export function desiredAccount({ object, spec, connection }: AccountSnapshot): D
   };
 }
 
-/** What is assumed of an account where the console does not tell. */
+/** Values assumed for an account if the console does not return them. */
 export function expectedAccount(
   snapshot: AccountSnapshot,
   origin: KnownAccount["origin"],
@@ -42,16 +45,16 @@ export function expectedAccount(
   };
 }
 
-/** Origin of the console that the connection leads to. */
+/** Origin of the connection's console. */
 export function consoleURLOf({ connection }: AccountSnapshot): string | undefined {
   const spec = accessToRevoke(connection)?.spec;
   return spec && originOf(spec.baseURL);
 }
 
-/** The longest name that spec.name may give. */
+/** Maximum length of spec.name. */
 const MAX_NAME_LENGTH = 128;
 
-/** Names of accounts are shared by all namespaces of a project. Long ones are cut and told apart by a hash. */
+/** All namespaces of a project share the names of accounts. Long names are cut and made unique with a hash. */
 function defaultName({ namespace, name }: ObjectKey): string {
   const whole = `${namespace}-${name}`;
   if (whole.length <= MAX_NAME_LENGTH) return whole;

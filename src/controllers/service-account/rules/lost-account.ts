@@ -1,6 +1,6 @@
 /**
- * Which account a deleted object has whose status names none. The status may have been lost, by a restore or an edit,
- * and then nobody would unbind the account's policies. Pure.
+ * Finds the account of a deleted object whose status names none. The status may have been lost in a restore or an edit,
+ * and then nothing would unbind the account's policies. Pure.
  */
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
@@ -16,12 +16,12 @@ export type LostAccount =
   | { readonly kind: "Next"; readonly action: AccountAction }
   /** The object has no account. */
   | { readonly kind: "Nothing" }
-  /** The console has accounts that might be the object's, and does not say whose they are. */
+  /** The console has accounts that may be the object's, and does not show who created them. */
   | { readonly kind: "Unclear"; readonly saIds: readonly string[] }
-  /** The console does not let its accounts be listed. */
+  /** The console's accounts cannot be listed. */
   | { readonly kind: "Unknown"; readonly finding: Waiting };
 
-/** What has to be asked, the account, or why there is none to name. */
+/** The next read, the account, or why no account can be named. */
 export function nextOfLostAccount(snapshot: AccountSnapshot): LostAccount {
   const { saId } = snapshot.spec;
   if (saId !== undefined) return findImported(saId, snapshot);
@@ -39,13 +39,13 @@ function findCreated(
   const isNamed = (saId: string) => isNamedByOther(saId, snapshot);
   const found = findLost(accounts, desiredAccount(snapshot), isNamed);
   if (found.kind !== "Own") return found;
-  // Somebody may have imported it since.
+  // Another object may have imported it since.
   return isNamed(found.account.saId)
     ? { kind: "Nothing" }
     : toNext(recordAccount(found.account, "Recovered", snapshot));
 }
 
-/** What was taken in by its id, on the same conditions as then. */
+/** Finds an imported account, on the same conditions as at its import. */
 function findImported(saId: string, snapshot: AccountSnapshot): LostAccount {
   if (otherOwnerOf(saId, snapshot) !== undefined) return { kind: "Nothing" };
   const judged = judgeAnswer(snapshot);

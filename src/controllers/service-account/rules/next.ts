@@ -1,4 +1,4 @@
-/** What is next for an object that stays. Pure. */
+/** Next step of an object that is not being deleted. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import { FINALIZER } from "../../../api/meta.ts";
 import type { Instant } from "../../../util/time.ts";
@@ -24,7 +24,7 @@ import type { CreationAttempt } from "./status.ts";
 
 type AccountStep = AccountAction | Waiting | Settled;
 
-/** The next effect or look in the console, or what the object waits for. */
+/** The next action, or what the object waits for. */
 export function next({ snapshot, done }: AccountProgress, { now }: ClockReading): AccountStep {
   const { account } = snapshot;
   return (
@@ -35,7 +35,7 @@ export function next({ snapshot, done }: AccountProgress, { now }: ClockReading)
   );
 }
 
-/** What is to be said of an object that nothing more is done for. */
+/** Readiness of an object that needs no further action. */
 export function standingOf(snapshot: AccountSnapshot): Readiness {
   const { account } = snapshot;
   const finding = firstFinding(preconditions, snapshot) ?? findingOf(snapshot);
@@ -45,7 +45,7 @@ export function standingOf(snapshot: AccountSnapshot): Readiness {
   return readiness.state === "Ready" ? withAccess(readiness, snapshot) : readiness;
 }
 
-/** What the last look has found instead of the account. */
+/** The finding of the last read, if it did not find the object's account. */
 export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
   const judged = judgeAnswer(snapshot);
   return judged === undefined ? snapshot.state.look?.finding : judged.finding;
@@ -100,7 +100,7 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   if (listing === undefined) return { kind: "ListAccounts" };
   if (!listing.ok && listing.isTooLarge === true) return listTooLarge();
   const desired = desiredAccount(snapshot);
-  // Without a listing an earlier account cannot be seen; the creation itself does not depend on it.
+  // Without a listing, the operator cannot see an earlier account; the creation itself does not depend on the listing.
   const existing = findExisting(listing.ok ? listing.accounts : [], desired);
   switch (existing.kind) {
     case "Own":

@@ -1,4 +1,4 @@
-/** Accounts that a creation for the object made in addition: its call took effect late or twice. Pure. */
+/** Accounts that were created for the object in addition to its own: a call took effect late or twice. Pure. */
 import { keyOf } from "../../../kube/resource.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { EventOf } from "../../frame/rules/report.ts";
@@ -6,14 +6,14 @@ import { isOfObject } from "../../marker.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
-/** The most accounts that the status lists. */
+/** Maximum number of accounts in the status. */
 const MAX_LISTED = 20;
 
 export type OrphanedAccount = NonNullable<AccountStatus["orphanedAccounts"]>[number];
 
 /**
- * What the last list shows, or what was found before. An object without an account, or with an open attempt, may still take
- * an account in.
+ * Findings of the last list, or the earlier findings. An object without an account, or with an open attempt, keeps the
+ * earlier findings, because it may still claim a listed account.
  */
 export function orphanedAccounts(
   snapshot: AccountSnapshot,

@@ -1,8 +1,8 @@
-/** Which of all objects that name an account it belongs to. Pure. */
+/** Decides which of the objects that name an account owns it. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { AccountSnapshot, Claim, ConsoleScope } from "./snapshot.ts";
 
-/** The other object that the account belongs to; `undefined` where it is nobody's or the object's own. */
+/** The other object that owns the account; `undefined` if no object or this object owns it. */
 export function otherOwnerOf(saId: string, snapshot: AccountSnapshot): ServiceAccount | undefined {
   const { claim, otherClaims } = snapshot;
   const rivals = (otherClaims.get(saId) ?? []).filter(
@@ -17,8 +17,8 @@ export function isNamedByOther(saId: string, { claim, otherClaims }: AccountSnap
 }
 
 /**
- * An object claims the account that its status names, and one that it wants to import and may. A claim that is not
- * proven counts only where its connection can be used.
+ * An object claims the account in its status, and the account that it imports, if it has permission. A claim that is
+ * not proven counts only if its connection is usable.
  */
 export function isClaimOn(
   saId: string,
@@ -34,8 +34,8 @@ export function isClaimOn(
 type RankedClaim = Pick<Claim, "object" | "isProven" | "isOfCluster">;
 
 /**
- * Whether an account belongs to the first of two that claim it: the one that was found at this console, else the
- * older. A namespace's own connection never outranks one of the cluster.
+ * Whether `one` wins the account over `other`. The claim found in this console wins, otherwise the older object. A
+ * namespace's own connection never outranks a cluster connection.
  */
 export function outranks(one: RankedClaim, other: RankedClaim): boolean {
   if (other.isOfCluster && !one.isOfCluster) return false;
@@ -44,7 +44,7 @@ export function outranks(one: RankedClaim, other: RankedClaim): boolean {
   return isOlder(one.object, other.object);
 }
 
-/** Who has no scope claims nothing. */
+/** An object without a scope claims nothing. */
 export function isSameScope(
   one: ConsoleScope | undefined,
   other: ConsoleScope | undefined,
@@ -57,7 +57,7 @@ export function isOlder(a: ServiceAccount, b: ServiceAccount): boolean {
   return bornA === bornB ? a.metadata.uid < b.metadata.uid : bornA < bornB;
 }
 
-/** RFC 3339 in UTC with whole seconds: the texts sort as the times do. */
+/** RFC 3339 in UTC with whole seconds, so the strings sort like the times. */
 function birthOf({ metadata }: ServiceAccount): string {
   return metadata.creationTimestamp ?? "";
 }

@@ -1,4 +1,4 @@
-/** What stands in the way before any call to the console is made. Pure. */
+/** Preconditions for any call to the console. Pure. */
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
@@ -16,7 +16,7 @@ const CLAIM_RECHECK_MS = 10 * MINUTE;
 
 export type Precondition = (snapshot: AccountSnapshot) => Waiting | undefined;
 
-/** In order: a later one may rely on every earlier one having found nothing. */
+/** In order: each rule may rely on all earlier rules having found nothing. */
 export const preconditions: readonly Precondition[] = [
   suspendedWithoutAccount,
   connectionNotUsable,
@@ -79,7 +79,7 @@ function projectNotGranted({ spec, connection, account }: AccountSnapshot): Wait
       );
 }
 
-/** Those that have an account keep it, and come first; then the oldest objects. */
+/** Objects that have an account keep it and come first; then the oldest objects. */
 function tooManyAccounts(snapshot: AccountSnapshot): Waiting | undefined {
   const { connection, account, attempt, accountsBefore } = snapshot;
   if (!connection.ok || account?.saId !== undefined || attempt !== undefined) return undefined;
@@ -87,7 +87,7 @@ function tooManyAccounts(snapshot: AccountSnapshot): Waiting | undefined {
   return accountsBefore < maxServiceAccounts ? undefined : tooMany(maxServiceAccounts, "");
 }
 
-/** Accounts that were created for the namespace count as long as the console has them, whatever became of their objects. */
+/** Accounts created for the namespace count while the console has them, even if their objects are deleted. */
 export function tooManyCreated(
   snapshot: AccountSnapshot,
   accounts: readonly IamServiceAccount[],
@@ -129,7 +129,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
       );
 }
 
-/** One console account is managed by one object in the cluster. */
+/** Only one object in the cluster manages a console account. */
 function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);

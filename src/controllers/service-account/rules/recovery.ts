@@ -1,4 +1,4 @@
-/** Which of the console's accounts is an object's own, after a lost answer or a lost status. Pure. */
+/** Finds an object's own account among the console's accounts, after a lost response or a lost status. Pure. */
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
@@ -10,9 +10,9 @@ export type AttemptOutcome =
   | { readonly kind: "Ambiguous"; readonly saIds: readonly string[] };
 
 /**
- * What became of an attempt to create, as the console's listing shows it. A description that names the
- * attempt decides. Where the console does not echo descriptions, a single account of that name does, as
- * there was none before the attempt, unless another object claims it. That is not so of a `described` attempt.
+ * Outcome of an attempt to create, from the console's listing. A description that names the attempt decides. If the
+ * console does not return descriptions, a single account with the name decides, because there was none before the
+ * attempt, unless another object claims it. For a `described` attempt, only the description decides.
  */
 export function explainAttempt(
   listing: readonly IamServiceAccount[],
@@ -34,11 +34,11 @@ export function explainAttempt(
 
 export type ExistingAccount =
   | { readonly kind: "None" }
-  /** Made for this very object by an attempt that its status has lost. */
+  /** Created for this very object by an attempt that its status has lost. */
   | { readonly kind: "Own"; readonly account: IamServiceAccount }
   | { readonly kind: "Foreign"; readonly saIds: readonly string[] };
 
-/** Whether the console already has an account of that name before the first attempt. */
+/** Whether the console already has an account with the name before the first attempt. */
 export function findExisting(
   listing: readonly IamServiceAccount[],
   desired: DesiredAccount,
@@ -61,8 +61,8 @@ export type LostAmongListed =
   | { readonly kind: "Unclear"; readonly saIds: readonly string[] };
 
 /**
- * The account of an object of which nothing is known any more, no attempt either. Only a description that names the
- * object proves it: an account without one may have been made by hand since.
+ * The account of an object whose status names neither an account nor an attempt. Only a description that names the
+ * object is proof: an account without a description may have been created manually since.
  */
 export function findLost(
   listing: readonly IamServiceAccount[],
@@ -82,7 +82,7 @@ export function findLost(
   return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
 }
 
-/** Accounts of the name, organization and project that the object asks for. */
+/** Accounts with the name, organization and project that the object declares. */
 export function namesakesOf(
   listing: readonly IamServiceAccount[],
   desired: DesiredAccount,

@@ -1,4 +1,4 @@
-/** What a ServiceAccount says after a run. Pure. */
+/** The report of a ServiceAccount's run. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
@@ -26,10 +26,10 @@ import type {
 } from "./snapshot.ts";
 import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
-/** Another field manager reports what is bound to the account. */
+/** Another field manager owns the status fields about policies bound to the account. */
 export const FOREIGN_FIELDS = ["bindings"] as const;
 
-/** Status, readiness, events, and when to look again; a failed run leaves the request of a person open. */
+/** Status, readiness, events, and when to reconcile again. A failed run leaves a user's request open. */
 export function report(
   progress: AccountProgress,
   outcome: Outcome,
@@ -46,7 +46,7 @@ export function report(
   const object = {
     ...objectReport(snapshot, readiness, state.look?.startTime, audit, at.now),
     conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
-    // What is wrong with an account is said of a suspended object as well.
+    // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     handledRequest: outcome.kind === "Failed" ? undefined : snapshot.request,
   };
@@ -65,7 +65,7 @@ export function report(
   };
 }
 
-/** The status of an account; `listTime` is when its keys were last asked for. */
+/** The status of an account; `listTime` is when its keys were last read. */
 export function objectReport(
   snapshot: AccountSnapshot,
   readiness: Readiness,
@@ -96,12 +96,12 @@ function lastAttemptId({ status }: ServiceAccount): string | undefined {
   return status?.attempt?.id ?? status?.lastAttemptId;
 }
 
-/** Of an object that is being deleted, what was found before stays. */
+/** If the object is being deleted, earlier findings stay. */
 function storedAudit(snapshot: AccountSnapshot): Partial<AccountStatus> {
   return isDeleting(snapshot) ? accountStatusCodec.decode(snapshot.object.status) : {};
 }
 
-/** Moves with the list, and past a key that came since: a world that does not change is not written again. */
+/** Changes only with the list, or if a key came into use since, so that an unchanged state is not written again. */
 function keyListTime(
   listed: readonly string[],
   { object, unlistedKeyTime }: AccountSnapshot,
@@ -117,7 +117,7 @@ function keyListTime(
 
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
   if (outcome.kind === "Failed") return outcome.readiness;
-  // Also of a suspended object: those that it waits for rely on the reason.
+  // Also for a suspended object: the objects that block its deletion rely on the reason.
   if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot.users);
   return outcome.kind === "Waiting" ? outcome : standingOf(snapshot);
 }
@@ -158,7 +158,7 @@ function lookAfter(
   };
 }
 
-/** When the readiness says so, or at the next look. */
+/** The delay of the readiness, or the time until the next read. */
 function requeueAfterMs(
   snapshot: AccountSnapshot,
   readiness: Readiness | Waiting,

@@ -1,4 +1,4 @@
-/** What a run over a ServiceAccount knows, may do and has done. */
+/** Data of a ServiceAccount's run: facts, possible actions, and results so far. */
 import type { ApiKey } from "../../../api/api-key.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../../api/service-account.ts";
 import type { IamErrorCode } from "../../../iam/errors.ts";
@@ -31,49 +31,57 @@ export interface AccountSnapshot {
   readonly spec: ServiceAccountSpec;
   readonly connection: ConnectionLookup;
   readonly namespaceTerminating: boolean;
-  /** What the status names, or a look in the console has found since. */
+  /** The account in the status, or the account that this run found in the console. */
   readonly account: KnownAccount | undefined;
   /** Internal. A recorded creation with an unknown outcome. */
   readonly attempt: CreationAttempt | undefined;
-  /** ApiKeys and PolicyBindings that refer to the object, by kind and name, once it is to be deleted. */
+  /**
+   * ApiKeys and PolicyBindings that refer to the object, by kind and name. Empty unless the object is being deleted.
+   */
   readonly users: readonly string[];
-  /** Other objects of the namespace and the connection that have an account, or are older and want one; 0 without a limit. */
+  /**
+   * Number of other objects of the namespace and the connection that have an account, or are older and want one; 0
+   * without a limit.
+   */
   readonly accountsBefore: number;
-  /** Of these, those whose account has no description of the operator's, or is not known yet. */
+  /** Of these, the number of objects whose account has no description of the operator, or is not known yet. */
   readonly unmarkedBefore: number;
-  /** Objects that have or want an account of the same connection, this one included. */
+  /** Number of objects that have or want an account of the same connection, including this object. */
   readonly accountCount: number;
-  /** When the newest of its ApiKeys' keys that the account's list lacks came into use. */
+  /** When the newest key of its ApiKeys came into use, among keys that are missing in the account's list. */
   readonly unlistedKeyTime: Instant | undefined;
-  /** When an issue of one of its ApiKeys whose outcome was unknown was last closed. */
+  /** When an attempt of one of its ApiKeys with an unknown outcome was last closed. */
   readonly keyRecoveryTime: Instant | undefined;
-  /** Requests of people for a run over one of its ApiKeys. */
+  /** Users' requests to reconcile one of its ApiKeys. */
   readonly keyRequests: readonly string[];
-  /** When a creation whose outcome was unknown was last closed. */
+  /** When a creation with an unknown outcome was last closed. */
   readonly recoveryTime: Instant | undefined;
-  /** Of the object's connection; `undefined` if the object imports its account. */
+  /** Times of the object's connection; `undefined` if the object imports its account. */
   readonly listTimes: ListTimes | undefined;
   readonly apiKeys: readonly ApiKey[];
-  /** Accounts whose descriptions name the object, and that no object names; `undefined` without a list. */
+  /** Accounts whose descriptions name the object and that no object names; `undefined` without a list. */
   readonly markedAccounts: readonly MarkedAccount[] | undefined;
-  /** Accounts of the status's `orphanedAccounts` and `markedAccounts` that other objects name. */
+  /** Accounts in the status's `orphanedAccounts` or in `markedAccounts` that other objects name. */
   readonly namedAccounts: ReadonlySet<string>;
-  /** Whether the cache has every write of this process to these ApiKeys. */
+  /** Whether the cache contains every write of this process to these ApiKeys. */
   readonly apiKeysAreCurrent: boolean;
-  /** A person's request for a new look that has not been answered. */
+  /** A user's request to reconcile that has not been handled. */
   readonly request: string | undefined;
-  /** The object's own claim, whatever account it is on. */
+  /** The object's own claim, on whichever account. */
   readonly claim: Claim;
-  /** Those of others on accounts that may be the object's, by saId. */
+  /** Claims of other objects on accounts that may belong to this object, by saId. */
   readonly otherClaims: ReadonlyMap<string, readonly Claim[]>;
-  /** listServiceAccounts; absent until a run asks. */
+  /** Response of listServiceAccounts; absent until a run calls it. */
   readonly listing: AccountListing | undefined;
-  /** getServiceAccount; absent until a run asks. Without detail where the console does not know the account. */
+  /**
+   * Response of getServiceAccount; absent until a run calls it. Without `detail` if the console does not have the
+   * account.
+   */
   readonly answer: { readonly detail: IamServiceAccountDetail | undefined } | undefined;
   readonly state: AccountState;
 }
 
-/** A service account of the console as one object of ours knows it. */
+/** A console service account, as known to a ServiceAccount. */
 export interface KnownAccount {
   readonly saId: string;
   readonly tpn: string | undefined;
@@ -81,13 +89,13 @@ export interface KnownAccount {
   readonly projectId: string | undefined;
   readonly state: string | undefined;
   readonly origin: "Created" | "Imported";
-  /** Origin of the console that it was found at. */
+  /** Origin of the console in which it was found. */
   readonly consoleURL: string | undefined;
-  /** Absent where the console's answer lists no keys. */
+  /** Absent if the console's response lists no keys. */
   readonly liveKeyIds: readonly string[] | undefined;
 }
 
-/** Console and organization; saIds are unique within. */
+/** Console and organization. An saId is unique within them. */
 export interface ConsoleScope {
   readonly origin: string;
   readonly orgId: string;
@@ -96,25 +104,27 @@ export interface ConsoleScope {
 /** An object that names an account, in its status or in its spec. */
 export interface Claim {
   readonly object: ServiceAccount;
-  /** Absent where its connection is not known: it claims nothing then. */
+  /** Absent if its connection is not known: the object then claims nothing. */
   readonly scope: ConsoleScope | undefined;
-  /** Whether its account was found in the console that its connection leads to now. */
+  /** Whether its account was found in the console of its current connection. */
   readonly isProven: boolean;
-  /** Whether its connection is one of the cluster, not of its namespace. */
+  /** Whether its connection is a ClusterConnection. */
   readonly isOfCluster: boolean;
-  /** Whether its connection can be used; without, only what was proven before counts. */
+  /** Whether its connection is usable. If not, only a proven claim counts. */
   readonly isUsable: boolean;
-  /** Whether it may adopt accounts by saId; a claim without the right to it must not block others. */
+  /**
+   * Whether it has permission to import accounts by saId. A claim without this permission must not block other objects.
+   */
   readonly mayImport: boolean;
 }
 
-/** The console's accounts, or why there is no list of them that could be used. */
+/** The console's accounts, or why there is no usable list. */
 export type AccountListing =
   | { readonly ok: true; readonly accounts: readonly IamServiceAccount[] }
   | {
       readonly ok: false;
       readonly code: IamErrorCode;
-      /** Whether there are more accounts, or longer texts, than the operator reads. */
+      /** Whether the list has more accounts, or longer texts, than the operator reads. */
       readonly isTooLarge?: boolean;
     };
 
@@ -125,9 +135,9 @@ export type AccountAction =
   | { readonly kind: "ListAccounts" }
   /** getServiceAccount. */
   | { readonly kind: "GetAccount"; readonly saId: string }
-  /** The intent, written before the call that cannot be repeated. */
+  /** Writes the intent before the call that must not be repeated. */
   | { readonly kind: "RecordAttempt" }
-  /** Lists all accounts, unless another object's run has just done it. */
+  /** Lists all accounts, unless the run of another object has just listed them. */
   | { readonly kind: "AuditAccounts" }
   /** createServiceAccount, once. */
   | { readonly kind: "CreateAccount"; readonly account: NewServiceAccount }
@@ -142,52 +152,55 @@ export type AccountAction =
       readonly kind: "RevokePolicies";
       readonly tpn: string;
       readonly orgId: string;
-      /** Absent for every policy, whoever bound it. */
+      /** Absent to unbind every policy, including policies bound outside the operator. */
       readonly only?: readonly string[];
     }
-  /** A call that the connection names. */
+  /** Makes a call that the connection defines. */
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
-/** When all accounts of a connection were last listed, and one was last created. */
+/** When all accounts of a connection were last listed, and when an account was last created. */
 export interface ListTimes {
   readonly creationTime: Instant;
   readonly listTime: Instant;
 }
 
 export interface AccountDone {
-  /** The attempt that this run has recorded, so that its call may follow. */
+  /** ID of the attempt that this run has recorded, so that its call can follow. */
   readonly announced?: string;
-  /** When this run began to ask the console about the account. */
+  /** When this run read the account from the console: the time before the call. */
   readonly lookTime?: Instant;
   /** When this run listed the console's accounts: the time before the call. */
   readonly listTime?: Instant;
-  /** Whether this run has seen to the list that is due without anything that happened to the object. */
+  /** Whether this run has handled the regular list of the connection. */
   readonly audited?: boolean;
-  /** How the account came to be known. */
+  /** How the account became known. */
   readonly became?: AccountOrigin;
-  /** What a call of a deletion failed with. */
+  /** Error of a console call during a deletion. */
   readonly failure?: Waiting;
-  /** What a deletion has done in the console. */
+  /** Result of the deletion in the console. */
   readonly cleanedUp?: "Revoked" | "Deleted" | "RetainNotGranted";
 }
 
-/** By keyId: since when no ApiKey names the key, and what its description says about its origin. */
+/**
+ * By keyId: when the key was first seen without an ApiKey that names it, and what its description shows about its
+ * origin.
+ */
 export type UnnamedKeys = ReadonlyMap<
   string,
   { readonly noticedTime: Instant; readonly marker: Marker | undefined }
 >;
 
-/** What the process remembers; losing it costs a call, never correctness. */
+/** Facts that the process remembers. Losing them costs a call, never correctness. */
 export interface AccountState {
-  /** The last look at the account. */
+  /** The last read of the account. */
   readonly look?: AccountLook | undefined;
   /** When the console's accounts were last listed for the object: the time before the call. */
   readonly listTime?: Instant | undefined;
-  /** An answer of createServiceAccount whose status may not have been written. */
+  /** A response of createServiceAccount whose status may not have been written. */
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;
-  /** Since when a deletion could not clean up in the console. */
+  /** Since when the cleanup of a deletion in the console has been failing. */
   readonly failingSince?: Instant | undefined;
 }
 
@@ -195,11 +208,11 @@ export interface AccountLook {
   readonly saId: string | undefined;
   readonly consoleURL: string | undefined;
   readonly generation: number;
-  /** Before the console was asked: a key that came later may be missing from the answer. */
+  /** Time before the call: a newer key may be missing in the response. */
   readonly startTime: Instant;
   readonly nextTime: Instant;
-  /** Those of {@link AccountSnapshot.keyRequests} that it has answered. */
+  /** Requests in {@link AccountSnapshot.keyRequests} that this read has handled. */
   readonly keyRequests: readonly string[];
-  /** What was found instead of a usable account; holds until the next look. */
+  /** The finding instead of a usable account; valid until the next read. */
   readonly finding: Waiting | undefined;
 }

@@ -1,4 +1,4 @@
-/** The stored status of a ServiceAccount, decoded: the account that it names, and a creation whose outcome is open. */
+/** The stored status of a ServiceAccount, decoded: its account, and a creation with an unknown outcome. */
 import { serviceAccountKind } from "../../../api/service-account.ts";
 import { createStatusCodec } from "../../../api/status-codec.ts";
 
