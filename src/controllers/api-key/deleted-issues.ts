@@ -1,6 +1,6 @@
 /**
  * Number of keys issued by namespace, connection and hour for ApiKeys that have been deleted since: no status lists
- * these keys. A leader passes the counts to the next leader as text. A count is kept only while it matters (24 hours).
+ * these keys. A leader passes the counts to the next leader as text, without counts older than 24 hours.
  */
 import { DAY, HOUR, type Instant } from "../../util/time.ts";
 

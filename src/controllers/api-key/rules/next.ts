@@ -67,7 +67,10 @@ export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "CommitKey",
 ]);
 
-/** Actions that only update process memory, and the write of the only copy of a pair, which must never wait. */
+/**
+ * Actions allowed while the object is suspended: updates of process memory, and the write of the only copy of a pair,
+ * which must never wait.
+ */
 export const always: ReadonlySet<ApiKeyAction["kind"]> = new Set([
   "StagePair",
   "NoteStaged",

@@ -22,7 +22,10 @@ import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
-/** Expired keys stay in the lists for this long: until then, the account's next list is compared with them. */
+/**
+ * Expired keys stay in the lists for this long after their expiry: until then, the account's next list is compared with
+ * them.
+ */
 const LISTED_MS = DAY;
 
 export function report(
@@ -235,9 +238,10 @@ export function nextDueMs(
 }
 
 /**
- * When to retry an error that, by its code, only a change of the object can resolve. A console that does not revoke an
- * old key must not block maintenance of the key in use, nor delay a deletion for longer than a console that does not
- * respond. And a Secret that is invalid, for example immutable, may become valid without any notification.
+ * When to retry an error that, according to the error itself, only a change of the object can resolve. A console that
+ * does not revoke an old key must not block maintenance of the key in use, nor delay a deletion for longer than a
+ * console that does not respond. And a Secret that is invalid, for example immutable, may become valid without any
+ * notification.
  */
 function retryMs(
   { snapshot, done }: ApiKeyProgress,

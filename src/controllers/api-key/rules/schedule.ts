@@ -23,8 +23,8 @@ export function expiryOf(issueTime: Instant, expiresInDays: number): Instant {
 
 /**
  * When the key must be renewed: before its expiry by the configured margin, earlier by a jitter that depends only on
- * the object, moved into a rotation window if there are any, but never past {@link safetyLimit}. If a window has passed
- * unused by `now`, the next window counts.
+ * the object, moved into a rotation window if there are any. A window never delays the renewal past {@link
+ * safetyLimit}. If a window has passed unused by `now`, the next window counts.
  */
 export function renewalTime(
   { issueTime, expirationTime }: Lifetime,

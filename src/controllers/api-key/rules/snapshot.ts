@@ -135,7 +135,7 @@ export interface PeerKeys {
   readonly inUse: readonly string[];
 }
 
-/** How long the console has rejected a pair; `since` is from the monotonic clock. */
+/** A pair that the console rejects; `since` is the time of the first rejection, from the monotonic clock. */
 export interface KeyRejection {
   readonly keyId: string;
   readonly since: number;

@@ -81,7 +81,7 @@ export function nextListTime(
   // Hourly, until a list shows that the orphaned accounts were deleted.
   if ((object.status?.orphanedAccounts ?? []).length > 0)
     return request === undefined ? (state.listTime ?? 0) + HOUR : now;
-  // A process that has just started knows of no earlier list.
+  // A process that has just started does not know of earlier lists.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
   return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));
 }

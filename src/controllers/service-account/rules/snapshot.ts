@@ -167,7 +167,7 @@ export interface ListTimes {
 export interface AccountDone {
   /** ID of the attempt that this run has recorded, so that its call can follow. */
   readonly announced?: string;
-  /** When this run read the account from the console: the time before the call. */
+  /** When this run read or created the account in the console: the time before the call. */
   readonly lookTime?: Instant;
   /** When this run listed the console's accounts: the time before the call. */
   readonly listTime?: Instant;
