@@ -1,4 +1,4 @@
-/** The queue's view: service accounts by key, whether they exist or are merely named by a PolicyBinding. */
+/** What the queue holds: ServiceAccounts by key, even if they do not exist and only a PolicyBinding names them. */
 import { isDeepStrictEqual } from "node:util";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -11,17 +11,17 @@ import { indexes } from "../indexes.ts";
 import { accountKey } from "../refs.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 
-/** Names a ServiceAccount, which may not exist. Its uid is its key: a name is all that it stands for. */
+/** Names a ServiceAccount, which may not exist. The uid is the key, because the reference has only a name. */
 export interface AccountRef extends ReportedObject {
-  /** Whether a person's change of one of its objects brought the news. */
+  /** Whether a person changed one of the account's objects. */
   readonly isRequested?: boolean;
 }
 
 /**
- * PolicyBindings are worked on per ServiceAccount, so the controller runs over this store. It holds the key of every
- * account that a PolicyBinding names, whether it exists or not; and of those whose access is revoked or that have
- * bindings on record. Of any other account, nothing is known to be bound, and nothing is to be. Whether the caches have
- * seen our own writes is asked by the reconciler itself, of all the objects that it decides on.
+ * The controller reconciles the PolicyBindings of a ServiceAccount together, so it runs over this store. The store
+ * holds the key of every account named by a PolicyBinding, whether the account exists or not, and of every account with
+ * revoked access or recorded bindings. Other accounts have no known bindings and need none. `isCurrent` is always true:
+ * the reconciler itself checks whether the caches have seen its own writes, for all objects that it decides on.
  */
 export function createAccountStore(caches: Pick<Caches, "of">): Store<AccountRef> {
   const serviceAccounts = caches.of(serviceAccountType);
@@ -83,7 +83,7 @@ export function toRef(key: ObjectKey): AccountRef {
   };
 }
 
-/** The account's readiness and identity matter; what this controller reports about it does not. */
+/** Whether anything changed except `status.bindings`, which this controller writes itself. */
 function accountMatters(change: StoreChange<ServiceAccount>): boolean {
   return (
     ignoreStatusChanges(change) ||

@@ -13,8 +13,8 @@ import { report } from "./rules/report.ts";
 import type { AccountBindingsKind, BindingsRun } from "./rules/snapshot.ts";
 
 /**
- * Reconciles the policies bound to one service account to match its PolicyBindings, all of them in one run: the console
- * knows no smaller change than the whole list. Rejects as every reconcile does; each PolicyBinding says why then.
+ * Reconciles the policies bound to one service account to match all its PolicyBindings in one run: the console can only
+ * replace the whole list. Rejects as every reconcile does; each PolicyBinding's status then reports the failure.
  */
 export function createAccountBindingsController(
   context: Context,
@@ -35,8 +35,8 @@ export function createAccountBindingsController(
 }
 
 /**
- * The policies of an account are one list, so that one PolicyBinding that is only planned for holds back all of them; but
- * neither revoking access nor what an administrator has withdrawn, or it would be a tenant's way around that.
+ * The policies of an account are one list, so one plan-only PolicyBinding makes the whole account plan-only. It does
+ * not stop revoking access or unbinding withdrawn policies; otherwise a tenant could bypass them.
  */
 async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boolean> {
   const account = run.caches.of(serviceAccountType).get(keyOf(ref));

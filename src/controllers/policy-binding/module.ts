@@ -11,7 +11,7 @@ import { type AccountRef, createAccountStore } from "./account-store.ts";
 import { createAccountBindingsController } from "./controller.ts";
 import { isRevocationDue } from "./revocation.ts";
 
-/** Policies are one list for each ServiceAccount, so the queue holds ServiceAccounts. */
+/** A service account has one list of policies, so the queue holds ServiceAccounts. */
 export const policyBindings = defineKind<PolicyBinding, AccessParts, AccountRef>({
   type: policyBindingType,
   cache: {

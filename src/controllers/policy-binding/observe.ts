@@ -1,4 +1,4 @@
-/** Reads an account and its PolicyBindings, from the caches or from the API server itself. */
+/** Reads an account and its PolicyBindings from the caches or from the API server. */
 import type { Rights } from "../../api/connection.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -27,13 +27,13 @@ import {
 
 type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
 
-/** A ServiceAccount, if there is one, and every PolicyBinding that names it. */
+/** A ServiceAccount, if it exists, and every PolicyBinding that names it. */
 interface AccountObjects {
   readonly account: ServiceAccount | undefined;
   readonly bindings: readonly PolicyBinding[];
 }
 
-/** From the caches, or of large objects from the API server; the console is asked by actions. */
+/** Reads the caches, or the API server if an object is too large for the cache. Actions call the console. */
 export function observe(
   object: AccountRef,
   _spec: unknown,
@@ -51,8 +51,8 @@ export function observe(
 }
 
 /**
- * The same from the API server itself: what a PUT or the end of an object is decided on (S10, S20). A cache may be
- * behind in ways it cannot know of; this answer is complete or an error.
+ * Reads the same objects from the API server. A PUT and the removal of a finalizer are decided on this answer (S10,
+ * S20): a cache may be behind without knowing it; this answer is complete or an error.
  */
 export async function readLive(
   snapshot: SnapshotBase,
@@ -74,7 +74,7 @@ function isPartial(object: KubeObject | undefined): boolean {
   return object?.isPartial === true;
 }
 
-/** `undefined` while a cache has not been listed or has not seen our own last writes. */
+/** `undefined` while a cache has not been listed or has not seen the operator's own last writes. */
 function readCaches(
   { caches }: Pick<Context, "caches">,
   key: ObjectKey,
@@ -119,13 +119,16 @@ async function toSnapshot(
   };
 }
 
-/** Nothing is bound or unbound for an object of a suspended account; one that has nothing bound may go. */
+/**
+ * For a PolicyBinding of a suspended account, the operator binds and unbinds nothing. A deleted PolicyBinding without
+ * bound policies is released.
+ */
 function heldBySuspension(view: BindingView): BindingView {
   const isWaiting = view.stage === "Revoking" && view.applied.length > 0;
   return { ...view, held: true, stage: isWaiting ? "Live" : view.stage };
 }
 
-/** Whether this process has not finished a run over the account yet. */
+/** Whether this process has no state of this account yet. */
 function isNew({ accountUid }: AccountBindingsState, run: BindingsRun): boolean {
   return run.state?.accountUid !== accountUid;
 }
@@ -145,11 +148,11 @@ interface Access {
   readonly client: IamClient | undefined;
   readonly grant: Rights | undefined;
   readonly mayRetain: boolean;
-  /** How long to wait before everything is taken away from a namespace without a grant. */
+  /** How long the operator waits before it unbinds all policies in a namespace without a grant. */
   readonly ungranted?: { readonly gracePeriodMs: number | undefined };
-  /** Why the console cannot be called about the account. */
+  /** Why the operator cannot call the console for the account. */
   readonly obstacle?: UnavailableAccount;
-  /** Why nothing may be bound. */
+  /** Why the operator must not bind anything. */
   readonly refusal?: UnavailableAccount;
 }
 

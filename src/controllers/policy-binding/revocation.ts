@@ -5,8 +5,8 @@ import { indexes } from "../indexes.ts";
 import { policyBindingType } from "../resource-types.ts";
 
 /**
- * Whether an account's access is to be revoked and may still have policies bound. Of an account that the operator created
- * and bound nothing for, nothing is urgent: a tenant may have any number of them.
+ * Whether the access of an account must be revoked and policies may still be bound. An account that the operator
+ * created and never bound a policy to is not urgent: a tenant can have any number of such accounts.
  */
 export function isRevocationDue(
   caches: Pick<Caches, "of">,

@@ -21,7 +21,7 @@ import { addUnbound } from "../rules/unbound.ts";
 import { vanishedBy } from "../rules/vanished.ts";
 import { writeBindings } from "./objects.ts";
 
-/** listBindings. What the answer lacks is remembered at once, whatever becomes of the run. */
+/** listBindings. Foreign policies missing from the answer are remembered at once, even if the run fails later. */
 export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapshot, done }, run) => {
   const { client, availability, state, now } = usable(snapshot);
   const { accessRevoked } = availability.account;
@@ -35,7 +35,7 @@ export const listBindings: PerformBindings<"ListBindings"> = async (_, { snapsho
 
 const NEVER = 0;
 
-/** syncBindings. That the console judges the list and does not take it is a finding where it has new policies. */
+/** syncBindings. If the console rejects a list with new policies, the rejection is a finding and not a failure. */
 export const syncBindings: PerformBindings<"SyncBindings"> = async (
   action,
   { snapshot, done },
@@ -45,7 +45,7 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   const { policyIds, before, reason, isDrift, reappeared, suspects } = action;
   const { tpn, orgId } = availability.account;
   const { object } = snapshot;
-  // The record is older than the call until it is written: whatever becomes of the run, the next one asks.
+  // Until the record is written, it is older than the call: if this run fails, the next run calls listBindings.
   run.setState({ ...memoryOf(snapshot, run), askedAt: NEVER });
   try {
     const caller = availability.account.accessRevoked ? client.urgent : client;
@@ -63,7 +63,7 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   run.setState({
     ...state,
     unbound: addUnbound(state.unbound, before, policyIds, run.clock.now()),
-    // At once, whatever becomes of the run: a fight over the policies must not go unnoticed.
+    // Counted at once, even if the run fails later: repeated corrections must not go unnoticed.
     ...(isDrift ? { corrections: [...recent(state.corrections, now), now] } : {}),
   });
   if (isDrift) run.metrics.driftCorrections.inc();
@@ -81,7 +81,7 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   return { snapshot, done: { ...done, synced: true } };
 };
 
-/** listPolicies. It only helps to name a rejected policy; without permission to list policies, none is named. */
+/** listPolicies. Only helps to name a rejected policy; without permission to list policies, no policy is named. */
 export const attribute: PerformBindings<"AttributeRefusal"> = async (
   action,
   { snapshot, done },
@@ -107,8 +107,9 @@ async function readPolicies(
 }
 
 /**
- * What the call may still bind, at once in memory, and in the account's status for the next leader: one write more, only
- * after a call without a usable response. Only what PolicyBindings declare: other policies are never removed for it.
+ * Remembers the policies that the call may still bind: at once in memory, and in the account's status for the next
+ * leader. That is one additional write, only after a call without a usable response. Covers only policies declared by
+ * PolicyBindings: no other policy is ever removed because of the call.
  */
 async function rememberUnanswered(
   { ours }: BindingsActionOf<"SyncBindings">,
@@ -125,7 +126,7 @@ async function rememberUnanswered(
   try {
     await writeBindings(account, { ...bindings, unansweredSync }, run);
   } catch (error) {
-    // The process knows, and the next record says so.
+    // The process state has it, and the next record contains it.
     run.log.debug({ err: toError(error) }, "could not store an unanswered call");
   }
 }

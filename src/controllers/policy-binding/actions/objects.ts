@@ -23,7 +23,7 @@ import type { UsableAccount } from "../rules/views.ts";
 export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
   writeEach(uids, progress, run.signal, (object) => addFinalizer(run, policyBindingType, object));
 
-/** Makes the policies what the objects' statuses account for, and leaves the rest of these alone. */
+/** Writes `status.appliedPolicyIds` of each object and keeps the other fields of the status. */
 export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progress, run) => {
   const { signal } = run;
   const wanted = new Map(intents.map(({ uid, policyIds }) => [uid, policyIds]));
@@ -34,7 +34,7 @@ export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progr
   });
 };
 
-/** Removes finalizers, and records what the objects leave bound. */
+/** Removes finalizers and records events about policies that stay bound. */
 export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
   { uids, because },
   progress,
@@ -69,7 +69,7 @@ export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
   });
 };
 
-/** Why policies stay bound; nothing where they are unbound, or will be. */
+/** Why policies stay bound. No entry if they are unbound or will be unbound. */
 const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
   Retained: "The PolicyBinding is gone without revoking.",
   AccountMissing: "The ServiceAccount does not exist.",
@@ -77,7 +77,9 @@ const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
   GaveUp: "The console did not accept the change in time.",
 };
 
-/** Records on the ServiceAccount how this run leaves the console (S11), and tells of policies that others have bound. */
+/**
+ * Records on the ServiceAccount how this run leaves the console (S11), and reports policies bound outside the operator.
+ */
 export const recordBindings: PerformBindings<"RecordBindings"> = async (
   { bindings, foundForeign },
   { snapshot, done },
@@ -113,7 +115,7 @@ function availabilityOf(snapshot: BindingsSnapshot): UsableAccount {
   throw new Error("only a usable account is recorded");
 }
 
-/** Writes `status.bindings` of the ServiceAccount, and nothing else of its status. */
+/** Writes `status.bindings` of the ServiceAccount and no other field of its status. */
 export async function writeBindings(
   account: ServiceAccount,
   bindings: BindingsStatus,
@@ -128,7 +130,10 @@ export async function writeBindings(
   });
 }
 
-/** One object after the other; where one fails, the progress tells which are written. `undefined` is gone. */
+/**
+ * Writes one object after the other. If a write fails, the progress of the PartialFailure contains the objects written
+ * so far. `undefined` from `write` means that the object no longer exists.
+ */
 async function writeEach(
   uids: readonly string[],
   { snapshot, done }: BindingsProgress,

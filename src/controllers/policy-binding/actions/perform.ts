@@ -6,8 +6,8 @@ import { attribute, listBindings, syncBindings } from "./console.ts";
 import { addFinalizers, recordBindings, removeFinalizers, writeIntents } from "./objects.ts";
 
 /**
- * Performs one action of a run over an account and its PolicyBindings. Rejects at the first failure; where other
- * objects may be written already, with a PartialFailure.
+ * Performs one action of a run over an account and its PolicyBindings. Rejects at the first failure; with a
+ * PartialFailure if other objects may already be written.
  */
 export const perform: PerformBindings<BindingsAction["kind"]> = (action, progress, run) => {
   switch (action.kind) {
@@ -40,7 +40,9 @@ const readAgain: PerformBindings<"ReadLive"> = async (_, { snapshot, done }, run
   };
 };
 
-/** What was listed is bound to the account that the status named then. */
+/**
+ * The listed bindings belong to the account named by the status at that time; a different account makes them invalid.
+ */
 function isSame(one: ServiceAccount | undefined, other: ServiceAccount | undefined): boolean {
   return one?.metadata.uid === other?.metadata.uid && one?.status?.tpn === other?.status?.tpn;
 }

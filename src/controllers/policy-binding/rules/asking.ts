@@ -1,4 +1,4 @@
-/** When the console is asked about an account, by listBindings. Pure. */
+/** When the operator reads an account's bindings from the console (listBindings). Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
@@ -9,26 +9,26 @@ import { nextDriftCheck } from "./schedule.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { nextRead, watchedUntil } from "./unanswered-sync.ts";
 
-/** Something is to change, a person has asked for it, or it is time for a look. */
+/** Whether something must change, a person has requested a run, or a check is due. */
 export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
   if (!hasSay(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
   return isDue || isRequested(snapshot) || mustAsk(input);
 }
 
-/** Nothing was to be written for what is desired still, and nobody has asked for another look. */
+/** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */
 export function isPaused(snapshot: UsableSnapshot): boolean {
   const { pause } = snapshot.state;
   if (pause === undefined || isRequested(snapshot)) return false;
   return snapshot.now < pause.until && pause.desired === desiredState(snapshot);
 }
 
-/** Milliseconds until the console is asked again although nothing has changed. */
+/** Milliseconds until the bindings are read again even if nothing changes. */
 export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
   const pausedUntil = isPaused({ ...snapshot, state }) ? (state.pause?.until ?? 0) : 0;
   const at = Math.max(dueAt(snapshot, state), pausedUntil);
   const watched = watchedSync(snapshot, state);
-  // What is said about the call ends with the watch for it.
+  // The condition's text about the call must end when the watch for it ends.
   const { withdrawal } = snapshot.availability.restriction ?? {};
   const ends = [
     watched && watchedUntil(watched),
@@ -47,7 +47,7 @@ export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): In
   return Math.min(regular, nextRead(watched, choose(snapshot).decision.bound, askedAt) ?? regular);
 }
 
-/** Everything a person has asked for, as text. */
+/** A text that changes when the desired state of the account or of one of its PolicyBindings changes. */
 export function desiredState({ account, bindings }: UsableSnapshot): string {
   return JSON.stringify([
     account?.metadata.generation,

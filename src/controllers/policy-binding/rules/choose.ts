@@ -1,4 +1,4 @@
-/** What is decided from a snapshot: the same after every action of a run, since its facts stay. Pure. */
+/** The decision from a snapshot: the same after every action of a run, because the facts stay the same. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
@@ -18,7 +18,7 @@ import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
 import { stillBelieved, withoutUnbound } from "./unbound.ts";
 import type { BindingView, UsableAccount } from "./views.ts";
 
-/** A snapshot of an account that can be worked on. */
+/** A snapshot of a usable account. */
 export interface UsableSnapshot extends BindingsSnapshot {
   readonly availability: UsableAccount;
   readonly account: ServiceAccount;
@@ -34,17 +34,17 @@ export function isUsable(snapshot: BindingsSnapshot): snapshot is UsableSnapshot
 export interface Choice {
   readonly input: DecisionInput;
   readonly decision: BindingsDecision;
-  /** Nothing that is declared has changed: somebody else has changed the console. */
+  /** The declared state has not changed: the console was changed outside the operator. */
   readonly isDrift: boolean;
-  /** What the console holds before a PUT, as far as it is known. */
+  /** The policies bound before a PUT, as far as they are known. */
   readonly before: PolicySet;
-  /** The console was found as declared, or is so once the decision is carried out. */
+  /** The console is as declared, or will be as declared after the decision is carried out. */
   readonly verified: boolean;
-  /** Drift is not corrected before then. */
+  /** Drift is not corrected before this time. */
   readonly contendedUntil: Instant | undefined;
 }
 
-/** From the console's answer where there is one, otherwise from the account's record. */
+/** Decides on the console's answer if this run has one, otherwise on the account's record. */
 export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
   const { account } = availability;
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
@@ -55,7 +55,7 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
       ? recorded
       : { ...recorded, live: withoutUnbound(live, recorded, stillBelieved(state.unbound, now)) };
   const decided = decide(input);
-  // A response that cannot be read shows no change that somebody made.
+  // An unreadable answer does not prove a change.
   const isDrift =
     input.live.readable &&
     decided.sync !== undefined &&
@@ -76,7 +76,10 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
   };
 }
 
-/** Nothing is done about an account that no PolicyBinding names, access was not revoked from, and no call is watched for. */
+/**
+ * Whether the operator manages the account's policies: a PolicyBinding names the account, its access is revoked,
+ * policies are or will be withdrawn, or the operator watches for an unanswered call. Otherwise it does nothing.
+ */
 export function hasSay(snapshot: UsableSnapshot): boolean {
   const { availability, bindings } = snapshot;
   return (
@@ -88,7 +91,7 @@ export function hasSay(snapshot: UsableSnapshot): boolean {
   );
 }
 
-/** The call without a usable response that is watched for. */
+/** The call without a usable response, as long as the operator watches for its effect. */
 export function watchedSync(
   { now }: Pick<BindingsSnapshot, "now">,
   { unanswered }: AccountBindingsState,
@@ -96,15 +99,15 @@ export function watchedSync(
   return stillWatched(unanswered, now);
 }
 
-/** Live objects whose policies are bound, or are about to be. */
+/** Active objects whose policies are bound or are about to be bound. */
 export function takingPart({ input, decision }: Choice): readonly BindingView[] {
   if (input.account.accessRevoked || decision.blocked !== undefined) return [];
   return input.bindings.filter((each) => isActive(each) && !decision.postponed.has(each.uid));
 }
 
 /**
- * Whether the record alone cannot answer for the console: something is to change, or the record does not
- * cover what was intended, or something is to be revoked.
+ * Whether the record alone is not enough and the console must be read: something must change, an intent is missing from
+ * the record, or something must be revoked.
  */
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
@@ -117,7 +120,7 @@ export function mustAsk(recorded: DecisionInput): boolean {
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
-  // What was intended before access was revoked may be bound although the record does not say so.
+  // A policy intended before access was revoked may be bound even if it is not in the record.
   if (account.accessRevoked) return bindings.some(({ applied }) => applied.length > 0);
   return !sameSet(decision.ours, account.record.ours);
 }

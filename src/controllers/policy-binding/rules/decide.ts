@@ -1,38 +1,38 @@
-/** What the console should hold for one account, and whether a PUT is needed to get there. Pure. */
+/** Which policies the console should have for one account, and whether a PUT is needed. Pure. */
 import type { LiveBindings } from "../../../iam/model.ts";
 import { common, contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
 import type { BindingView, BoundAccount, Problem } from "./views.ts";
 
 export interface DecisionInput {
   readonly account: BoundAccount;
-  /** Every PolicyBinding of the account, those being deleted included. */
+  /** Every PolicyBinding of the account, including PolicyBindings being deleted. */
   readonly bindings: readonly BindingView[];
   readonly live: LiveBindings;
-  /** The console refused a union without naming the culprit: new policies go one object at a time. */
+  /** The console rejected a list without naming the invalid policy: new policies are bound one object at a time. */
   readonly isolating: boolean;
   /** Policies that a call without a usable response may still bind. */
   readonly unanswered: PolicySet;
 }
 
 export interface BindingsDecision {
-  /** The whole set to submit; `undefined` where the console is as it should be, or must be left alone. */
+  /** The whole set to submit; `undefined` if the console is as declared or must not be changed. */
   readonly sync: PolicySet | undefined;
-  /** What is bound once this decision is carried out. */
+  /** The bound policies after this decision is carried out. */
   readonly bound: PolicySet;
-  /** Of these, what PolicyBindings account for. */
+  /** The policies in `bound` that PolicyBindings account for. */
   readonly ours: PolicySet;
   readonly foreign: PolicySet;
-  /** Bound again by a call without a usable response, after they were withdrawn: they go. */
+  /** Policies bound again by a call without a usable response after they were withdrawn; they are unbound. */
   readonly reappeared: PolicySet;
-  /** What each live PolicyBinding has bound, by uid. */
+  /** The bound policies of each live PolicyBinding, by uid. */
   readonly shares: ReadonlyMap<string, PolicySet>;
-  /** Live objects whose policies are not bound yet because others are tried first, by uid. */
+  /** Uids of live PolicyBindings whose policies are not bound yet because another PolicyBinding is tried first. */
   readonly postponed: ReadonlySet<string>;
-  /** Why the console is left alone although it may not be as declared. */
+  /** Why the console is not changed even though it may not be as declared. */
   readonly blocked: Problem | undefined;
 }
 
-/** As many as a status can name; nothing bound may be missing from the record. */
+/** The maximum number of policies in a status; every bound policy must be in the record. */
 export const MAX_POLICIES = 1_000;
 
 export function decide(input: DecisionInput): BindingsDecision {
@@ -77,7 +77,7 @@ export function decide(input: DecisionInput): BindingsDecision {
   };
 }
 
-/** What the account's record does not know of, nothing declares, and an earlier call would bind. */
+/** Bound policies that an unanswered call may have bound and that are neither recorded nor declared. */
 function reappearedOf(
   { account, unanswered }: DecisionInput,
   known: PolicySet,
@@ -88,15 +88,15 @@ function reappearedOf(
   return without(common(known, unanswered), ours, foreign, declared);
 }
 
-/** The record as if the console had just answered it: what a run without a call believes. */
+/** The record in the form of a console answer, for a run without a call. */
 export function fromRecord({ record }: BoundAccount): LiveBindings {
   return { readable: true, policyIds: union(record.ours ?? [], record.foreign) };
 }
 
 /**
- * What is bound, as far as this run may rely on it. An unreadable answer is replaced by the record where
- * nothing of somebody else's can be harmed: an account that we created, or one whose foreign policies are
- * to go anyway.
+ * The bound policies, as far as this run can rely on them; `undefined` if they are unknown. The record replaces an
+ * unreadable answer if this cannot unbind a foreign policy that must stay: for an account created by the operator, or
+ * if foreign policies are removed anyway.
  */
 function knownLive({ account, bindings, live }: DecisionInput): PolicySet | undefined {
   if (live.readable) return [...new Set(live.policyIds)];
@@ -111,16 +111,16 @@ function isDifferent(
   target: PolicySet,
 ): boolean {
   if (live.readable) return !sameSet(known, target);
-  // Without a readable answer, only another call makes sure of it.
+  // Without a readable answer, only another call ensures that these policies are unbound.
   if (!contains(target, unanswered)) return true;
   const { record, accessRevoked } = account;
   if (record.ours === undefined) return target.length > 0 || accessRevoked;
-  // An intent that the record does not cover may or may not have reached the console.
+  // An intent missing from the record may or may not have reached the console.
   const intended = union(...bindings.map(({ applied }) => applied));
   return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);
 }
 
-/** Live objects, oldest first, that bring policies which are not bound yet. */
+/** Active objects with policies that are not bound yet, oldest first. */
 export function newPolicies(
   bindings: readonly BindingView[],
   known: PolicySet,
@@ -128,7 +128,7 @@ export function newPolicies(
   return bindings.filter((each) => isActive(each) && !contains(known, each.policyIds));
 }
 
-/** Whether an object's spec counts; otherwise what it bound before merely stays. */
+/** Whether the object's spec counts. If not, its bound policies stay and no new policies are bound. */
 export function isActive({ stage, suspended, held, problem }: BindingView): boolean {
   return stage === "Live" && !suspended && !held && problem === undefined;
 }
@@ -144,7 +144,7 @@ function share(
   return common(union(binding.policyIds, binding.applied), known);
 }
 
-/** What existing PolicyBindings have bound and do not leave behind: the only policies that may go. */
+/** Policies bound by existing PolicyBindings and not retained: only these may be unbound. */
 function attributed(bindings: readonly BindingView[], wanted: PolicySet): PolicySet {
   const applied = (stages: readonly string[]) =>
     union(...bindings.filter(({ stage }) => stages.includes(stage)).map((one) => one.applied));
@@ -152,7 +152,7 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
   return without(applied(["Live", "Revoking"]), released);
 }
 
-/** S11: an empty list needs a request of a user, not merely nothing to bind. */
+/** S11: the operator submits an empty list only if a user requested it, not because nothing is declared. */
 function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
     account.accessRevoked ||

@@ -1,4 +1,4 @@
-/** The next effect for an account that can be worked on. Pure. */
+/** The next effect for a usable account. Pure. */
 import { FINALIZER } from "../../../api/meta.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
 import { isPaused, isToBeAsked, untilAsked } from "./asking.ts";
@@ -44,7 +44,9 @@ const RULES: readonly ((step: BindingsStep) => Finding)[] = [
   releaseRetained,
 ];
 
-/** A refused list took nothing, so that the intents are void; then it is found out whose fault it was. */
+/**
+ * A rejected list changed nothing, so the intents are taken back first. Then the rejection is attributed to objects.
+ */
 function handleRefusal({ snapshot, done, choice }: BindingsStep): Finding {
   const { refusal, refusalAttributed } = done;
   if (refusal === undefined) return undefined;
@@ -57,7 +59,7 @@ function handleRefusal({ snapshot, done, choice }: BindingsStep): Finding {
   return { kind: "AttributeRefusal", refusal, suspects: suspectsOf(choice), before };
 }
 
-/** The revocation has been tried, and failed. */
+/** The operator tried to revoke the policies and failed: overdue deletions are released. */
 function giveUpAfterFailure({ snapshot }: BindingsStep): Finding {
   return snapshot.state.hasFailed ? releaseLate(snapshot) : undefined;
 }
@@ -78,14 +80,14 @@ function confirm({ snapshot: { availability, live, state, now } }: BindingsStep)
   return isConfirmed(vanished, now) ? undefined : quiet(CONFIRM_MS);
 }
 
-/** The caches only tell that there is something to do; what is done is decided on what the server holds. */
+/** The caches only show that something must be done; the decision is made on the objects of the API server. */
 function readLive(step: BindingsStep): Finding {
   if (step.snapshot.source === "Server") return undefined;
   const effects = [addFinalizers, recordIntents, sync, releaseRevoked, releaseRetained];
   return firstFinding(effects, step) && { kind: "ReadLive" };
 }
 
-/** Before anything is bound, so that a deletion cannot overtake the revocation. */
+/** Runs before anything is bound, so that a deletion cannot finish before its policies are unbound. */
 function addFinalizers({ snapshot, choice }: BindingsStep): Finding {
   const uids = takingPart(choice)
     .map(({ uid }) => uid)
@@ -144,19 +146,19 @@ function releaseRetained({ snapshot }: BindingsStep): Finding {
   return release(snapshot, "Retained", ["Releasing"]);
 }
 
-/** Whose new policies a PUT binds for the first time. */
+/** Objects with policies that the PUT binds for the first time. */
 function suspectsOf({ input, decision, before }: Choice): readonly BindingView[] {
   return newPolicies(input.bindings, before).filter(({ uid }) => !decision.postponed.has(uid));
 }
 
-/** Policies of others that no record has had before. */
+/** Foreign policies that the record does not contain yet. */
 function foundForeign({ input, decision, verified }: Choice): PolicySet {
   const { record: known, foreignPolicies } = input.account;
   if (!verified || foreignPolicies === "Remove" || known.ours === undefined) return [];
   return without(decision.foreign, known.foreign);
 }
 
-/** What the object has on record after this run's writes. */
+/** The object's recorded policies after this run's writes. */
 function appliedNow({ uid, applied }: BindingView, { objects }: BindingsSnapshot): PolicySet {
   return objects.get(uid)?.status?.appliedPolicyIds ?? applied;
 }

@@ -8,18 +8,21 @@ import { endOfWait, release, releaseLate } from "./release.ts";
 import type { BindingsAction, BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
 import type { BindingView, UnavailableAccount } from "./views.ts";
 
-/** The event of our own last write mostly comes first. */
+/** The watch event of the operator's own last write usually comes earlier. */
 const CACHES_BEHIND = quiet(SECOND);
 
 /**
- * Promises: at most one PUT a run (S10), decided on a live and complete list of the account's PolicyBindings and on an
- * answer of the console in the same run; nothing is unbound but what an existing PolicyBinding has on record, or under
- * `foreignPolicies: Remove` or `access: Revoked` (S11); what is merely missing from a list causes nothing (S20); with
- * nothing to do, no call (S18).
+ * Promises:
+ * - At most one PUT per run (S10), decided on a live and complete list of the account's PolicyBindings and on an answer
+ *   of the console in the same run.
+ * - Only policies recorded by an existing PolicyBinding are unbound, except under `foreignPolicies: Remove` or `access:
+ *   Revoked` (S11).
+ * - An object that is only missing from a list causes nothing (S20).
+ * - If nothing must be done, no call is made (S18).
  *
- * Order: finalizers, intents (`status.appliedPolicyIds` grows), PUT, the account's record, end of deleted objects; the
- * statuses (`appliedPolicyIds` shrinks) are the report's. A crash between any two leaves policies accounted for by an
- * object that still exists, and the next run starts over from what is true.
+ * Order: finalizers, intents (`status.appliedPolicyIds` grows), PUT, the account's record, finalizers of deleted
+ * objects; the report writes the statuses (`appliedPolicyIds` shrinks). After a crash between any two steps, an object
+ * that still exists accounts for every policy, and the next run starts again from the actual state.
  */
 export function next({ snapshot, done }: BindingsProgress): BindingsAction | Waiting | Settled {
   if (snapshot.source === "Behind" || done.accountReplaced) return CACHES_BEHIND;
@@ -36,7 +39,7 @@ function nextOfUnavailable(
 ): BindingsAction | Waiting {
   const { bindings, source } = snapshot;
   const isOver = bindings.every(({ stage, applied }) => stage === "Live" && applied.length === 0);
-  // Only the API server itself can tell that there is no account (S20).
+  // Only the API server can prove that the account does not exist (S20).
   if (endsAs === "AccountMissing" && !isOver && source === "Caches") return { kind: "ReadLive" };
   const isUnbound = ({ applied }: BindingView) => applied.length === 0;
   return (

@@ -1,4 +1,4 @@
-/** Sets of policy ids as lists without repetition, in the order in which they were first seen. */
+/** Sets of policy IDs as lists without duplicates, in the order of their first occurrence. */
 import { nameSome } from "../../../util/name-some.ts";
 
 export type PolicySet = readonly string[];
@@ -25,7 +25,7 @@ export function sameSet(a: PolicySet, b: PolicySet): boolean {
   return contains(a, b) && contains(b, a);
 }
 
-/** At most ten ids for a person to read. */
+/** Text for messages with at most ten IDs. */
 export function listed(set: PolicySet): string {
   return nameSome(set, 10);
 }

@@ -1,4 +1,4 @@
-/** What a run comes to that learned nothing new about its objects, so that nothing is said about them. Pure. */
+/** The outcome of a run that learned nothing new about its objects: no status is written. Pure. */
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 
 const REASON = "NothingNew";

@@ -1,4 +1,4 @@
-/** What `status.bindings` of the ServiceAccount says after a run (S11). Pure. */
+/** `status.bindings` of the ServiceAccount after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
@@ -8,7 +8,7 @@ import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
 
-/** `undefined` where the record says so already. */
+/** The new record; `undefined` if the stored record is up to date. */
 export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
   const { account, availability, now, state } = snapshot;
   const { decision, verified } = choice;
@@ -43,7 +43,10 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   return changed ? next : undefined;
 }
 
-/** When a read showed that revoked access is revoked: the first one, and one a minute while a call is watched for. */
+/**
+ * When a read confirmed that revoked access is revoked: the time of the first such read, updated once a minute while
+ * the operator watches for an unanswered call.
+ */
 function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
   const { account, availability, live, now, state } = snapshot;
   if (!availability.account.accessRevoked || decision.sync !== undefined) return undefined;

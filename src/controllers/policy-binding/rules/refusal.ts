@@ -1,4 +1,4 @@
-/** Whose fault it is when the console refuses the union of several objects' policies. Pure. */
+/** Which object's policies are invalid if the console rejects a list of several objects' policies. Pure. */
 import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
@@ -14,14 +14,14 @@ const REFUSALS: ReadonlySet<IamErrorCode> = new Set([
   "FailedPrecondition",
 ]);
 
-/** Whether the console judged the list and did not take it. */
+/** Whether the console rejected the list itself; other errors say nothing about the list. */
 export function isRefusal(error: unknown): error is IamError {
   return isIamError(error) && REFUSALS.has(error.code);
 }
 
 /**
- * Remembers whose policies were refused. Where several objects brought new ones and the listing of policies
- * names none of them, they are tried one at a time from the next run on.
+ * Remembers the objects with rejected policies. If several objects have new policies and the list of policies shows no
+ * fault, the operator tries the objects one at a time from the next run on.
  */
 export function attributeRefusal(
   state: AccountBindingsState,
@@ -43,7 +43,7 @@ interface RefusedPolicies {
   readonly faults: readonly string[];
 }
 
-/** Whom the listing names, or the only one that there is. */
+/** The objects with a fault according to the list of policies, or the only suspect. */
 function refusedPolicies(
   suspects: readonly BindingView[],
   before: PolicySet,
@@ -57,7 +57,7 @@ function refusedPolicies(
     : named;
 }
 
-/** What the listing of policies says against some of them; nothing where it says nothing. */
+/** The faults of the policies according to the list of policies; none without a list or if the list is empty. */
 function faultsOf(
   policyIds: PolicySet,
   policies: readonly IamPolicy[] | undefined,

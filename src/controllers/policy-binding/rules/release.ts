@@ -1,15 +1,18 @@
-/** Which deleted PolicyBindings may go, and why. Pure. */
+/** Which deleted PolicyBindings lose their finalizer, and why. Pure. */
 import { HOUR, MINUTE, parseInstant } from "../../../util/time.ts";
 import type { BindingsActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
 import type { BindingView, Stage } from "./views.ts";
 
-/** A deletion that cannot revoke does not wait longer (L6): with its account being deleted too, and without. */
+/**
+ * The longest time that a deletion waits for its revocation (L6): the first value if the ServiceAccount is being
+ * deleted too, otherwise the second value.
+ */
 const GIVE_UP_LEAVING_MS = 10 * MINUTE;
 const GIVE_UP_MS = 24 * HOUR;
 
 type Release = BindingsActionOf<"RemoveFinalizers">;
 
-/** Takes our finalizer off deleted objects that have it still; `undefined` where there are none. */
+/** Removes the operator's finalizer from deleted objects that still have it; `undefined` if there are none. */
 export function release(
   { bindings, objects }: BindingsSnapshot,
   because: ReleaseCause,
@@ -23,12 +26,12 @@ export function release(
   return uids.length === 0 ? undefined : { kind: "RemoveFinalizers", uids, because };
 }
 
-/** What could not be revoked for too long. */
+/** Releases objects whose policies could not be revoked for too long. */
 export function releaseLate(snapshot: BindingsSnapshot): Release | undefined {
   return release(snapshot, "GaveUp", ["Revoking"], (each) => timeLeft(snapshot, each) <= 0);
 }
 
-/** When the next object that waits to be revoked is released without. */
+/** Milliseconds until the next object waiting for its revocation is released without it. */
 export function endOfWait(snapshot: BindingsSnapshot): { readonly afterMs?: number } {
   const waits = snapshot.bindings
     .filter(({ stage, uid }) => stage === "Revoking" && snapshot.objects.has(uid))

@@ -1,4 +1,4 @@
-/** What the PolicyBindings of an account say after a run. Pure. */
+/** The statuses of an account's PolicyBindings after a run. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
@@ -19,16 +19,16 @@ import { stateAfter } from "./state-after.ts";
 import { describeUnanswered } from "./unanswered-sync.ts";
 import type { BindingView } from "./views.ts";
 
-/** When a revocation that the console refused is tried again: no change of the object is to be expected (L6). */
+/** The retry interval of a failed revocation: an object being deleted is not expected to change (L6). */
 const REFUSED_REVOCATION_MS = 5 * MINUTE;
 
 const RETAIN_REFUSED =
   " The grant of the connection does not allow to retain policies: a deletion unbinds them.";
 
-/** What a run came to: a decision that is carried out, or why there is none. */
+/** The result of a run: the decision carried out, or why there is none. */
 type Conclusion = Choice | Readiness;
 
-/** One status for each PolicyBinding that is left; none where nothing new is known. */
+/** One status for each remaining PolicyBinding; none if the run learned nothing new. */
 export function report(
   { snapshot }: BindingsProgress,
   outcome: Outcome,
@@ -64,9 +64,9 @@ function toReport(
     status,
     readiness: readinessOf(snapshot, binding, status.appliedPolicyIds ?? [], conclusion),
     suspended: binding.suspended && !isRestricted(snapshot),
-    // The console was asked, or there was no need to, or it is all planned.
+    // The console answered, or no call was needed, or the operator only plans.
     handledRequest: isHandled ? binding.requestedAt : undefined,
-    // A cache may lack an intent that another process wrote just now: it must not be overwritten (S11).
+    // A cache may lack an intent that another process has just written; the write must not overwrite it (S11).
     write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
   };
 }
@@ -96,7 +96,7 @@ function statusOf(
       : next;
   }
   const isMissing = source === "Server" && account === undefined;
-  // Otherwise what is recorded stays, intents of this run included.
+  // Otherwise the record stays, including the intents of this run.
   return isMissing ? withPolicies([]) : withPolicies(old.appliedPolicyIds ?? binding.applied);
 }
 
@@ -114,7 +114,10 @@ function hasNews(
   );
 }
 
-/** What concerns the object itself comes before what concerns its account; a suspended one is in use or not. */
+/**
+ * Problems of the object come before problems of its account. A suspended PolicyBinding is Ready if all its policies
+ * are bound, otherwise Stalled.
+ */
 function readinessOf(
   snapshot: BindingsSnapshot,
   binding: BindingView,
@@ -133,7 +136,7 @@ function readinessOf(
   return suspended ? { ...readiness, state: "Stalled" } : readiness;
 }
 
-/** Of an account for which nothing may be bound: why, and what becomes of its policies. */
+/** For an account with a restriction: why nothing may be bound, and which policies are or will be unbound. */
 function restrictedReadiness(
   { availability }: BindingsSnapshot,
   { applied }: BindingView,
@@ -195,6 +198,6 @@ function requeueAfter(
       ? REFUSED_REVOCATION_MS
       : undefined;
   if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
-  // Postponed objects have their turn at once.
+  // The next run starts at once and binds the next postponed object.
   return choose(snapshot).decision.postponed.size > 0 ? 1 : untilAsked(snapshot, state);
 }

@@ -1,6 +1,6 @@
 /**
- * What may be done for an account: everything, nothing, or only to take away what was withdrawn. Neither suspension nor
- * a deletion that waits nor a lost grant is a way around a withdrawal. Pure.
+ * What the operator may do for an account: everything, nothing, or only unbind withdrawn policies. Neither suspension
+ * nor a waiting deletion nor a lost grant prevents a withdrawal. Pure.
  */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, parseInstant } from "../../../util/time.ts";
@@ -56,7 +56,7 @@ export function toAvailability(
   return isUrgent(account, restriction, situation) ? { kind: "Usable", account, restriction } : why;
 }
 
-/** Whatever the operator has bound and no grant has any more. */
+/** Policies bound by the operator and no longer granted. */
 function withdrawnOf(
   account: BoundAccount,
   grant: PolicyGrant | undefined,
@@ -69,7 +69,9 @@ function boundByUs({ record }: BoundAccount, bindings: readonly BindingView[]): 
   return union(record.ours ?? [], record.left, ...bindings.map(({ applied }) => applied));
 }
 
-/** The grace period starts when the operator first finds no grant, as the account's status says. */
+/**
+ * The grace period starts when the operator first finds no grant; `ungrantedTime` in the account's status records it.
+ */
 function withdrawalOf(
   named: BoundAccount,
   { gracePeriodMs }: NonNullable<Access["ungranted"]>,
@@ -82,7 +84,7 @@ function withdrawalOf(
   return { policyIds, since, until, isOver: now >= until };
 }
 
-/** Whether something is to be taken away, or soon will be, although the account is not available. */
+/** Whether policies must be unbound now or soon even though the account is not available. */
 function isUrgent(
   account: BoundAccount,
   { reason, withdrawal }: Restriction,

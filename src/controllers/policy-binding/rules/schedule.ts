@@ -1,18 +1,20 @@
-/** When the console is asked although nothing has changed. Pure. */
+/** When the bindings are read from the console even if nothing has changed. Pure. */
 import { HOUR, type Instant, MINUTE, parseInstant } from "../../../util/time.ts";
 import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 
 const DRIFT_INTERVAL = 10 * MINUTE;
-/** After a correction somebody may be changing the policies back: ask again soon. */
+/** After a correction, another client may change the policies back: the operator checks again soon. */
 const RECHECK_INTERVAL = MINUTE;
 const CONTENTION_WINDOW = HOUR;
 const MAX_CORRECTIONS = 5;
-/** `lastSyncTime` is written again only when it is this old, so that an idle operator writes nothing. */
+/**
+ * If nothing else changes, `lastSyncTime` is written again only when it is this old: an idle operator writes little.
+ */
 const REFRESH_SYNCED_AT = HOUR;
 
 /**
- * The drift check that follows an answer at `askedAt`. Checks sit on a grid of ten minutes that each account
- * shifts by its uid: they spread out, and a restart moves none of them.
+ * The time of the drift check after an answer at `askedAt`. Checks are on a grid of ten minutes, shifted for each
+ * account by its uid: they spread out, and a restart does not move them.
  */
 export function nextDriftCheck(
   uid: string,
@@ -28,14 +30,14 @@ export function nextDriftCheck(
     : Math.min(regular, askedAt + RECHECK_INTERVAL);
 }
 
-/** When drift may be corrected again; `undefined` where it may be at once. */
+/** When the operator may correct drift again; `undefined` if it may do so at once. */
 export function contendedUntil(corrections: readonly Instant[], now: Instant): Instant | undefined {
   const inWindow = recent(corrections, now);
   if (inWindow.length < MAX_CORRECTIONS) return undefined;
   return Math.max(...inWindow) + CONTENTION_WINDOW;
 }
 
-/** The corrections that still count; a clock that was set back counts none twice. */
+/** The corrections that still count. After the clock is set back, corrections with a later time do not count. */
 export function recent(corrections: readonly Instant[], now: Instant): readonly Instant[] {
   return corrections.filter((at) => at <= now && at > now - CONTENTION_WINDOW);
 }

@@ -1,4 +1,4 @@
-/** What a run over one account and its PolicyBindings works with, as data. */
+/** The data of a run over one account and its PolicyBindings. */
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
@@ -23,37 +23,40 @@ export interface AccountBindingsKind extends KindTypes {
 export type BindingsProgress = Progress<AccountBindingsKind>;
 export type BindingsRun = ReconcileContext<AccountBindingsKind["State"]>;
 
-/** All but `objects` stays as it was read, so that the run decides the same after every action. */
+/**
+ * What a run has read. `observe` fills it; the actions `ListBindings` and `ReadLive` add answers, and writes change
+ * only `objects`, so that the run decides the same after every write.
+ */
 export interface BindingsSnapshot {
   readonly object: AccountRef;
-  /** `Behind`: the caches have not seen our own last writes, and say nothing. */
+  /** `Behind`: the caches have not seen the operator's own last writes, so the snapshot is empty. */
   readonly source: "Behind" | "Caches" | "Server";
-  /** When the run started; no rule changes its mind between two actions. */
+  /** When the run started; fixed, so that no rule decides differently between two actions. */
   readonly now: Instant;
   readonly account: ServiceAccount | undefined;
   readonly availability: AccountAvailability;
-  /** Present where the account is usable. */
+  /** Present if the account is usable. */
   readonly client: IamClient | undefined;
   readonly bindings: readonly BindingView[];
-  /** The stored PolicyBindings as this run's writes have left them, by uid; released ones are gone. */
+  /** The stored PolicyBindings after this run's writes, by uid, without the released PolicyBindings. */
   readonly objects: ReadonlyMap<string, PolicyBinding>;
-  /** The console's answer in this run; `undefined` where it has not been asked. */
+  /** The console's answer in this run; `undefined` before listBindings. */
   readonly live: LiveBindings | undefined;
-  /** As the run found it; `undefined` without a ServiceAccount. */
+  /** The state at the start of the run; `undefined` without a ServiceAccount. */
   readonly state: AccountBindingsState | undefined;
 }
 
 export interface BindingsDone {
-  /** The ServiceAccount is a different object than the caches hold, or names a different account. */
+  /** The ServiceAccount is not the object in the caches, or names a different account. */
   readonly accountReplaced?: boolean;
   readonly synced?: boolean;
   readonly recorded?: boolean;
-  /** The console judged the submitted list and did not take it. */
+  /** The console rejected the submitted list. */
   readonly refusal?: IamError;
   readonly refusalAttributed?: boolean;
 }
 
-/** Why a PolicyBinding may go. */
+/** Why the finalizer of a PolicyBinding is removed. */
 export type ReleaseCause =
   | NonNullable<UnavailableAccount["endsAs"]>
   | "Revoked"
@@ -69,25 +72,25 @@ export interface Intent {
 export type BindingsAction =
   /** listBindings. */
   | { readonly kind: "ListBindings" }
-  /** The account and all its PolicyBindings, from the API server. */
+  /** Reads the account and all its PolicyBindings from the API server. */
   | { readonly kind: "ReadLive" }
-  /** Before anything is bound, so that a deletion cannot overtake the revocation. */
+  /** Before anything is bound, so that a deletion cannot finish before its policies are unbound. */
   | { readonly kind: "AddFinalizers"; readonly uids: readonly string[] }
-  /** Before the PUT, so that a crash leaves no policy that nobody accounts for (S11); taken back after a refusal. */
+  /** Before the PUT, so that after a crash an object accounts for every policy (S11); taken back after a rejection. */
   | { readonly kind: "WriteIntents"; readonly intents: readonly Intent[] }
   /** syncBindings. */
   | {
       readonly kind: "SyncBindings";
       readonly policyIds: PolicySet;
-      /** Of these, what PolicyBindings declare. */
+      /** The policies in `policyIds` that PolicyBindings declare. */
       readonly ours: PolicySet;
-      /** What is bound before, as far as it is known. */
+      /** The policies bound before the call, as far as they are known. */
       readonly before: PolicySet;
       readonly reason: "PoliciesSynced" | "DriftCorrected" | "AccessRevoked" | "PoliciesReappeared";
       readonly isDrift: boolean;
-      /** What a call without a usable response has bound late. */
+      /** Policies that a call without a usable response has bound late. */
       readonly reappeared: PolicySet;
-      /** Objects whose policies it binds for the first time: whose fault a refusal may be. */
+      /** Objects whose policies the call binds for the first time: they may be the cause of a rejection. */
       readonly suspects: readonly BindingView[];
     }
   /** listPolicies. */
@@ -100,7 +103,7 @@ export type BindingsAction =
   | {
       readonly kind: "RecordBindings";
       readonly bindings: BindingsStatus;
-      /** Policies of others that no record has had before. */
+      /** Foreign policies that the record does not contain yet. */
       readonly foundForeign: PolicySet;
     }
   | {

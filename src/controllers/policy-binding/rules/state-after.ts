@@ -1,4 +1,4 @@
-/** What the process remembers about an account once a run is over. Pure. */
+/** The process state of an account after a run. Pure. */
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { desiredState, dueAt, tokenOf } from "./asking.ts";
 import { choose, isUsable, type UsableSnapshot } from "./choose.ts";

@@ -1,4 +1,4 @@
-/** What the process remembers about one account between runs. Losing it costs calls, never a policy. Pure. */
+/** The process state of one account between runs. Losing it costs calls, never a policy. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { PolicySet } from "./policy-set.ts";
@@ -9,32 +9,32 @@ import type { BindingView, Problem } from "./views.ts";
 export interface PolicyRefusal {
   readonly generation: number;
   readonly requestedAt: string | undefined;
-  /** Tried again then, as after every change of the object. */
+  /** The policies are tried again at this time, and after every change of the object. */
   readonly until: Instant;
   readonly problem: Problem;
 }
 
 export interface AccountBindingsState {
-  /** A ServiceAccount that is made again under the same name starts without. */
+  /** A ServiceAccount recreated with the same name starts with a new state. */
   readonly accountUid: string;
-  /** When this process first saw the account, or last got an answer about it. */
+  /** When this process first saw the account, or last received an answer about it. */
   readonly askedAt: Instant;
   readonly corrections: readonly Instant[];
-  /** The console refused a list without naming the culprit: new policies go one object at a time. */
+  /** The console rejected a list without naming the invalid policy: new policies are bound one object at a time. */
   readonly isolating: boolean;
   /** By the uid of the PolicyBinding. */
   readonly refusals: ReadonlyMap<string, PolicyRefusal>;
-  /** Foreign policies that an answer no longer held; believed when a later answer says so again. */
+  /** Recorded foreign policies missing from an answer; believed when a later answer lacks them too. */
   readonly vanished: VanishedPolicies | undefined;
-  /** The desired state for which nothing is written, and until when the console is not asked again. */
+  /** The desired state for which nothing is written, and the time before which the console is not called again. */
   readonly pause: { readonly desired: string; readonly until: Instant } | undefined;
-  /** The last token of the ServiceAccount's reconcile annotation that was acted on. */
+  /** The last handled token of the ServiceAccount's reconcile annotation. */
   readonly handledToken: string | undefined;
-  /** Whether the last run failed: what could not be revoked for too long is not tried once more. */
+  /** Whether the last run failed: overdue deletions are then released without another attempt. */
   readonly hasFailed: boolean;
-  /** Calls that may still take effect; stored in the account's status as well. */
+  /** Calls that may still take effect; also stored in the account's status. */
   readonly unanswered: UnansweredSync | undefined;
-  /** What the operator has just unbound: a list that is behind may still show it. */
+  /** Policies that the operator has just unbound: a list from a replica that is behind may still contain them. */
   readonly unbound: UnboundPolicies | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface VanishedPolicies {
   readonly since: Instant;
 }
 
-/** What is remembered about this very account, or what a first look starts with. */
+/** The state known for this account (same uid), or the initial state. */
 export function stateOf(
   known: AccountBindingsState | undefined,
   { metadata, status }: ServiceAccount,
@@ -65,7 +65,7 @@ export function stateOf(
   };
 }
 
-/** What is remembered by now, or what the run has started with. */
+/** The current process state, or the state at the start of the run if there is none for this account. */
 export function stateIn(
   { state }: { readonly state: AccountBindingsState | undefined },
   current: AccountBindingsState | undefined,
@@ -73,7 +73,7 @@ export function stateIn(
   return state !== undefined && current?.accountUid !== state.accountUid ? state : current;
 }
 
-/** The object as judged with what the console said about it before. */
+/** Adds the problem from an earlier rejection by the console, if it still applies. */
 export function withRefusal(
   { refusals }: AccountBindingsState,
   binding: BindingView,

@@ -1,6 +1,6 @@
 /**
- * A syncBindings call without a usable response may take effect at any later time, and then binds policies that were
- * withdrawn since. Until that is unlikely, the bindings are read more often. Pure.
+ * A syncBindings call without a usable response may take effect at any later time and then bind policies that were
+ * withdrawn in the meantime. Until that is unlikely, the operator reads the bindings more often. Pure.
  */
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
@@ -10,19 +10,19 @@ import { type PolicySet, union } from "./policy-set.ts";
 import type { BindingView } from "./views.ts";
 
 export interface UnansweredSync {
-  /** When the operator gave up the last such call. */
+  /** When the operator gave up on the last such call. */
   readonly time: Instant;
   /** Policies that such calls may still bind. */
   readonly policyIds: PolicySet;
 }
 
-/** When the bindings are read after the call was given up. */
+/** When the operator reads the bindings, in milliseconds after it gave up on the call. */
 const READ_AFTER_MS = [1, 2, 5, 10, 20, 40, 60].map((seconds) => seconds * SECOND);
-/** While the call may bind policies that are withdrawn: the shortest pause between two reads. */
+/** The shortest pause between two reads while the call may bind withdrawn policies. */
 const URGENT_READ_MS = 3 * SECOND;
-/** Later, the pause grows with the age of the call. */
+/** Later, the pause grows: the age of the call divided by this. */
 const URGENT_READS_PER_AGE = 20;
-/** A console that is down makes no more writes than this. */
+/** While the console is down, the stored time is rewritten at most once in this interval. */
 const REWRITE_MS = MINUTE;
 
 const UNANSWERED: ReadonlySet<IamErrorCode> = new Set([
@@ -44,12 +44,12 @@ export function addUnanswered(
   return { time, policyIds: union(known?.policyIds ?? [], policyIds) };
 }
 
-/** The time until which a call is watched for. */
+/** The time when the operator stops watching for the call. */
 export function watchedUntil({ time }: UnansweredSync): Instant {
   return time + WATCH_MS;
 }
 
-/** The call, unless it is too old to be watched for. */
+/** The call; `undefined` after the watch for it has ended. */
 export function stillWatched(
   unanswered: UnansweredSync | undefined,
   now: Instant,
@@ -65,7 +65,7 @@ export function fromStored(stored: Stored, now: Instant): UnansweredSync | undef
   return { time: Math.min(time, now), policyIds: stored.policyIds ?? [] };
 }
 
-/** Unchanged where the stored text says nearly the same: repeated failures are not worth a write each. */
+/** Keeps the stored time if it is less than a minute older, so that repeated failures do not cause a write each. */
 export function toStored(unanswered: UnansweredSync, stored: Stored): NonNullable<Stored> {
   const { time, policyIds } = unanswered;
   const before = parseInstant(stored?.time);
@@ -77,8 +77,8 @@ export function toStored(unanswered: UnansweredSync, stored: Stored): NonNullabl
 }
 
 /**
- * What an earlier process may have left: a PolicyBinding's intent that the account's record does not cover. That
- * process may have ended between its call and the response.
+ * An unanswered call of an earlier process: a PolicyBinding has an intent that is missing from the account's record.
+ * That process may have ended between its call and the response.
  */
 export function leftByEarlierProcess(
   bindings: readonly BindingView[],
@@ -91,7 +91,7 @@ export function leftByEarlierProcess(
     : { time: now, policyIds: intended };
 }
 
-/** The next read because of the call; `undefined` where the regular checks are enough. */
+/** The time of the next read because of the call; `undefined` if the regular checks are enough. */
 export function nextRead(
   { time, policyIds }: UnansweredSync,
   bound: PolicySet,
@@ -104,7 +104,7 @@ export function nextRead(
   return after === undefined ? undefined : time + after;
 }
 
-/** For a condition; empty where no call is watched for. */
+/** The text for a condition; empty if there is no such call. */
 export function describeUnanswered(unanswered: UnansweredSync | undefined): string {
   if (unanswered === undefined) return "";
   return ` An earlier syncBindings call had no usable response and may still take effect: the bindings are read at short intervals until ${toIso8601(watchedUntil(unanswered))}.`;

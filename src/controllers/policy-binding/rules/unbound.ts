@@ -1,22 +1,22 @@
 /**
- * A list may come from a replica that is behind. What the operator has just unbound would look like a policy of others in
- * it, and the next PUT would bind it again. Pure.
+ * A list may come from a replica that is behind. A policy that the operator has just unbound would look like a foreign
+ * policy in that list, and the next PUT would bind it again. Pure.
  */
 import type { LiveBindings } from "../../../iam/model.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { DecisionInput } from "./decide.ts";
 import { type PolicySet, union, without } from "./policy-set.ts";
 
-/** For how long the operator's own call is believed rather than a list. */
+/** How long the operator trusts its own call more than a list. */
 const BELIEVED_MS = 3 * MINUTE;
 
 export interface UnboundPolicies {
   readonly policyIds: PolicySet;
-  /** When the operator last unbound some of them. */
+  /** When the operator last unbound any of these policies. */
   readonly time: Instant;
 }
 
-/** What is remembered after a call that replaced `before` by `submitted`. */
+/** The state after a call that replaced `before` with `submitted`. */
 export function addUnbound(
   known: UnboundPolicies | undefined,
   before: PolicySet,
@@ -31,7 +31,10 @@ export function stillBelieved(known: UnboundPolicies | undefined, now: Instant):
   return known !== undefined && now < known.time + BELIEVED_MS ? known.policyIds : [];
 }
 
-/** The list without what the operator has just unbound. What has to go, or is known to be bound, is seen in any list. */
+/**
+ * The list without policies that the operator has just unbound. Policies that must be unbound, are declared or are
+ * recorded as bound stay in the list.
+ */
 export function withoutUnbound(
   live: LiveBindings,
   { account, bindings, unanswered }: DecisionInput,

@@ -1,6 +1,6 @@
 /**
- * F30: an answer that lacks foreign policies which were there is asked for again before it is believed. A partial
- * answer would otherwise unbind, at the next PUT, what it failed to mention. Pure.
+ * F30: if an answer lacks recorded foreign policies, the operator reads the bindings again before it believes the
+ * answer. Otherwise the next PUT would unbind the policies missing from a partial answer. Pure.
  */
 import type { LiveBindings } from "../../../iam/model.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
@@ -8,10 +8,10 @@ import { type PolicySet, sameSet, without } from "./policy-set.ts";
 import type { VanishedPolicies } from "./state.ts";
 import type { BoundAccount } from "./views.ts";
 
-/** Two answers this far apart that agree are believed. */
+/** Two equal answers with at least this interval between them are believed. */
 export const CONFIRM_MS = 5 * SECOND;
 
-/** What is remembered about an answer; `undefined` where it lacks nothing. */
+/** The foreign policies missing from an answer; `undefined` if none is missing. */
 export function vanishedBy(
   account: BoundAccount,
   live: LiveBindings,

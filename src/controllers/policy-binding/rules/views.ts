@@ -1,4 +1,4 @@
-/** What stored objects say about an account and its PolicyBindings. Pure. */
+/** The account and its PolicyBindings, as read from the stored objects. Pure. */
 import { findCondition } from "../../../api/conditions.ts";
 import type { Rights } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
@@ -14,18 +14,18 @@ import { accountStanding, type Standing } from "../../account-standing.ts";
 import { requestToken } from "../../frame/request-token.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
-/** Why something cannot be done; only a change by a person helps. */
+/** Why the operator cannot do something; a person must change an object. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What `status.bindings` of a ServiceAccount says: how the last finished sync left the console. */
+/** `status.bindings` of a ServiceAccount: how the last finished sync left the console. */
 export interface BindingsRecord {
-  /** `undefined` where no sync has finished yet, or the record is lost. */
+  /** `undefined` if no sync has finished yet, or the record is lost. */
   readonly ours: PolicySet | undefined;
   readonly foreign: PolicySet;
-  /** Of the foreign ones, what a PolicyBinding has left bound. */
+  /** The foreign policies that a deleted PolicyBinding has left bound. */
   readonly left: PolicySet;
 }
 
@@ -33,22 +33,22 @@ export interface BoundAccount {
   readonly uid: string;
   readonly tpn: string;
   readonly orgId: string;
-  /** Created by the operator, so that nobody else can have bound anything before it did. */
+  /** Whether the operator created the account: then no policy was bound before the operator bound one. */
   readonly created: boolean;
   readonly foreignPolicies: "Keep" | "Remove";
   readonly accessRevoked: boolean;
   readonly record: BindingsRecord;
-  /** What the operator has bound and the grants do not have any more: it is unbound. */
+  /** Policies bound by the operator and no longer granted; they are unbound. */
   readonly withdrawn: PolicySet;
 }
 
-/** What may be done for the account that a set of PolicyBindings names. */
+/** What the operator may do for the account named by a set of PolicyBindings. */
 export type AccountAvailability = UsableAccount | UnavailableAccount;
 
 export interface UsableAccount {
   readonly kind: "Usable";
   readonly account: BoundAccount;
-  /** Present if nothing may be bound for the account: only what was withdrawn is taken away. */
+  /** Present if the operator must not bind anything for the account: it only unbinds withdrawn policies. */
   readonly restriction?: Restriction;
 }
 
@@ -66,15 +66,15 @@ export interface Withdrawal {
 
 export interface UnavailableAccount extends Problem {
   readonly kind: "Unavailable";
-  /** Stalled where a person has to act. */
+  /** Stalled if a person must act. */
   readonly state: "Reconciling" | "Stalled";
-  /** There is nothing to revoke, or somebody else does it: deleted PolicyBindings may go. */
+  /** Nothing must be revoked, or the ServiceAccount's controller revokes it: deleted PolicyBindings are released. */
   readonly endsAs?: "AccountMissing" | "AccountDeleting" | "AccountGone";
 }
 
 /**
- * How far a PolicyBinding is in its life. Only `Revoking` takes policies away: it is being deleted, still
- * carries our finalizer, and asks for it (S20).
+ * The stage of a PolicyBinding's life. Only `Revoking` unbinds policies: the object is being deleted, still has the
+ * operator's finalizer, and does not retain its policies (S20).
  */
 export type Stage = "Live" | "Revoking" | "Releasing";
 
@@ -82,26 +82,26 @@ export interface BindingView {
   readonly uid: string;
   readonly generation: number;
   readonly policyIds: PolicySet;
-  /** What this object has bound, or was about to bind, as far as it is recorded. */
+  /** Policies that this object has bound or was about to bind, according to its record. */
   readonly applied: PolicySet;
   readonly stage: Stage;
-  /** Carries our finalizer. */
+  /** Whether it has the operator's finalizer. */
   readonly hasFinalizer: boolean;
   readonly deletedAt: string | undefined;
   readonly suspended: boolean;
-  /** Whether its spec and its deletion do not count now: only planned for, or its account is suspended. */
+  /** Whether its spec and its deletion are ignored for now: the operator only plans, or the account is suspended. */
   readonly held: boolean;
-  /** Whether its policies are to stay bound after its deletion, which the grant does not allow. */
+  /** Whether the spec retains its policies after the deletion, but the grant does not allow that. */
   readonly retainRefused: boolean;
   readonly problem: Problem | undefined;
   readonly requestedAt: string | undefined;
   readonly handledAt: string | undefined;
 }
 
-/** What a ServiceAccount says about itself, before its connection is looked at. */
+/** What is known from a ServiceAccount alone, before its connection is resolved. */
 export interface AccountView {
   readonly availability: AccountAvailability;
-  /** The account as the status names it, for what is withdrawn even if the account is not available. */
+  /** The account named by the status: withdrawn policies are unbound even if the account is not available. */
   readonly named: BoundAccount | undefined;
   readonly connectionRef: ServiceAccountSpec["connectionRef"] | undefined;
 }
@@ -147,7 +147,7 @@ function toAvailability(
   return standing === "Gone" ? { ...wait, endsAs: "AccountGone" } : wait;
 }
 
-/** The account's controller submits an empty list at the end, so that nothing is left to revoke here. */
+/** The ServiceAccount's controller submits an empty list at the end, so nothing must be revoked here. */
 const BEING_DELETED: UnavailableAccount = {
   kind: "Unavailable",
   state: "Reconciling",
@@ -194,9 +194,9 @@ function waiting(message: string): UnavailableAccount {
 export type PolicyGrant = Pick<Rights, "policyIds" | "withdrawsPolicies">;
 
 export interface BindingContext {
-  /** What the record of the account says that PolicyBindings have bound. */
+  /** Policies bound by PolicyBindings, according to the account's record. */
   readonly recorded: PolicySet;
-  /** `undefined` while it is not known. */
+  /** `undefined` while the grant is unknown. */
   readonly grant: PolicyGrant | undefined;
   readonly mayRetain: boolean;
 }
@@ -210,7 +210,7 @@ export function toBindingView(
   const policyIds = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
   const suspended = parsed.ok && parsed.spec.suspend;
   const hasFinalizer = metadata.finalizers?.includes(FINALIZER) ?? false;
-  // A lost status is made up for by the account's record, never by the spec alone (S11).
+  // If the status is lost, the account's record replaces it; the spec alone never does (S11).
   const applied = status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []);
   const retains = asksToRetain(binding) || suspended;
   return {
@@ -232,7 +232,7 @@ export function toBindingView(
   };
 }
 
-/** Read raw: a user who asked to retain is believed even if the rest of the spec is invalid. */
+/** Reads the unparsed spec: `deletionPolicy: Retain` counts even if the rest of the spec is invalid. */
 function asksToRetain({ spec }: PolicyBinding): boolean {
   return (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
 }
@@ -256,7 +256,7 @@ function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Probl
   };
 }
 
-/** Those that a grant does not name; none where it is not known what is granted. */
+/** The policies that the grant does not name; none if the grant is unknown. */
 export function notIn(grant: PolicyGrant | undefined, policyIds: PolicySet): PolicySet {
   return grant === undefined || grant.policyIds.includes("*")
     ? []
