@@ -1,13 +1,13 @@
 import type { Random } from "../../util/random.ts";
 import type { Clock, Instant } from "../../util/time.ts";
 
-/** The time a decision is made at, read once: what is pure takes it as data. */
+/** The time of a decision, read once: pure functions take it as data. */
 export interface ClockReading {
   /** Wall-clock time, in milliseconds since the epoch. May jump. */
   readonly now: Instant;
   /** Milliseconds of a clock that never jumps; for waits within this process. */
   readonly monotonic: number;
-  /** In [0, 1), new for every reading; what spreads the next reconciles of many objects. */
+  /** Random in [0, 1), new for every reading; spreads the next reconciles of many objects. */
   readonly fraction: number;
 }
 

@@ -12,69 +12,69 @@ import type { Clock } from "../../util/time.ts";
 import type { Waiting } from "./rules/outcome.ts";
 
 export interface Caches {
-  /** The objects of a type that is cached; throws for another type. */
+  /** The cache of a type; throws if the type is not cached. */
   of<T extends KubeObject>(type: ResourceType<T>): Store<T>;
-  /** The caches that have an index of that name. */
+  /** The caches that have an index with this name. */
   indexedBy(index: string): readonly { readonly type: ResourceType; readonly store: Store }[];
   readonly secrets: SecretCache;
 }
 
 /**
- * Metadata of the Secrets that carry the operator's labels, where the operator may list and watch Secrets. What it does
- * not have may exist all the same: a Secret of somebody else.
+ * Metadata of the Secrets with the operator's labels, if the operator has permission to list and watch Secrets. A
+ * Secret missing here may exist anyway, without the labels.
  */
 export interface SecretCache {
-  /** Whether it is known if Secrets are watched, and all that are watched are listed. */
+  /** Whether it is known if Secrets are watched and, if so, whether all of them are listed. */
   readonly synced: boolean;
-  /** Whether what it says can be relied on now. */
+  /** Whether the cache is reliable now. */
   readonly isWatched: boolean;
   get(key: ObjectKey): KubeObject | undefined;
-  /** Whether it has seen our own last write of that Secret. */
+  /** Whether the cache has seen the operator's own last write of this Secret. */
   isCurrent(key: ObjectKey): boolean;
-  /** Calls back with changes that are not our own writes. */
+  /** Calls back with changes that are not the operator's own writes. */
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
 }
 
-/** A connection that a namespace may use right now. */
+/** A connection that a namespace may use now. */
 export interface ConnectionAccess {
   readonly client: IamClient;
   readonly spec: ConnectionSpec;
-  /** What the namespace may do: the union of the grants that match it; all rights on a Connection. */
+  /** The permissions of the namespace: the union of its matching grants; on a Connection, all permissions. */
   readonly grant: Rights;
 }
 
 export type ConnectionLookup =
   | { readonly ok: true; readonly access: ConnectionAccess }
-  /** What an object that needs the connection waits for. A change enqueues it. */
+  /** `waiting` says what an object that needs the connection waits for. A change of that enqueues the object. */
   | {
       readonly ok: false;
       readonly waiting: Waiting;
-      /** What the namespace may do, as far as it is known although the connection cannot be used. */
+      /** The permissions of the namespace, if they are known even though the connection cannot be used. */
       readonly grant?: Rights;
-      /** Present if no grant matches the namespace: only to take away what it has. */
+      /** Present if no grant matches the namespace: used only to remove what the namespace has. */
       readonly ungranted?: UngrantedAccess;
     };
 
-/** A connection that a namespace may not use, for what is to be taken away from it. */
+/** A connection that a namespace must not use any more; the operator uses it to remove what the namespace has. */
 export interface UngrantedAccess extends Pick<ConnectionAccess, "client" | "spec"> {
-  /** How long to wait before that; never if absent. */
+  /** How long the operator waits before it removes anything; if absent, it never does. */
   readonly gracePeriodMs: number | undefined;
 }
 
-/** The client and the connection's spec, for what a deletion or a withdrawal takes away. */
+/** The client and the connection's spec, for a deletion or a withdrawal. */
 export function accessToRevoke(
   lookup: ConnectionLookup,
 ): Pick<ConnectionAccess, "client" | "spec"> | undefined {
   return lookup.ok ? lookup.access : lookup.ungranted;
 }
 
-/** Finds the console client of a connection; the only way to one. */
+/** The only way to get the console client of a connection. */
 export interface Connections {
   /** Checks existence, spec, grant and authentication state; makes no console call. */
   resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup>;
 }
 
-/** Everything a reconcile is given besides its object. */
+/** Everything that a reconcile gets in addition to its object. */
 export interface Context {
   readonly kube: KubeClient;
   readonly caches: Caches;
@@ -84,8 +84,8 @@ export interface Context {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether the operator only plans, for every object. */
+  /** Whether the operator only plans, for all objects. */
   readonly readOnly?: boolean;
-  /** Whether this run only plans: nothing that it does is carried out. */
+  /** Whether this run only plans: none of its writes and calls is carried out. */
   readonly isPlan?: boolean;
 }

@@ -8,7 +8,9 @@ export function hasFinalizer(object: KubeObject): boolean {
   return finalizer.hasFinalizer(object, FINALIZER);
 }
 
-/** Keeps the object until the finalizer is removed; answers it as it is then. Conflict where it has changed. */
+/**
+ * Keeps the object until the finalizer is removed. Returns the written object; rejects with Conflict if it has changed.
+ */
 export async function addFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,
@@ -17,7 +19,7 @@ export async function addFinalizer<T extends KubeObject>(
   return finalizer.addFinalizer(kube, type, object, FINALIZER);
 }
 
-/** Resolves also where it is already gone. */
+/** Resolves even if the finalizer is already removed. */
 export async function removeFinalizer<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,
   type: ResourceType<T>,

@@ -1,17 +1,17 @@
-/** Storing what is about to be done, before a call that cannot be repeated. */
+/** Stores an intent before a call that cannot be repeated. */
 import { annotations, FINALIZER } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type KubeObject, keyOf, type ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer } from "./finalizers.ts";
 
-/** Characters. The annotation stays on the object until the next intent. */
+/** The limit of an intent, in characters. The annotation stays on the object until the next intent. */
 const MOST_OF_INTENT = 16_384;
 
 /**
- * Adds the finalizer and the intent to the object as it was read, in one write; answers it as it is then. If the annotation
- * is too large, for us or for the API server, only the finalizer is added: the caller has to look. Conflict if anybody has
- * changed the object.
+ * Adds the finalizer and the intent to the object as it was read, in one write. Returns the written object. If the
+ * annotation is too large for the operator or for the API server, only the finalizer is added: the caller must check.
+ * Rejects with Conflict if the object has changed.
  */
 export async function storeIntent<T extends KubeObject>(
   { kube }: Pick<Context, "kube">,

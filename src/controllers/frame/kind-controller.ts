@@ -1,7 +1,7 @@
 /**
- * What a kind says about itself. Everything that is the same for all kinds is the frame's ({@link createReconciler}):
- * parsing the spec, suspension, the finalizer, the loop, failures, statuses, events where conditions change, when to
- * reconcile again, and the process state that goes with its object.
+ * The part of a reconciler that is specific to a kind. The frame ({@link createReconciler}) does everything that is the
+ * same for all kinds: parsing the spec, suspension, the finalizer, the loop, failures, statuses, events about changed
+ * conditions, the time of the next reconcile, and process state that is deleted with its object.
  */
 import type { ParsedSpec } from "../../api/parse-spec.ts";
 import type { ResourceType } from "../../kube/resource.ts";
@@ -15,45 +15,52 @@ import type { StatusWriteContext } from "./status-writer.ts";
 export interface KindTypes {
   readonly Object: ReportedObject;
   readonly Spec: { readonly suspend: boolean };
-  /** Facts: what was read, and what writes have answered since. */
+  /** Facts: the data read, and the answers of later writes. */
   readonly Snapshot: { readonly object: ReportedObject };
-  /** What a run has done, and found out by doing: no later run may rely on it. */
+  /** What a run has done, and has learned from doing it: no later run can rely on it. */
   readonly Done: unknown;
   readonly Action: { readonly kind: string };
   /** What the process remembers about an object. */
   readonly State: unknown;
 }
 
-/** Where a run has got to. */
+/** The progress of a run. */
 export interface Progress<K extends KindTypes> {
   readonly snapshot: K["Snapshot"];
   readonly done: K["Done"];
 }
 
-/** What one run is given. */
+/** The context of one run. */
 export interface ReconcileContext<State> extends Context, StatusWriteContext {
-  /** Ends reads and waits when the process stops or the run takes too long. Not for calls whose answer must not be lost. */
+  /**
+   * Aborts reads and waits when the process stops or the run takes too long. Must not be used for calls whose answer
+   * must not be lost.
+   */
   readonly signal: AbortSignal;
-  /** The object's process state as it is now; `undefined` where there is none yet. */
+  /** The object's current process state; `undefined` if there is none yet. */
   readonly state: State | undefined;
-  /** Replaces the process state at once, whatever becomes of the run. */
+  /** Replaces the process state at once, even if the run fails later. */
   setState(state: State | undefined): void;
-  /** The finalizer of this version of the object is gone; runs over what the cache still shows of it end at once. */
+  /**
+   * Call it after the finalizer of this version was removed: runs over that version, still in the cache, end at once.
+   */
   noteReleased(object: ReportedObject): void;
 }
 
 export interface KindController<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
 
-  /** The spec with its defaults. One of an object that is being deleted is read leniently: the object has to go. */
+  /**
+   * The spec with its defaults. The spec of an object being deleted is read leniently, so that the deletion can finish.
+   */
   parse(object: K["Object"]): ParsedSpec<K["Spec"]>;
 
-  /** What every run starts with. */
+  /** The initial value of every run. */
   readonly start: K["Done"];
 
   /**
-   * Reads only: caches, live objects, the console. Nothing is changed, not even process state. Rejects with a
-   * PartialFailure where enough is known to report the failure on the object, with anything else where it is not.
+   * Only reads: caches, live objects, the console. Changes nothing, not even process state. Rejects with a
+   * PartialFailure if enough is known to report the failure on the object, otherwise with any other error.
    */
   observe(
     object: K["Object"],
@@ -65,28 +72,28 @@ export interface KindController<K extends KindTypes> {
   next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled;
 
   /**
-   * Pure. The same for an object that is being deleted and has the operator's finalizer; in the end, that it may go.
-   * Absent for a kind that leaves nothing to clean up: it gets no finalizer.
+   * Pure. The same for an object that is being deleted and has the operator's finalizer. The last answer is `Released`.
+   * Absent for a kind that needs no cleanup: its objects get no finalizer.
    */
   nextOfDeletion?(
     progress: Progress<K>,
     at: ClockReading,
   ): K["Action"] | Waiting | Settled | Released;
 
-  /** Actions that leave something to clean up: before the first of them, the frame adds the finalizer. */
+  /** Actions that require a cleanup later: the frame adds the finalizer before the first of them. */
   readonly needsFinalizer: ReadonlySet<K["Action"]["kind"]>;
 
-  /** Actions that are performed for a suspended object as well, and while the process stops. */
+  /** Actions that are performed even for a suspended object and while the process stops. */
   readonly always: ReadonlySet<K["Action"]["kind"]>;
 
-  /** One effect; answers where the run has got to then. Rejects at the first failure. */
+  /** Performs one action and returns the new progress. Rejects at the first failure. */
   perform(
     action: K["Action"],
     progress: Progress<K>,
     run: ReconcileContext<K["State"]>,
   ): Promise<Progress<K>>;
 
-  /** Pure. Status, conditions and events from one value, for success and for failure alike. */
+  /** Pure. Computes status, conditions and events from one value, both after a success and after a failure. */
   report(
     progress: Progress<K>,
     outcome: Outcome,
@@ -94,21 +101,21 @@ export interface KindController<K extends KindTypes> {
     state: K["State"] | undefined,
   ): Report<K["State"]>;
 
-  /** Whether the kind changes nothing in the console by itself: a plan for it is carried out by reading. */
+  /** Whether the kind never changes the console: a plan for it then only reads, as every run does. */
   readonly isReader?: boolean;
 
-  /** The same kind for a run that only plans, where `perform` changes what the process keeps beside the state. */
+  /** The kind for a run that only plans. Required if `perform` changes data of the process other than its state. */
   rehearsal?(): KindController<K>;
 
-  /** Whether the process has something of the object's that must be written first, whoever wants a plan. */
+  /** Whether the process has data of the object that must be written first, even if the operator only plans. */
   mustSave?(object: K["Object"]): boolean;
 
-  /** Whether the object is only planned for; by its annotation where the kind does not say. */
+  /** Whether the operator only plans for the object. Absent: the object's annotation decides. */
   isPlanOnly?(object: K["Object"], run: ReconcileContext<K["State"]>): Promise<boolean>;
 
-  /** Another field manager's fields of the status, which are neither compared nor written. */
+  /** Status fields of another field manager; they are neither compared nor written. */
   readonly foreignFields?: readonly string[];
 
-  /** The object is gone or cannot be worked on: what the kind keeps about it elsewhere goes. */
+  /** Deletes the kind's other data about the object. Called when the object was deleted or its spec is invalid. */
   forget?(key: { readonly namespace: string; readonly name: string }): void;
 }

@@ -7,8 +7,9 @@ import type { Watch } from "../../runtime/watch.ts";
 import type { Caches, Context } from "./context.ts";
 
 /**
- * Everything about a kind that is not its schema. The list of all modules is `controllers/kinds.ts`. `Parts` is what the
- * kind needs in addition to the Context, and `Work` what its queue holds: its objects, unless `queue` names another store.
+ * Everything about a kind except its schema. `controllers/kinds.ts` lists all modules. `Parts` is what the kind needs
+ * in addition to the Context. `Work` is the type of the objects in its queue: the kind's objects, unless `queue` names
+ * another store.
  */
 export interface KindModule<
   T extends KubeObject = KubeObject,
@@ -21,13 +22,13 @@ export interface KindModule<
   watches?(caches: Caches, parts: Parts): readonly Watch[];
   queue?(caches: Caches): KindQueue<Work>;
   /**
-   * The object whose labels decide which of several operators works on this one; `undefined`: each of them does. Absent:
-   * the object itself.
+   * The object whose labels decide which of several operators reconciles this object. `undefined`: every operator
+   * reconciles it. Absent: the object itself decides.
    */
   selectedBy?(object: T, caches: Caches): KubeObject | undefined;
-  /** Tells the kind's own gauges where to collect their samples. Readiness has a gauge for all kinds. */
+  /** Connects the kind's own gauges to the objects they are collected from. Readiness has one gauge for all kinds. */
   gauges?(metrics: Metrics, objects: () => Iterable<T>): void;
-  /** `enqueue` reconciles an object of the queue as soon as possible. */
+  /** `enqueue` schedules an object of the queue for reconciliation as soon as possible. */
   reconciler(
     context: Context,
     parts: Parts,
@@ -39,36 +40,36 @@ export interface KindModule<
 export interface KindCache<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /**
-   * What is kept of an object: `trimmed` is what is kept of a large one by default, and the object itself otherwise.
-   * Absent: `trimmed`.
+   * The form of an object in the cache. `trimmed` is the default: the object itself, or its reduced form if the object
+   * is large. Absent: `trimmed`.
    */
   keep?(trimmed: T, whole: T): T;
 }
 
 /** How a kind's queue differs from the default; see ControllerOptions. */
 export interface KindQueue<Work extends KubeObject> {
-  /** What is reconciled, instead of the objects of the kind themselves. */
+  /** The objects to reconcile, instead of the objects of the kind. */
   readonly store?: Store<Work>;
   readonly predicate?: (change: StoreChange<Work>) => boolean;
   readonly isRequest?: (change: StoreChange<Work>) => boolean;
   readonly resourceOf?: (object: Work) => string | undefined;
   readonly isUrgent?: (object: Work) => boolean;
-  /** Whether it gets all of `--concurrency`; a quarter of it otherwise. */
+  /** Whether the queue gets the full `--concurrency`; otherwise it gets a quarter. */
   readonly isMain?: boolean;
 }
 
 export interface ModuleReconciler<Work extends KubeObject = KubeObject> {
   readonly reconcile: Reconcile<Work>;
-  /** To be called when an object is no longer in the cache. */
+  /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;
-  /** What would be lost with the process. */
+  /** Data that would be lost if the process ended. */
   readonly unsaved?: Unsaved;
 }
 
 export interface Unsaved {
-  /** While it is not 0, the process must not end. */
+  /** The process must not end while this is not 0. */
   readonly count: number;
-  /** Tries to write each of them once; rejects with the first failure. */
+  /** Tries to write each unsaved item once; rejects with the first failure. */
   save(signal: AbortSignal): Promise<void>;
 }
 

@@ -1,17 +1,17 @@
 /**
- * What this process knows about objects besides what is stored, by uid: an object that is made again under the same
- * name starts without. Losing it costs calls, never correctness; where a kind needs more, the kind says so.
+ * What this process knows about objects in addition to the stored data, by uid: an object recreated with the same name
+ * starts without state. Losing the state costs calls, never correctness; if a kind needs more, the kind documents it.
  */
 export class ProcessState<State> {
   readonly #states = new Map<string, State>();
-  /** Object key → uid, for an object that is gone and says its name only. */
+  /** Object key → uid, because only the key of a deleted object is known. */
   readonly #uids = new Map<string, string>();
 
   of(uid: string): State | undefined {
     return this.#states.get(uid);
   }
 
-  /** Remembers which object has the key now; forgets an earlier one of that name. */
+  /** Remembers which object has the key now; forgets an earlier object with the same key. */
   track(key: string, uid: string): void {
     const old = this.#uids.get(key);
     if (old !== undefined && old !== uid) this.#states.delete(old);
@@ -23,7 +23,7 @@ export class ProcessState<State> {
     else this.#states.set(uid, state);
   }
 
-  /** The object with that key is gone. Answers the state it had. */
+  /** Call it after the object with this key was deleted. Returns the object's last state. */
   forget(key: string): State | undefined {
     const uid = this.#uids.get(key);
     if (uid === undefined) return undefined;

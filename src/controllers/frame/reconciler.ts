@@ -1,4 +1,4 @@
-/** The one reconcile loop of all kinds: parse, observe, (next, perform)*, report; for deletions as well. */
+/** The single reconcile loop of all kinds: parse, observe, (next, perform)*, report; also for deletions. */
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
@@ -17,20 +17,24 @@ import { recordEvent } from "./write-report.ts";
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
-  /** To be called when an object is no longer in the cache. */
+  /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;
 }
 
 /**
  * Reconciles objects of one kind.
  *
- * Guarantees: an action that leaves something to clean up is performed only on an object that has the operator's
- * finalizer; on a suspended object, only what the kind names is performed; a run that does not conflict and is not
- * stopped ends with a report of what it came to, but for a brief wait of a new object; a report that cannot be
- * written hides no failure; of an object that is only planned for, nothing but its status is written. Rejects with what
- * the run failed with: the queue, and only the queue, tries again, as the error policy says.
+ * Guarantees:
+ * - An action that requires a cleanup is performed only on an object with the operator's finalizer.
+ * - On a suspended object, only the actions in the kind's `always` are performed.
+ * - A run without a conflict that is not stopped ends with a report of its outcome, except for a brief wait of a new
+ *   object.
+ * - A report that cannot be written does not hide a failure.
+ * - If the operator only plans for an object, it writes only the object's status.
  *
- * Assumptions: no two runs of one object at once.
+ * Rejects with the failure of the run. Only the queue tries again, according to the error policy.
+ *
+ * Assumption: no two runs over the same object at the same time.
  */
 export function createReconciler<K extends KindTypes>(
   kind: KindController<K>,
@@ -64,7 +68,7 @@ export function createReconciler<K extends KindTypes>(
       const key = keyOf(cached);
       const { isPartial }: KubeObject = cached;
       const object = isPartial ? await context.kube.get(kind.type, key, { signal }) : cached;
-      // The watch will tell.
+      // The watch will report the deletion.
       if (object === undefined) return {};
       if (isOver(kind, object)) {
         forget(key);
@@ -78,7 +82,7 @@ export function createReconciler<K extends KindTypes>(
   };
 }
 
-/** Somebody has asked for what the run does: the console is called even if it asked to wait. */
+/** For a requested run: the operator calls the console even if the console asked it to wait. */
 function passingHolds(connections: Connections): Connections {
   return {
     resolve: async (ref, namespace) => {
@@ -89,7 +93,7 @@ function passingHolds(connections: Connections): Connections {
   };
 }
 
-/** One run over a whole object that there is something to do about. */
+/** One run over a complete object that may need work. */
 async function reconcileObject<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
@@ -113,7 +117,7 @@ async function isPlannedOnly<K extends KindTypes>(
   return kind.isPlanOnly === undefined ? isPlanOnly(object) : kind.isPlanOnly(object, run);
 }
 
-/** Nothing of ours is on an object that is being deleted. */
+/** Whether the object is being deleted and the operator has nothing left to do for it. */
 function isOver<K extends KindTypes>(kind: KindController<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
   return isDeleting && (kind.nextOfDeletion === undefined || !hasFinalizer(object));
@@ -141,7 +145,7 @@ async function runKind<K extends KindTypes>(
   }
 }
 
-/** One run that only plans; what was begun before is brought to safety first, as while the object is suspended. */
+/** One run that only plans. Unsaved data is written first, by a run as for a suspended object. */
 async function planKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
@@ -160,7 +164,7 @@ async function planKind<K extends KindTypes>(
   }
 }
 
-/** One action, or the finalizer that it needs first: the next step is decided afterwards. */
+/** Performs one action, or adds the finalizer that it needs first: then the next step is decided again. */
 async function perform<K extends KindTypes>(
   kind: KindController<K>,
   action: K["Action"],
@@ -175,7 +179,7 @@ async function perform<K extends KindTypes>(
   return { ...progress, snapshot: { ...progress.snapshot, object: held } };
 }
 
-/** Removes the finalizer, then tells of it: the object may be gone at once. */
+/** Removes the finalizer first and then records the events: the object may be deleted at once. */
 async function release<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],

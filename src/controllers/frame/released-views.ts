@@ -1,19 +1,19 @@
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 
-/** Objects that are gone are not reconciled again; a gateway's 404 may have made one look as if it were. */
+/** A deleted object is not reconciled again. The check is repeated because a gateway's 404 can look like a deletion. */
 export const RELEASED_RECHECK_MS = 30 * SECOND;
 
 interface View {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  /** Monotonic. */
+  /** Milliseconds of the monotonic clock. */
   readonly until: number;
 }
 
 /**
- * Objects as they were when their finalizer was removed. The cache shows them until the watch tells, and no version of a
- * write stands for that: the API server answers the last removal with the version from before.
+ * The object versions whose finalizer was removed. The cache has such an object until the watch reports its deletion.
+ * The version in the write's response does not help: the API server answers the last removal with the previous version.
  */
 export class ReleasedViews {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -23,14 +23,14 @@ export class ReleasedViews {
     this.#clock = clock;
   }
 
-  /** The finalizer of this very version was removed. */
+  /** Call it after the finalizer of exactly this version was removed. */
   note(object: KubeObject): void {
     const { uid, resourceVersion } = object.metadata;
     const until = this.#clock.monotonic() + RELEASED_RECHECK_MS;
     this.#views.set(keyText(keyOf(object)), { uid, resourceVersion, until });
   }
 
-  /** Whether it was a moment ago, so that nothing is left to be done. */
+  /** Whether the finalizer of this version was just removed, so that nothing is left to do. */
   has(object: KubeObject): boolean {
     const view = this.#views.get(keyText(keyOf(object)));
     return (

@@ -1,4 +1,4 @@
-/** How a run ends: what it came to is reported, and the queue is told when to reconcile again. */
+/** The end of a run: reports its outcome and returns to the queue when to reconcile again. */
 import { isReportedOn } from "../../api/conditions.ts";
 import { type Plan, type PlannedCall, toPlan } from "../../api/plan.ts";
 import type { Result } from "../../runtime/result.ts";
@@ -13,7 +13,7 @@ import { requeueMs } from "./rules/requeue.ts";
 import { tryReport } from "./status-write-failed.ts";
 import { writeReport } from "./write-report.ts";
 
-/** Reports what a run came to that did not fail; of one that only planned, with its plan. */
+/** Reports the outcome of a run that did not reject; for a run that only planned, with its plan. */
 export async function reportOutcome<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
@@ -38,8 +38,8 @@ function toResult(requeueAfterMs: number | undefined): Result {
 }
 
 /**
- * Reports a failure and rejects with it, so that the queue tries again. Resolves where only a change of the object would
- * help as far as the error tells, but the kind knows better when to try again.
+ * Reports a failure and rejects with it, so that the queue tries again. Resolves if the error policy would wait for a
+ * change of the object, but the kind's report says when to try again.
  */
 export async function reportFailure<K extends KindTypes>(
   kind: KindController<K>,
@@ -51,7 +51,7 @@ export async function reportFailure<K extends KindTypes>(
   const progress = isPartial ? (thrown.progress as Progress<K>) : before;
   const error: unknown = isPartial ? thrown.cause : thrown;
   const readiness = failureReadiness(error);
-  // That the process stops is nothing to say about the object.
+  // The stop of the process is not a failure of the object.
   const isStop = run.signal.aborted && error === run.signal.reason;
   if (progress === undefined || readiness === undefined || isStop) throw error;
   let requeueAfterMs: number | undefined;
@@ -72,7 +72,7 @@ export async function reportFailure<K extends KindTypes>(
   throw said;
 }
 
-/** A stored object may be older than its schema: it is left as it is, with a word about why. */
+/** A stored object may be older than its schema: it is not changed, and its status says why. */
 export async function rejectSpec<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
@@ -109,7 +109,7 @@ async function report<K extends KindTypes>(
   try {
     await writeReport({ ...made, objects }, run);
   } catch (error) {
-    // In a namespace that is going away nobody needs the words; the finalizer has to go all the same.
+    // In a terminating namespace, the status write may fail; the finalizer must still be removed.
     if (!isDeleting || outcome.kind === "Failed") throw error;
     run.log.debug({ err: toError(error) }, "could not write the status");
   }

@@ -2,12 +2,14 @@ import { type KubeObject, keyOf } from "../../kube/resource.ts";
 
 interface Sample<T> {
   readonly object: T;
-  /** They name the object. */
+  /** The labels that identify the object. */
   readonly labels: Readonly<Record<"namespace" | "name", string>>;
   readonly value: number;
 }
 
-/** One sample for each object whose status has a value: collected at a scrape, so that nothing is kept for it. */
+/**
+ * One sample for each object whose status has a value. Samples are collected at a scrape, so none is kept in memory.
+ */
 export function* samplesOf<T extends KubeObject & { readonly status?: unknown }>(
   objects: Iterable<T>,
   read: (status: Partial<NonNullable<T["status"]>>) => number | undefined,
@@ -18,7 +20,7 @@ export function* samplesOf<T extends KubeObject & { readonly status?: unknown }>
   }
 }
 
-/** A stored status may be older than any schema: one that cannot be read does not hide the series of others. */
+/** A stored status may be older than the schema: an unreadable status does not hide the series of other objects. */
 function valueIn<Status>(
   status: Status,
   read: (status: Status) => number | undefined,

@@ -2,8 +2,8 @@ import { toError } from "../../util/to-error.ts";
 import { errorPolicy, notBeforeOf } from "./rules/error-policy.ts";
 
 /**
- * What all of them come to. Where some fail, it fails with the one that asks for the longest pause: whoever has refused
- * a call is not to be called again before, whatever else went wrong (L9).
+ * Waits for all promises and returns their results. If any fail, it rejects with the failure that requires the longest
+ * pause: a server that rejected a call must not be called again before then, no matter what else failed (L9).
  */
 export async function settleAll<const Work extends readonly Promise<unknown>[]>(
   work: Work,

@@ -1,9 +1,9 @@
-/** What is wrong with an object in a way that only its author can mend. Becomes `Stalled`. */
+/** A problem of an object that only its author can correct. Reported as `Stalled`. */
 export class SpecError extends Error {
   override readonly name = "SpecError";
   /** One CamelCase word. */
   readonly reason: string;
-  /** Sooner than after half an hour it may be right again; milliseconds. */
+  /** When to check again, in milliseconds, if the problem may disappear sooner than the usual half hour. */
   readonly resyncMs: number | undefined;
 
   constructor(reason: string, message: string, resyncMs?: number) {

@@ -1,7 +1,7 @@
 import type { Log } from "../../util/log.ts";
 import { toError } from "../../util/to-error.ts";
 
-/** A failed run whose report failed as well: `cause` is the failure of the run, `refusal` that of the report. */
+/** A failed run whose report also failed: `cause` is the failure of the run, `refusal` the failure of the report. */
 export class StatusWriteFailed extends Error {
   override readonly name = "StatusWriteFailed";
   readonly refusal: unknown;
@@ -13,8 +13,8 @@ export class StatusWriteFailed extends Error {
 }
 
 /**
- * The answer to a status write was lost, so that it may be stored. Nothing is told about it: that would be another
- * status, made from what was known before the first one.
+ * The answer to a status write was lost, so the status may be stored. The failure is not reported: the report would be
+ * another status, computed from data older than the first status.
  */
 export class StatusUnanswered extends Error {
   override readonly name = "StatusUnanswered";
@@ -25,8 +25,8 @@ export class StatusUnanswered extends Error {
 }
 
 /**
- * Reports a failure, and answers the error that the run should end with. A report that fails as well does not hide the
- * failure; but what refused it may want to be left alone for longer than the failure itself would last (L9).
+ * Reports a failure and returns the error that the run must end with. If the report also fails, it does not hide the
+ * failure; but the server that rejected the report may require a longer pause than the failure does (L9).
  */
 export async function tryReport(
   cause: unknown,

@@ -14,17 +14,17 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
 
 export interface StatusWriteContext extends Pick<Context, "kube"> {
   /**
-   * Uids of objects whose last status may be stored or not, as its write had no answer. The watch may tell of it later, so
-   * the next status is written even where it is the one that is known.
+   * Uids of objects whose last status may or may not be stored, because the write got no answer. The watch may show
+   * that status later, so the next status is written even if it equals the known status.
    */
   readonly unanswered?: Set<string>;
 }
 
 /**
- * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Answers the object as it
- * is then. The API server does not compare the uid in a write of a status, only the resource version; so the known one is
- * the precondition. Unless it was asked for as one, an object that has changed is read once more for its uid, and written
- * all the same.
+ * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Returns the written
+ * object. The API server does not compare the uid in a write of a status, only the resource version, so the known
+ * version is the precondition. If the object has changed and `resourceVersion` was not given, the object is read again
+ * to compare its uid, and then written anyway.
  */
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   { kube, unanswered }: StatusWriteContext,
@@ -70,7 +70,7 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   return written;
 }
 
-/** As it would travel: without undefined values. */
+/** The status as it is sent: without undefined values. */
 function asJson(status: object): object {
   return JSON.parse(JSON.stringify(status));
 }

@@ -2,16 +2,19 @@ import { readClock } from "./clock-reading.ts";
 import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
 import { type End, isOutcome, isReleased, nextStep, type Step } from "./rules/next-step.ts";
 
-/** More steps than any way through a kind's rules has: rules that go in circles must not spin. */
+/** More steps than any correct run of a kind needs: rules that repeat themselves must not loop forever. */
 const MAX_STEPS = 40;
 
-/** Carries out one action, and answers where the run has got to then. */
+/** Carries out one action and returns the new progress of the run. */
 type Perform<K extends KindTypes> = (
   action: K["Action"],
   progress: Progress<K>,
 ) => Promise<Progress<K>>;
 
-/** From one action to the next, each decided after the one before, until nothing is next: answers why. */
+/**
+ * Performs action after action, each decided after the previous action, until no action is next. Returns the reason for
+ * the end. Rejects if an action fails or the rules exceed the step limit.
+ */
 export async function walk<K extends KindTypes>(
   kind: KindController<K>,
   start: Progress<K>,

@@ -1,4 +1,4 @@
-/** Makes a report known: statuses and events. Gauges of objects are collected from their statuses. */
+/** Writes the statuses and events of a report. Gauges of objects are collected from their statuses. */
 import { API_VERSION } from "../../api/meta.ts";
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import type { Context } from "./context.ts";
@@ -8,7 +8,7 @@ import { type StatusWriteContext, writeStatus } from "./status-writer.ts";
 
 type ReportContext = Context & StatusWriteContext & { readonly signal: AbortSignal };
 
-/** In the order of the report. Rejects at the first status that cannot be written. */
+/** Writes in the order of the report. Rejects at the first status that cannot be written. */
 export async function writeReport(
   { objects, events = [] }: Report,
   context: ReportContext,
@@ -25,7 +25,7 @@ export async function writeReport(
   for (const { object, event } of events) recordEvent(context, object, event);
 }
 
-/** Writes one status alone, as an intent is before its call; answers the object as it is then. */
+/** Writes one status without events, for example an intent before its call. Returns the written object. */
 export async function writeObjectStatus<T extends ReportedObject>(
   report: ObjectReport<T>,
   context: ReportContext,

@@ -1,4 +1,4 @@
-/** A console of which only the reading half is there: what would be written is noted, and remembered for later reads. */
+/** A console client without writes: it notes the calls that would be made and shows their results in later reads. */
 import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
@@ -59,13 +59,13 @@ export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
     get requested() {
       return client;
     },
-    // The client that was looked at is somebody else's to close.
+    // The owner of the underlying client closes it.
     close: async () => undefined,
   };
   return client;
 }
 
-/** Its ids are the console's to choose: these say whose they will be. */
+/** The console chooses the IDs of a new account; these placeholders contain its name. */
 function toAccount(account: NewServiceAccount) {
   const saId = `new:${account.name}`;
   const tpn = `tpn:new:sa/${saId}`;
@@ -82,7 +82,7 @@ function issuance(saId: string, { expiresInDays }: NewKey): PlannedCall {
   return { call: "issueKey", object: saId, message };
 }
 
-/** What replacing the list would change, as far as what is bound now can be read. */
+/** The changes that replacing the list would cause, as far as the current bindings can be read. */
 async function changeOf(
   { tpn, orgId, policyIds }: BindingSet,
   client: IamClient,
@@ -105,7 +105,7 @@ async function changeOf(
   return { call: "syncBindings", object: tpn, message, bind, unbind };
 }
 
-/** The call is made also where the login may not read what is bound before. */
+/** The call is planned even if the login does not have permission to read the current bindings. */
 async function readBindings(
   tpn: string,
   client: IamClient,
@@ -120,7 +120,9 @@ async function readBindings(
   }
 }
 
-/** Id and name, by id. They only help to read a plan: a login that may not list policies gets ids. */
+/**
+ * `ID (name)` by ID. Names only make a plan easier to read: without permission to list policies, a plan has only IDs.
+ */
 async function policyNames(
   client: IamClient,
   orgId: string,

@@ -1,4 +1,4 @@
-/** A cluster of which only the reading half is there: what would be written is noted, and remembered for later reads. */
+/** A cluster client without writes: it notes the objects that would be written and shows them in later reads. */
 import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
 import type {
   ApplyOptions,
@@ -19,15 +19,15 @@ import { secretType } from "../../resource-types.ts";
 import { mergePatch } from "./merge-patch.ts";
 import type { PlanLog } from "./plan-log.ts";
 
-/** Objects that are not stored as they are here; `undefined` is gone. */
+/** Objects that differ from the stored objects; without `object`, the object is deleted. */
 type Changes = Map<string, { readonly type: ResourceType; readonly object?: KubeObject }>;
 
-/** Beyond the versions of any real API server. */
+/** Higher than the versions of any real API server. */
 const FIRST_VERSION = 10n ** 18n;
 
 /**
- * Changed objects are in every list of their namespace, whatever its selectors say. Preconditions are not compared: nobody
- * else writes to an overlay. `onWrite` is told of every object that would be written.
+ * Changed objects are in every list of their namespace, even if they do not match its selectors. Preconditions are not
+ * compared: an overlay has only one writer. `onWrite` is called with every object that would be written.
  */
 export function overlayKube(
   reader: KubeReader,
@@ -84,7 +84,9 @@ interface WithStatus extends KubeObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-/** A manager replaces the fields that it owns: its one field in the bindings' case, all others in the operator's own. */
+/**
+ * Each field manager replaces only its own fields: the bindings' manager `bindings`, the operator's all other fields.
+ */
 function withStatus(
   stored: WithStatus,
   { status: applied }: WithStatus,
@@ -116,7 +118,7 @@ function withChanges<T extends KubeObject>(
   return [...stored.filter((each) => !changes.has(idOf(type, keyOf(each)))), ...changed];
 }
 
-/** As the API server would answer: with a uid, and a version after every other. */
+/** The object as the API server would return it: with a uid and a version higher than all previous versions. */
 function asStored<T extends KubeObject>(object: T, versions: { last: bigint }): T {
   const { uid = `new:${keyText(keyOf(object))}`, resourceVersion = "0" } = object.metadata;
   const before = BigInt(resourceVersion || 0);

@@ -1,4 +1,4 @@
-/** RFC 7386: `null` takes a field away, lists are replaced as a whole. */
+/** RFC 7386: `null` removes a field, lists are replaced as a whole. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const fields = new Map(Object.entries(isRecord(target) ? target : {}));

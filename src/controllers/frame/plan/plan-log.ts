@@ -1,21 +1,21 @@
 import type { PlannedCall } from "../../../api/plan.ts";
 
-/** What a plan has come to so far. */
+/** The planned calls and effects so far. */
 export class PlanLog {
   #calls: readonly PlannedCall[] = [];
   #hasEffects = false;
 
-  /** In order. */
+  /** In the order of the calls. */
   get calls(): readonly PlannedCall[] {
     return this.#calls;
   }
 
-  /** Whether anything would be written by now, be it only to an object of ours. */
+  /** Whether the plan would write anything so far, even if only to one of the operator's own objects. */
   get hasEffects(): boolean {
     return this.#hasEffects;
   }
 
-  /** Something would be written that is the operator's own bookkeeping. */
+  /** Notes a write that is only the operator's own bookkeeping. */
   noteEffect(): void {
     this.#hasEffects = true;
   }
@@ -25,14 +25,14 @@ export class PlanLog {
     this.#calls = [...this.#calls, call];
   }
 
-  /** One entry a Secret, however often it is written. */
+  /** One entry per Secret, no matter how often the plan writes it. */
   writeSecret(name: string): void {
     this.noteEffect();
     if (this.#of("writeSecret", name) !== undefined) return;
     this.add({ call: "writeSecret", object: name, message: `Writes Secret ${name}.` });
   }
 
-  /** A Secret that only the plan itself has made is no longer mentioned. */
+  /** Removes the entry of the Secret's write; a Secret that exists only in the plan gets no entry for its deletion. */
   deleteSecret(name: string, isStored: boolean): void {
     this.noteEffect();
     const write = this.#of("writeSecret", name);

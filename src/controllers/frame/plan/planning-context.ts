@@ -1,4 +1,4 @@
-/** What a run is given that only plans: it reads what every run reads, and can change nothing. */
+/** The context of a run that only plans: it reads the same data as every run and cannot change anything. */
 import type { IamClient } from "../../../iam/client/client.ts";
 import { toIamReader } from "../../../iam/client/reader.ts";
 import { toKubeReader } from "../../../kube/client/reader.ts";
@@ -25,13 +25,13 @@ export function planningContext(context: Context, plan: PlanLog): Context {
   };
 }
 
-/** One overlay a console, so that a plan sees what it has planned before. */
+/** One overlay per console client, so that a plan sees its own earlier planned changes. */
 export function overlayConnections(connections: Connections, plan: PlanLog): Connections {
   const overlays = new Map<IamClient, IamClient>();
   return {
     resolve: async (ref, namespace) => {
       const found = await connections.resolve(ref, namespace);
-      // Its client would carry out what is only planned.
+      // Its client would carry out the planned calls.
       if (!found.ok) {
         const { ungranted: _, ...rest } = found;
         return rest;
@@ -47,5 +47,5 @@ export function overlayConnections(connections: Connections, plan: PlanLog): Con
 export const noEvents: EventRecorder = { record: () => undefined };
 
 const ignored: unknown = new Proxy(() => ignored, { get: () => ignored });
-/** Takes every call and keeps nothing. */
+/** Accepts every call and records nothing. */
 export const noMetrics = ignored as Metrics;

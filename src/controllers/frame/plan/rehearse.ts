@@ -1,4 +1,4 @@
-/** One run of which only the plan is made: the same observe, next and perform, with nothing behind them to write to. */
+/** One run that only plans: the same `observe`, `next` and `perform`, with clients that cannot write. */
 import { FINALIZER } from "../../../api/meta.ts";
 import type { PlannedCall } from "../../../api/plan.ts";
 import { hasFinalizer } from "../finalizers.ts";
@@ -11,13 +11,16 @@ import { PlanLog } from "./plan-log.ts";
 import { planningContext } from "./planning-context.ts";
 
 export interface Rehearsal<K extends KindTypes> {
-  /** Where the run has got to by reading alone. */
+  /** The progress of the run before its first planned write. */
   readonly progress: Progress<K>;
   readonly outcome: Outcome;
   readonly calls: readonly PlannedCall[];
 }
 
-/** Rejects as an observation does, with what a read fails with. What reads have taught is kept in the process state. */
+/**
+ * Rejects with the error of `observe`, or with a PartialFailure if a later step fails. Process state learned by reads
+ * before the first planned write is kept.
+ */
 export async function rehearse<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
@@ -62,7 +65,7 @@ function planningRun<State>(run: ReconcileContext<State>, log: PlanLog): Reconci
   };
 }
 
-/** The finalizer is taken for granted where an action needs it; it is not worth a word of the plan. */
+/** Assumes the finalizer if an action needs it: the plan does not mention it. */
 function withFinalizer<K extends KindTypes>(
   { needsFinalizer }: KindController<K>,
   { kind }: K["Action"],

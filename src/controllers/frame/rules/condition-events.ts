@@ -1,16 +1,16 @@
-/** When a changed condition is worth an event: the same for every kind. Pure. */
+/** Which changed conditions cause an event: the same for every kind. Pure. */
 import { type Condition, findCondition } from "../../../api/conditions.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 
-/** As much as an event's note holds. */
+/** The limit for an event's note, in characters. */
 const MAX_NOTE = 1_000;
 
 type Conditions = readonly Condition[] | undefined;
 
 /**
- * A Warning where an object stalls, stalls for another reason, ceases to be ready, or has a condition of `warnings`
- * turn False; a Normal where it is ready again after that. An object on its way to being ready for the first time is
- * silent, and so is one that a person has suspended.
+ * A Warning if an object stalls, stalls for another reason, is no longer ready, or a condition in `warnings` becomes
+ * False; a Normal event if a stalled object is ready again. An object that becomes ready for the first time causes no
+ * event here, and neither does suspension.
  */
 export function conditionEvents(
   before: Conditions,
@@ -27,7 +27,7 @@ export function conditionEvents(
   return recovered === undefined ? [] : [toEvent("Normal", recovered)];
 }
 
-/** A condition that has become bad, or is bad for another reason. */
+/** The condition, if it has become bad or is bad for a different reason. */
 function turned(
   type: string,
   bad: "True" | "False",
@@ -48,7 +48,7 @@ function ceasedToBeReady(before: Conditions, after: Conditions): Condition | und
     : undefined;
 }
 
-/** Ready after a failure; a first success has events of its own. */
+/** Ready after a failure; the first success has its own events. */
 function recovery(before: Conditions, after: Conditions): Condition | undefined {
   const now = findCondition(after, "Ready");
   const stalled = findCondition(before, "Stalled");

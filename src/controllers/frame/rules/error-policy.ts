@@ -24,7 +24,7 @@ const iamOutcomes: Readonly<Record<IamErrorCode, ErrorOutcomeKind>> = {
 
 const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
   Unauthenticated: "Retry",
-  // An API server that has just started refuses what it will allow a moment later.
+  // An API server that has just started denies requests that it allows a moment later.
   Forbidden: "Retry",
   NotFound: "Retry",
   AlreadyExists: "Retry",
@@ -39,10 +39,12 @@ const kubeOutcomes: Readonly<Record<KubeErrorCode, ErrorOutcomeKind>> = {
   NotLeading: "Retry",
 };
 
-/** A replica of the console that is behind may only not know yet what was created a moment ago. */
+/** A console replica that is behind may not know a new resource yet: a NotFound is retried after this long. */
 export const UNKNOWN_RESYNC_MS = 5 * MINUTE;
 
-/** What to do after a failed run, by the error's code and never by its text. An unknown error is a bug: retried slowly. */
+/**
+ * What follows a failed run, by the error's code and never by its text. An unknown error is a bug and retried slowly.
+ */
 export function errorPolicy(error: unknown): ErrorOutcome {
   if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
@@ -58,14 +60,17 @@ function terminal(resyncMs: number | undefined): ErrorOutcome {
   return resyncMs === undefined ? { kind: "Terminal" } : { kind: "Terminal", resyncMs };
 }
 
-/** As the failure asks for, but not before its report may be tried again, and not without: somebody has to be told. */
+/**
+ * The outcome for the failure, but not before its report can be written again. A terminal failure is retried as its
+ * failed report requires, because a person must see the failure.
+ */
 function later(failure: ErrorOutcome, refusal: ErrorOutcome): ErrorOutcome {
   const { kind } = failure.kind === "Terminal" ? refusal : failure;
   const notBefore = Math.max(notBeforeOf(failure), notBeforeOf(refusal));
   return outcome(kind, notBefore === 0 ? undefined : notBefore);
 }
 
-/** The time before which nothing is to be tried again; 0 where there is none. */
+/** The time before which nothing must be tried again; 0 if there is none. */
 export function notBeforeOf(outcome: ErrorOutcome): number {
   return "notBefore" in outcome ? (outcome.notBefore ?? 0) : 0;
 }

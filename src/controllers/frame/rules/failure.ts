@@ -5,7 +5,7 @@ import { SpecError } from "../spec-error.ts";
 import { StatusUnanswered } from "../status-write-failed.ts";
 import { errorPolicy } from "./error-policy.ts";
 
-/** What a person can do about an answer of the console; nothing where only time helps. */
+/** What a person can do about an error of the console; no entry if only time helps. */
 const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
   Unauthenticated: "Check the credentials Secret of the connection.",
   PermissionDenied: "Ask the console's administrator to allow this to the connection's user.",
@@ -14,9 +14,9 @@ const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
 };
 
 /**
- * What a failed run says about the object: Stalled where only a change by a person helps, Reconciling where
- * the queue tries again. `undefined` for a conflict of writes, which changes nothing that a user should see, for a
- * status that may be stored already, and where the API server asks to be left alone: to say so would take another write (L9).
+ * The readiness of an object after a failed run: Stalled if only a change by a person helps, Reconciling if the queue
+ * tries again. `undefined` for a write conflict, which is not relevant to users, for a status that may already be
+ * stored, and if the API server limits requests: reporting that would need another write (L9).
  */
 export function failureReadiness(error: unknown): Readiness | undefined {
   if (error instanceof StatusUnanswered) return undefined;
@@ -35,7 +35,7 @@ function describe(error: unknown): { reason: string; message: string } {
   };
 }
 
-/** The error's own words name the call and the status. */
+/** The error's own message names the call and the status. */
 function iamMessage(error: IamError): string {
   const parts = [
     `A call to the console failed: ${ended(error.message)}`,

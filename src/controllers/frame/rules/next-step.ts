@@ -1,4 +1,4 @@
-/** What a run does next: the kind's rules, and suspension over them. Pure. */
+/** The next step of a run: the kind's rules, limited by suspension. Pure. */
 import type { ClockReading } from "../clock-reading.ts";
 import type { KindController, KindTypes, Progress } from "../kind-controller.ts";
 import type { Outcome, Released, Suspended, Waiting } from "./outcome.ts";
@@ -12,7 +12,7 @@ const SUSPENDED_DELETION: Waiting = {
   message: "spec.suspend is true: the deletion continues when it is false.",
 };
 
-/** Why nothing is next. */
+/** Why no action is next. */
 export type End = Exclude<Outcome, { kind: "Failed" }> | Released;
 
 export type Step<K extends KindTypes> = K["Action"] | End;

@@ -1,57 +1,57 @@
-/** What a kind's rules answer besides an action, and what a run came to. */
+/** The results of a kind's rules other than an action, and the outcomes of a run. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 
-/** Nothing can be done before something else happens. */
+/** The object cannot be reconciled further until something else happens. */
 export interface Waiting {
   readonly kind: "Waiting";
-  /** Stalled where only a person's change helps, Reconciling where time or another object does. */
+  /** Stalled if only a change by a person helps, Reconciling if time or another object helps. */
   readonly state: "Reconciling" | "Stalled";
   /** One CamelCase word. */
   readonly reason: string;
-  /** What is waited for, and what to do about it; whole sentences. */
+  /** What the object waits for and what the reader can do about it, in full sentences. */
   readonly message: string;
-  /** A condition of the kind that is False meanwhile, for the same reason. */
+  /** A condition of the kind that is False during the wait, for the same reason. */
   readonly condition?: string;
   /** Reconcile again after this many milliseconds at the latest. */
   readonly afterMs?: number;
   /**
-   * What is waited for is as new as the object and has not had its turn: an object that was never reported on stays so
-   * until that changes, or `afterMs` is over.
+   * The other object is also new and not reconciled yet: an object without a status gets none until that changes or
+   * `afterMs` is over.
    */
   readonly isBrief?: boolean;
 }
 
-/** The object is as declared, as far as can be told now. */
+/** The object is as declared, as far as the operator knows. */
 export interface Settled {
   readonly kind: "Settled";
   /** Reconcile again after this many milliseconds at the latest. */
   readonly afterMs?: number;
 }
 
-/** Of an object that is being deleted: everything is cleaned up, or given up with a word about it. */
+/** For an object being deleted: everything is cleaned up, or the operator gave up and reports it in an event. */
 export interface Released {
   readonly kind: "Released";
-  /** Recorded once the finalizer is gone. */
+  /** Recorded after the finalizer is removed. */
   readonly events: readonly EventNote[];
 }
 
-/** The run failed; what went wrong is put into words already. */
+/** The run failed; `readiness` describes the failure. */
 export interface Failed {
   readonly kind: "Failed";
   readonly error: unknown;
   readonly readiness: Readiness;
 }
 
-/** `spec.suspend` is true, and nothing that may be done all the same is left. */
+/** `spec.suspend` is true, and no action that is allowed during suspension is left. */
 export interface Suspended {
   readonly kind: "Suspended";
 }
 
-/** What a run that did not release its object came to. */
+/** The outcome of a run that did not release its object. */
 export type Outcome = Waiting | Settled | Suspended | Failed;
 
-/** A failure after something has changed: the run ends with `cause`, and its report is about `progress`. */
+/** A failure after a change: the run ends with `cause`, and its report is about `progress`. */
 export class PartialFailure<Progress = unknown> extends Error {
   override readonly name = "PartialFailure";
   readonly progress: Progress;
@@ -62,7 +62,7 @@ export class PartialFailure<Progress = unknown> extends Error {
   }
 }
 
-/** What the first rule with a finding found; rules are asked in order. */
+/** The finding of the first rule that has one; the rules are called in order. */
 export function firstFinding<Finding, Args extends readonly unknown[]>(
   rules: readonly ((...args: Args) => Finding | undefined)[],
   ...args: Args

@@ -1,11 +1,11 @@
-/** Objects that are planned for, and not worked on. Pure. */
+/** Objects for which the operator only plans. Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { KubeObject } from "../../../kube/resource.ts";
 import { MINUTE } from "../../../util/time.ts";
 import type { Failed, Outcome } from "./outcome.ts";
 
 export const PLAN_ONLY = "PlanOnly";
-/** The console changes without telling anybody. */
+/** The console does not report its changes, so the operator plans again after this long. */
 const PLAN_AGAIN_MS = 5 * MINUTE;
 
 export function isPlanOnly({ metadata }: KubeObject): boolean {
@@ -13,8 +13,8 @@ export function isPlanOnly({ metadata }: KubeObject): boolean {
 }
 
 /**
- * What a plan comes to: `natural` where the run ended so by reading alone. Whatever is not done waits for a person, so
- * that it is never said to be on its way; but time helps a kind that only reads.
+ * The outcome of a plan: `natural` if the run ended that way by reading alone. Everything not done waits for a person,
+ * so the state is never Reconciling; except for a kind that only reads, which time can help.
  */
 export function plannedOutcome(
   natural: Exclude<Outcome, Failed> | undefined,

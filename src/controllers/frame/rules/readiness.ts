@@ -1,4 +1,4 @@
-/** What an outcome and suspension mean for the readiness of an object, the same for every kind. Pure. */
+/** How the outcome of a run and suspension determine the readiness of an object, the same for every kind. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -8,7 +8,7 @@ const SUSPENDED: Readiness = {
   message: "spec.suspend is true: nothing is done for this object until it is false.",
 };
 
-/** Why an object is not as declared; `undefined` where it is, as far as the run could tell. */
+/** Why an object is not as declared; `undefined` if it is as declared, as far as the run knows. */
 export function obstacleOf(outcome: Outcome): Readiness | undefined {
   switch (outcome.kind) {
     case "Failed":
@@ -25,8 +25,8 @@ export function obstacleOf(outcome: Outcome): Readiness | undefined {
 }
 
 /**
- * Suspension as every kind says it, and as GitOps tools read it: an object in use stays Ready; one that cannot be used
- * waits for a person.
+ * How every kind reports suspension, in the form that GitOps tools read: a usable object stays Ready; an unusable
+ * object waits for a person.
  */
 export function suspendedReadiness({ state, message }: Readiness): Readiness {
   return state === "Ready"

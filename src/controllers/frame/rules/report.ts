@@ -1,4 +1,4 @@
-/** What a run tells about its objects, as data; {@link writeReport} makes it known. Pure. */
+/** The report of a run about its objects, as data; {@link writeReport} writes it. Pure. */
 import {
   type Condition,
   type ConditionUpdate,
@@ -17,7 +17,7 @@ import { suspendedReadiness } from "./readiness.ts";
 export interface StatusWriteOptions {
   /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
   readonly resourceVersion?: string;
-  /** Fields of the status that another field manager owns: neither compared nor written. */
+  /** Status fields owned by another field manager: neither compared nor written. */
   readonly foreignFields?: readonly string[];
   /** Defaults to the operator's own field manager. */
   readonly fieldManager?: string;
@@ -37,14 +37,14 @@ export type ReportedObject = IamObject<unknown, CommonStatus>;
 export interface Report<State = unknown> {
   /** One entry for each object whose status is written, in this order. */
   readonly objects: readonly ObjectReport[];
-  /** Recorded in addition to those of changed conditions; about objects that `objects` need not list. */
+  /** Recorded in addition to the events about changed conditions; `objects` need not list their objects. */
   readonly events?: readonly EventOf[];
   /**
-   * Reconcile again after this many milliseconds at the latest. After a failure: where the error policy would wait
-   * for a change of the object. Without it, the controller's resync.
+   * Reconcile again after this many milliseconds at the latest. After a failure, it counts only if the error policy
+   * would wait for a change of the object. Absent: the controller's resync.
    */
   readonly requeueAfterMs?: number | undefined;
-  /** The process state from now on; absent where it stays as it is. */
+  /** The new process state; absent if it does not change. */
   readonly state?: State;
 }
 
@@ -55,31 +55,31 @@ export interface EventOf {
 
 export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly type: ResourceType<T>;
-  /** As last read or written; the base of the write. */
+  /** The object as last read or written; the base of the write. */
   readonly object: T;
-  /** The whole status but for observedGeneration, plan, conditions and lastHandledReconcileAt. */
+  /** The whole status except observedGeneration, plan, conditions and lastHandledReconcileAt. */
   readonly status: object;
   readonly readiness: Readiness;
-  /** The kind's own conditions; one without `status` is taken away. */
+  /** The kind's own conditions; a condition without `status` is removed. */
   readonly conditions?: readonly KindCondition[];
-  /** `spec.suspend`: the readiness is said as suspended. */
+  /** `spec.suspend`: the readiness is reported as suspended. */
   readonly suspended?: boolean;
-  /** The request of a person (`reconcile-requested-at`) that this run has answered. */
+  /** The request by a person (`reconcile-requested-at`) that this run has handled. */
   readonly handledRequest?: string | undefined;
-  /** What would be done, of an object that is only planned for. */
+  /** The planned calls, if the operator only plans for the object. */
   readonly plan?: Plan;
   readonly write?: Pick<StatusWriteOptions, "resourceVersion" | "foreignFields">;
 }
 
 export type KindCondition = { readonly type: string } & (
   | (ConditionUpdate & {
-      /** Whether it is worth a Warning event when it becomes False. */
+      /** Whether a change to False causes a Warning event. */
       readonly isWarning?: boolean;
     })
   | { readonly status?: undefined }
 );
 
-/** What a stored status says besides the fields that every kind has. */
+/** The fields of a stored status except the fields that every kind has. */
 export function ownFields<Status extends CommonStatus>(
   status: Status,
 ): Omit<Status, keyof CommonStatus> {
@@ -93,7 +93,7 @@ export function ownFields<Status extends CommonStatus>(
   return own;
 }
 
-/** The whole status that a report stands for. */
+/** The whole status that results from a report. */
 export function statusOf(
   { object, status, handledRequest, ...report }: ObjectReport,
   now: Instant,
@@ -110,7 +110,7 @@ export function statusOf(
   };
 }
 
-/** What is said about the object as a whole. */
+/** The readiness of the object, after suspension is applied. */
 export function readinessOf({
   readiness,
   suspended = false,
