@@ -1,4 +1,6 @@
-/** Logs in to a console and keeps the login in use; two kinds that differ in scope and in where their Secrets are. */
+/**
+ * Logs in to a console and keeps the login valid. The two kinds differ in scope and in the namespace of their Secrets.
+ */
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Reconcile } from "../../runtime/result.ts";

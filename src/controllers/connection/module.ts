@@ -10,11 +10,11 @@ export type ConnectionParts = ConnectionSources;
 
 export const clusterConnections = defineKind<ClusterConnection, ConnectionParts>({
   type: clusterConnectionType,
-  // Only administrators write it.
+  // Only administrators write ClusterConnections, so the cache keeps the whole object.
   cache: { keep: (_, whole) => whole },
   watches: (caches, { registry }) =>
     connectionWatches("ClusterConnection", caches, registry.sessions),
-  // Every operator needs its own login.
+  // Every operator needs its own login, so no label selects ClusterConnections.
   selectedBy: () => undefined,
   reconciler: createClusterConnectionController,
 });
@@ -27,7 +27,7 @@ export const connections = defineKind<Connection, ConnectionParts>({
   reconciler: createConnectionController,
 });
 
-/** The certificates of a large Connection are replaced by a hash, which still tells one client from another. */
+/** In a large Connection, a hash replaces the certificates; it is enough to detect that a new client is needed. */
 function withBundleId(trimmed: Connection, whole: Connection): Connection {
   const { caBundle }: Partial<Connection["spec"]> = whole.spec ?? {};
   if (trimmed === whole || typeof caBundle !== "string") return trimmed;

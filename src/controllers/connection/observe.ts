@@ -25,11 +25,14 @@ import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
 
 export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
-  /** Where the Secrets and ConfigMaps of ClusterConnections are. */
+  /** The namespace of the Secrets and ConfigMaps of ClusterConnections. */
   readonly operatorNamespace: string;
 }
 
-/** The caches, the session in use, and the Secrets and ConfigMaps, live. One that cannot be read is a PartialFailure. */
+/**
+ * Reads the caches and the current session, and the Secrets and ConfigMaps from the API server. Rejects with a
+ * PartialFailure if one of them cannot be read.
+ */
 export async function observe(
   kind: ConnectionKindName,
   object: AnyConnection,
@@ -91,7 +94,7 @@ function isWaiting({ status }: KubeObject & { readonly status?: CommonStatus }):
   return reason === "Unavailable" || reason === "Timeout" || reason === "RateLimited";
 }
 
-/** An invalid spec is read as such, so that its session is closed and its deletion goes on. */
+/** An invalid spec is a result and not an error, so that its session is closed and its deletion continues. */
 export function readSpec(kind: ConnectionKindName, object: AnyConnection): ReadableSpec {
   const parsed =
     kind === "Connection"
@@ -131,8 +134,9 @@ async function readInputs(
 }
 
 /**
- * A user counts where the connection is granted to it, or where it has already left something in the
- * console: an object of a namespace that was never granted must not hold an administrator's connection.
+ * The objects that use the connection, as `Kind namespace/name`. An object counts if a grant matches its namespace or
+ * if it has already used the console: an object in a namespace without a grant must not block the deletion of a
+ * ClusterConnection.
  */
 function findUsers(
   key: string,

@@ -1,12 +1,12 @@
-/** Since when a console has not answered, as the calls that are made anyway tell. */
+/** Detects the outage of a console from the results of regular calls. */
 import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 
-/** A single failed call is no outage: no call is answered for this long. */
+/** A single failed call is not an outage: calls must fail for this long without any successful answer. */
 const OUTAGE_MS = 15 * SECOND;
 
 export interface Outage {
   readonly since: Instant;
-  /** What calls fail with: a status, or the code of an IamError. */
+  /** The failure of the calls: an HTTP status or the code of an IamError. */
   readonly code: string;
 }
 
@@ -28,7 +28,7 @@ export class OutageWatch {
     return this.#outage;
   }
 
-  /** A request ended: `code` is the status of its answer, or the IamErrorCode without one. */
+  /** Notes the end of a request: `code` is the status of its answer, or the IamErrorCode if there was no answer. */
   note(code: string): void {
     const status = Number(code);
     if (status < 500) this.#end();

@@ -1,4 +1,4 @@
-/** The way from a connectionRef to a console client that the namespace may use. */
+/** Resolves a connectionRef to a console client that the namespace may use. */
 import type { z } from "zod";
 import {
   type ClusterConnection,
@@ -22,8 +22,8 @@ import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effecti
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**
- * After a start, objects come before their connection has been checked. Waiting this long for its first
- * login keeps them from showing `Ready=False` for a moment at every restart.
+ * After a start, objects are reconciled before their connection is checked. They wait at most this long for its first
+ * check, so that a restart does not make them show `Ready=False` for a moment.
  */
 const FIRST_CHECK_MS = 5 * SECOND;
 
@@ -32,7 +32,7 @@ type GrantingSpec = ConnectionSpec &
 
 export interface ConnectionRegistry extends Connections {
   readonly sessions: Sessions;
-  /** Says that the connection has been reconciled, so that nothing waits for its first run any more. */
+  /** Must be called after the connection was reconciled: nothing waits for its first run any more. */
   noteChecked(key: string): void;
   forget(key: string): void;
   close(): Promise<void>;
@@ -52,7 +52,7 @@ interface Usable {
 type Found = Usable | Refused;
 type Refused = Extract<ConnectionLookup, { ok: false }>;
 
-/** The registry that the connection controllers fill and every other controller asks. */
+/** The registry that the connection controllers fill and all other controllers use. */
 export function createConnections(options: ConnectionsOptions): ConnectionRegistry {
   const sessions = createSessions(options);
   const checks = createFirstChecks(options.clock);
@@ -107,7 +107,7 @@ function toAccess(
   return { ...notReady(title, isCurrent ? session?.reason : undefined), grant };
 }
 
-/** Finds what the caches say about a connection and a namespace. */
+/** Finds the spec of a connection and the grant of a namespace in the caches. */
 function createFinder(caches: ConnectionsOptions["caches"]) {
   const findSpec = (ref: ConnectionRef, namespace: string) => {
     const { name } = ref;
@@ -154,7 +154,7 @@ function notFound(title: string): Refused {
   );
 }
 
-/** Says only the reason: the details are for those who may read the connection itself. */
+/** The message has only the reason: the details are for users with permission to read the connection. */
 function notReady(title: string, reason: string | undefined): Refused {
   return refused(
     reconciling(
@@ -196,7 +196,7 @@ function labelsOf(
   return namespace === undefined ? undefined : (namespace.metadata.labels ?? {});
 }
 
-/** Lets callers wait, for a bounded time, until a connection was checked once. */
+/** Lets callers wait until a connection was checked once, for a limited time. */
 function createFirstChecks(clock: Clock) {
   const checked = new Set<string>();
   const waiting = new Map<string, Set<() => void>>();

@@ -1,4 +1,4 @@
-/** The console clients in use, one per connection, and whether they may be used. */
+/** The sessions of all connections: one console client per connection, and whether it may be used. */
 
 import type { ClientSettings } from "../../connections/client-settings.ts";
 import type { IamClient } from "../../iam/client/client.ts";
@@ -14,12 +14,12 @@ import { watchLogin } from "./watch-login.ts";
 const GRACE_MS = MINUTE;
 const FIRST_PAUSE_MS = 15 * SECOND;
 const LONGEST_PAUSE_MS = 5 * MINUTE;
-/** A ready-made token does not heal: only a new one helps, and that opens a new session. */
+/** A rejected token does not recover: only a new token helps, and it opens a new session. */
 const TOKEN_PAUSE_MS = 10 * MINUTE;
-/** A refusal this long after the previous one counts as the first. */
+/** A rejection this long after the previous rejection counts as the first. */
 const FORGIVEN_AFTER_MS = 15 * MINUTE;
 
-/** What a session was made from; a difference in any part makes another session. */
+/** The data a session was created from; a difference in any part requires a new session. */
 export interface SessionIdentity {
   readonly uid: string;
   readonly spec: string;
@@ -30,43 +30,43 @@ export interface SessionIdentity {
 export interface Session {
   readonly identity: SessionIdentity;
   readonly client: IamClient;
-  /** Whether the login was accepted and has not been refused since. */
+  /** Whether the login was accepted and has not been rejected since. */
   readonly usable: boolean;
-  /** Why it is not usable, in one CamelCase word. */
+  /** Why the session is not usable, as one CamelCase word. */
   readonly reason: string;
   readonly refusal?: LoginRefusal;
 }
 
-/** The console refused calls although the login before had succeeded. */
+/** The console rejected calls even though the previous login had succeeded. */
 export interface LoginRefusal {
   readonly at: Instant;
   readonly count: number;
-  /** No new login before. */
+  /** No new login before this time. */
   readonly until: Instant;
   readonly message: string;
 }
 
 export interface Sessions {
   get(key: string): Session | undefined;
-  /** A client that is not in use yet: the caller puts the session, or closes the client. */
+  /** Creates a client that is not in use yet: the caller must either put its session or close the client. */
   prepare(key: string, settings: ClientSettings): IamClient;
-  /** Puts a session in place of the one before, whose client is closed after a grace. */
+  /** Replaces the session; the client of the previous session is closed after a grace period of one minute. */
   put(key: string, session: Session): void;
   remove(key: string): void;
-  /** Calls back with the key of a connection whose login was refused in the middle of its work. */
+  /** Calls back with the key of a connection when the console rejects its login during a call. */
   onRefused(listener: (key: string) => void): () => void;
-  /** Since when the console of a connection has not answered; `undefined` as long as it does. */
+  /** The current outage of the connection's console; `undefined` while the console answers. */
   outageOf(key: string): Outage | undefined;
-  /** Calls back with the key of a connection whose console ceased to answer, or answers again. */
+  /** Calls back with the key of a connection when its console stops answering or answers again. */
   onOutage(listener: (key: string) => void): () => void;
-  /** Calls back with the key of a connection that became usable, ceased to be, or has another client. */
+  /** Calls back with the key of a connection when it becomes usable or unusable, or gets a new client. */
   onChange(listener: (key: string) => void): () => void;
   /** Closes every client at once. */
   close(): Promise<void>;
 }
 
 export interface SessionsOptions {
-  /** `key` names the connection, as {@link connectionKey} does; `onRequest` is told how each request ended. */
+  /** `key` is the {@link connectionKey} of the connection; `onRequest` is called with the result of each request. */
   readonly createClient: (
     settings: ClientSettings,
     key: string,
@@ -149,7 +149,7 @@ function subscribe<T>(listeners: Set<T>, listener: T): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Pure: the pause after a refusal, doubling while refusals follow each other. */
+/** The pause after a rejection; it doubles with each consecutive rejection of a login. Pure. */
 export function refuse(
   before: LoginRefusal | undefined,
   credentials: "login" | "token",

@@ -2,8 +2,8 @@ import type { IamClient } from "../../iam/client/client.ts";
 import { type IamError, isIamError } from "../../iam/errors.ts";
 
 /**
- * The same client, which also tells `onRefused` when the console no longer accepts the connection's own
- * login. Calls made with an API key say nothing about the login and are left out.
+ * A wrapper of the client that calls `onRefused` when the console no longer accepts the connection's own login. Calls
+ * with an API key are not watched, because they say nothing about the login.
  */
 export function watchLogin(client: IamClient, onRefused: (error: IamError) => void): IamClient {
   const watched = async <T>(call: Promise<T>): Promise<T> => {

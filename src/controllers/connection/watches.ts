@@ -1,4 +1,4 @@
-/** What enqueues connections: news of their login, and objects that use them. */
+/** What enqueues connections: changes of their login or console, and objects that use them. */
 import { type ObjectKey, parseKey } from "../../kube/resource.ts";
 import { type Watch, watch } from "../../runtime/watch.ts";
 import { connectionOf } from "../connection-key.ts";
@@ -8,7 +8,7 @@ import { serviceAccountType } from "../resource-types.ts";
 import type { ConnectionKindName } from "./rules/kind-name.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** A connection counts its users, and its deletion waits for them. */
+/** A new or deleted user enqueues its connection, which counts its users and waits for them during its deletion. */
 export function connectionWatches(
   kind: ConnectionKindName,
   caches: Caches,
@@ -42,7 +42,7 @@ export function connectionWatches(
   ];
 }
 
-/** `Kind/namespace/name` or `Kind/name` → the object's key, where it is of that kind. */
+/** `Kind/namespace/name` or `Kind/name` → the object's key; empty if the key names a different kind. */
 function connectionNamed(kind: string, key: string): readonly ObjectKey[] {
   return key.startsWith(`${kind}/`) ? [parseKey(key.slice(kind.length + 1))] : [];
 }

@@ -1,6 +1,6 @@
 /**
- * Takes the ResourceQuota listing of one cluster at every interval, as a whole or not at all, and shows it as status and
- * as metrics. A scrape never calls the console.
+ * Reads the ResourceQuota listing of one cluster at every interval, completely or not at all, and reports it in the
+ * status and in metrics. A scrape never calls the console.
  */
 import { parseSpec } from "../../api/parse-spec.ts";
 import { resourceQuotaExportKind } from "../../api/resource-quota-export.ts";

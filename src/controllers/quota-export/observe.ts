@@ -12,7 +12,7 @@ import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
 import type { QuotaExportSnapshot, QuotaExportState } from "./rules/snapshot.ts";
 
-/** From the caches alone: the console is asked by the one action. */
+/** Reads only the caches; the single action calls the console. */
 export async function observe(
   object: ResourceQuotaExport,
   spec: ResourceQuotaExportSpec,

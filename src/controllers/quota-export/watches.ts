@@ -17,7 +17,7 @@ export function quotaExportWatches(caches: Caches, parts: AccessParts): readonly
     watch(apiKeys, ({ key, old, new: now }) =>
       old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : exportsWith(key),
     ),
-    // What a key may list changes with what is bound to its account.
+    // The policies bound to its account decide what a key has permission to list.
     watch(caches.of(serviceAccountType), ({ key, old, new: now }) =>
       isDeepStrictEqual(rights(old), rights(now))
         ? []

@@ -3,7 +3,10 @@ import { loginReason } from "../rules/login-reason.ts";
 import type { Login } from "../rules/snapshot.ts";
 import type { Session, Sessions } from "../sessions.ts";
 
-/** Logs in and puts the session into use, whatever comes of the login: its client remembers failed ones. */
+/**
+ * Logs in and puts the session into use even if the console rejects the login, because its client remembers failed
+ * logins. Rejects with an error that does not come from the console.
+ */
 export async function logIn(
   sessions: Sessions,
   key: string,
@@ -25,7 +28,7 @@ export async function logIn(
 
   function putFailed(error: Extract<Login, { kind: "Failed" }>["error"]): Login {
     const reason = loginReason(error);
-    // A console that is merely down takes no right away: calls fail as transient, and are retried.
+    // A console outage does not make a usable session unusable: its calls fail as transient and are retried.
     const usable = session.usable && reason === "ConsoleUnavailable";
     sessions.put(key, { ...session, usable, reason });
     return { kind: "Failed", reason, error };

@@ -4,7 +4,7 @@ import type { ConnectionAction, ConnectionKind } from "../rules/snapshot.ts";
 import type { Session, Sessions } from "../sessions.ts";
 import { logIn } from "./log-in.ts";
 
-/** Opens, uses or closes the session of one connection. Rejects where a login failed for another reason than the console's. */
+/** Opens, uses or closes the session of one connection. Rejects if an error does not come from the console. */
 export async function perform(
   sessions: Sessions,
   action: ConnectionAction,
@@ -26,7 +26,7 @@ export async function perform(
   return { snapshot: { ...snapshot, session, clockSkewSeconds, outage }, done: { login } };
 }
 
-/** Whatever is answered, an answer ends the outage. */
+/** Makes one call; any answer below 500 ends the outage, even an error. */
 async function probe(
   sessions: Sessions,
   { client }: Session,
@@ -40,7 +40,9 @@ async function probe(
   return { snapshot: { ...snapshot, outage }, done: { ...done, hasProbed: true } };
 }
 
-/** Another address is another console until it has accepted the credentials. */
+/**
+ * A changed spec may lead to a different console: the session is not usable until that console accepts the credentials.
+ */
 function open(
   sessions: Sessions,
   key: string,

@@ -1,4 +1,4 @@
-/** How the login of a connection stands, for its condition `Authenticated`. Pure. */
+/** The condition `Authenticated` of a connection. Pure. */
 import type { ConditionUpdate } from "../../../api/conditions.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { originOf } from "../../connection-origin.ts";
@@ -41,7 +41,7 @@ export function authentication(
   };
 }
 
-/** The same words as long as it lasts: each change is a write. */
+/** The message changes as little as possible during an outage, because each change is a write. */
 function unavailable(
   origin: string,
   { since, code, waiting }: NonNullable<ConnectionSnapshot["outage"]>,
@@ -54,7 +54,7 @@ function unavailable(
   };
 }
 
-/** 1, 2, 5, 10, 20, 50 and so on: at least so many. */
+/** The count, rounded down to 1, 2, 5, 10, 20, 50 and so on. */
 function roughly(count: number): string {
   if (count < 3) return `${count}`;
   const power = 10 ** Math.floor(Math.log10(count));

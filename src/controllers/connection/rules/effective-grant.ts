@@ -9,7 +9,7 @@ import { matchesLabels } from "../../../kube/match-labels.ts";
 export type Grants = Pick<ClusterConnectionSpec, "grants" | "withdrawalGracePeriod">;
 type Labels = Readonly<Record<string, string>>;
 
-/** What the namespace of a Connection may do: it is their own login. */
+/** The permissions of a namespace on its own Connection: unlimited, because the credentials belong to the namespace. */
 export const ALL_RIGHTS: Rights = {
   policyIds: ["*"],
   withdrawsPolicies: false,
@@ -20,7 +20,7 @@ export const ALL_RIGHTS: Rights = {
   quotaExports: "Any",
 };
 
-/** Of a namespace that no grant matches any more. */
+/** The permissions of a namespace that no grant matches any more. */
 export const NO_RIGHTS: Rights = {
   policyIds: [],
   withdrawsPolicies: true,
@@ -32,8 +32,8 @@ export const NO_RIGHTS: Rights = {
 };
 
 /**
- * The union of the grants that match a namespace; `undefined` where none does. `labels`
- * is undefined for a namespace that has not been seen: then no selector matches.
+ * The union of the grants that match a namespace; `undefined` if none matches. `labels` is undefined for an unknown
+ * namespace: then no selector matches.
  */
 export function effectiveGrant(
   { grants, withdrawalGracePeriod }: Grants,
@@ -61,12 +61,12 @@ function unionOf(lists: readonly (readonly string[])[]): string[] {
   return union.has("*") ? ["*"] : [...union];
 }
 
-/** Grants add up: one without a limit has none. */
+/** Grants add up: if one grant has no limit, the union has none. */
 function mostOf(limits: readonly (number | undefined)[]): number | undefined {
   return limits.includes(undefined) ? undefined : Math.max(...limits.map((limit = 0) => limit));
 }
 
-/** Whether it is known which grants match: nothing is taken away because labels are missing (S11). */
+/** Whether it is known which grants match: nothing is removed because the labels of a namespace are unknown (S11). */
 export function isJudged(grants: readonly Grant[], labels: Labels | undefined): boolean {
   return (
     labels !== undefined || grants.every(({ namespaces }) => namespaces.selector === undefined)

@@ -17,7 +17,7 @@ const reasons: Readonly<Record<IamErrorCode, LoginReason>> = {
   LoginPaused: "LoginPaused",
 };
 
-/** Why a connection is not authenticated, by what its login failed with. */
+/** Why a connection is not authenticated, by the error of its login. */
 export function loginReason({ code }: IamError): LoginReason {
   return reasons[code];
 }

@@ -1,4 +1,4 @@
-/** What a connection needs next. Pure. */
+/** The next action for a connection. Pure. */
 
 import { clientSettings } from "../../../connections/client-settings.ts";
 import { nameSome } from "../../../util/name-some.ts";
@@ -24,7 +24,7 @@ export function next(
   return action ?? standing(progress);
 }
 
-/** A connection in use keeps its login: those that wait for their own deletion need it. */
+/** A connection in use keeps its login during its deletion: objects that are being deleted too need the login. */
 export function nextOfDeletion(
   progress: Progress<ConnectionKind>,
   at: ClockReading,
@@ -44,14 +44,14 @@ export function nextOfDeletion(
   );
 }
 
-/** Only during an outage. With a login that failed for it, that was the question. */
+/** Probes only during an outage and after an accepted login. A failed login has already called the console. */
 function probe({ snapshot, done }: Progress<ConnectionKind>): ConnectionAction | undefined {
   const { outage, session } = snapshot;
   if (outage === undefined || session === undefined || done.hasProbed) return undefined;
   return done.login?.kind === "Accepted" ? { kind: "Probe", session } : undefined;
 }
 
-/** How the login stands is how the connection stands. */
+/** The state of the login is the state of the connection. */
 function standing({ snapshot, done }: Progress<ConnectionKind>): Waiting | Settled {
   const { status, reason, message } = authentication(snapshot, done.login);
   if (status === "True") return { kind: "Settled" };
@@ -59,7 +59,7 @@ function standing({ snapshot, done }: Progress<ConnectionKind>): Waiting | Settl
   return { kind: "Waiting", state, reason, message };
 }
 
-/** Objects may come from another controller, and a console comes back. */
+/** Another controller may create a missing object, and a console may recover. */
 const RESOLVED_WITHOUT_A_PERSON: ReadonlySet<string> = new Set([
   "SecretNotFound",
   "ConfigMapNotFound",
@@ -83,7 +83,10 @@ function sessionAction(
   return isPaused ? undefined : { kind: "Authenticate", session };
 }
 
-/** What was taken away is no longer used, except to clean up what is going away with them. */
+/**
+ * Closes the session if its credentials or its spec are no longer valid. Keeps it while the connection or its namespace
+ * is being deleted, because the cleanup of other objects needs it.
+ */
 function closeUnlessNeeded({
   object,
   session,

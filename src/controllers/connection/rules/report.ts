@@ -1,4 +1,4 @@
-/** What a connection says after a run. Pure. */
+/** The report of a connection after a run. Pure. */
 import { isTrue, type Readiness } from "../../../api/conditions.ts";
 import type { ConnectionStatus } from "../../../api/connection.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
@@ -12,12 +12,12 @@ import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { authentication } from "./authentication.ts";
 import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
 
-/** What a spec refers to is not watched: this is how long a changed one may go unnoticed. */
+/** The referenced Secrets and ConfigMaps are not watched: a change may go unnoticed for this long. */
 const CHECK_READY_MS = 60 * SECOND;
 const CHECK_UNREADY_MS = 12 * SECOND;
 const SPREAD = { least: 0.9, most: 1.1 };
 const SKEW_WARNING_S = (5 * MINUTE) / SECOND;
-/** The Date header has whole seconds and travels for a while: smaller moves are noise. */
+/** The Date header has whole seconds and arrives with a delay: smaller changes are noise. */
 const SKEW_NOISE_S = 5;
 
 export function report(
@@ -51,7 +51,7 @@ export function report(
   };
 }
 
-/** Until the next login after a refused one. */
+/** Milliseconds until the next login after a rejected login; infinite if no login is paused. */
 function loginPauseMs({ session }: ConnectionSnapshot, now: Instant): number {
   const until = session?.usable === false ? session.refusal?.until : undefined;
   return until === undefined || until <= now ? Number.POSITIVE_INFINITY : until - now;
@@ -83,7 +83,7 @@ function statusFields(
   };
 }
 
-/** So that a restarted operator has nothing to write. */
+/** Whether the status already shows a recent login: a restarted operator then does not write the status again. */
 function isKnownToAuthenticate(
   { status = {} }: ConnectionSnapshot["object"],
   now: Instant,
@@ -93,7 +93,7 @@ function isKnownToAuthenticate(
   return isRecent && isTrue(status.conditions, "Authenticated");
 }
 
-/** One when the clocks drift apart. */
+/** One event when the clock skew first exceeds the limit. */
 function clockEvents(
   before: ConnectionStatus | undefined,
   after: ConnectionStatus,

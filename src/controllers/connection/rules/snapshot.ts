@@ -1,4 +1,4 @@
-/** What a run over a connection works with, as data. */
+/** The data of a run over a connection. */
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { ClientSettings } from "../../../connections/client-settings.ts";
 import type { InputsFinding } from "../../../connections/inputs.ts";
@@ -18,37 +18,39 @@ export interface ConnectionKind extends KindTypes {
   readonly State: undefined;
 }
 
-/** An invalid spec ends the session, and so is a finding of this kind's own. */
+/** An invalid spec closes the session, so the kind handles it itself. */
 export type ReadableSpec =
   | { readonly suspend: boolean; readonly ok: true; readonly spec: ConnectionSpec }
   | { readonly suspend: false; readonly ok: false; readonly message: string };
 
 export interface ConnectionSnapshot {
   readonly object: AnyConnection;
-  /** As the registry and the index name it. */
+  /** The connection's key in the registry and the index. */
   readonly key: string;
   readonly spec: ReadableSpec;
-  /** What the spec's Secrets and ConfigMaps hold; absent where the spec is invalid or one could not be read. */
+  /** The data of the spec's Secrets and ConfigMaps; absent if the spec is invalid or suspended, or a read failed. */
   readonly material: InputsFinding | undefined;
-  /** What a session made now would be made from; absent without its material. */
+  /** The identity that a new session would have; absent without valid material. */
   readonly identity: SessionIdentity | undefined;
   readonly session: Session | undefined;
-  /** Since when the console has not answered, and how many objects wait for it. */
+  /** The console's outage, and how many objects wait for the console. */
   readonly outage: (Outage & { readonly waiting: number }) | undefined;
-  /** The console's clock minus ours, in seconds; absent before the first answer. */
+  /** The console's clock minus the operator's clock, in seconds; absent before the first answer. */
   readonly clockSkewSeconds: number | undefined;
-  /** Its namespace is going away, and Secrets go before the objects that need them. */
+  /**
+   * Whether the connection's namespace is terminating: its Secrets may be deleted before the objects that need them.
+   */
   readonly namespaceTerminating: boolean;
-  /** Objects that must go before the connection can, by kind and name. */
+  /** Objects that must be deleted before the connection, by kind and name. */
   readonly users: readonly string[];
-  /** A person's request for a new login that has not been answered. */
+  /** A person's request for a new login that is not handled yet. */
   readonly request: string | undefined;
 }
 
 export interface ConnectionDone {
-  /** How the login of this run ended. */
+  /** The result of this run's login. */
   readonly login?: Login;
-  /** Whether this run has asked a console that did not answer. */
+  /** Whether this run has probed the console. */
   readonly hasProbed?: boolean;
 }
 
@@ -64,9 +66,9 @@ export type ConnectionAction =
       readonly identity: SessionIdentity;
       readonly settings: ClientSettings;
     }
-  /** Costs no call while a token is at hand. */
+  /** Makes no call while the client has a valid token. */
   | { readonly kind: "Authenticate"; readonly session: Session }
-  /** Asks a console that did not answer: its objects ask ever more rarely. */
+  /** Calls a console that did not answer, because objects retry less and less often during an outage. */
   | { readonly kind: "Probe"; readonly session: Session };
 
 export type SessionChange =

@@ -14,15 +14,15 @@ import type {
   QuotaExportState,
 } from "../rules/snapshot.ts";
 
-/** A key that the console does not accept is tried again after this long, or when it changes. */
+/** The operator tries a rejected key again after this long, or when the key changes. */
 const REJECTED_PAUSE_MS = 5 * MINUTE;
 
-/** The pair that an ApiKey's Secret holds right now; `undefined` where it holds none. */
+/** Reads the current key pair from an ApiKey's Secret; `undefined` if the Secret has none. */
 export type ReadPair = (apiKey: ApiKey, signal: AbortSignal) => Promise<KeyPair | undefined>;
 
 /**
- * Takes the whole listing. That the console refuses the credential is a finding; anything else that goes wrong is a
- * failure, and rejects.
+ * Reads the whole listing. A rejection of the credential or of the call by the console is a finding; any other error
+ * rejects.
  */
 export async function listQuotas(
   readPair: ReadPair,

@@ -1,4 +1,4 @@
-/** The last listing of every export as metrics. A scrape reads these, never the console. */
+/** The last listing of every export as metrics. A scrape reads these metrics and never calls the console. */
 
 import { createHash } from "node:crypto";
 import { type Amount, parseQuotaText } from "../../../api/quota-text.ts";
@@ -16,17 +16,17 @@ export interface QuotaListing {
 }
 
 interface PublishedListing {
-  /** Monotonic. */
+  /** Milliseconds of the monotonic clock. */
   readonly takenAt: number;
   readonly intervalMs: number;
-  /** Of the whole listing. */
+  /** The hash of the whole listing. */
   readonly hash: string;
-  /** How much of the limits its series take. */
+  /** How much of the limits its series use. */
   readonly used: number;
   readonly omitted: number;
 }
 
-/** How many series there may be; one with long labels counts as several. */
+/** The maximum number of series; a series with long labels counts as several. */
 export interface SeriesLimits {
   readonly perExport: number;
   readonly total: number;
@@ -41,10 +41,13 @@ interface QuotaSeries {
 const MISSED_INTERVALS = 3;
 const MAX_LABEL = 512;
 const CHARACTERS_OF_SERIES = 256;
-/** Quotas that are read before others have their turn. */
+/** Quotas processed before the process yields to other work. */
 const SLICE = 200;
 
-/** Series come with a listing and vanish with the record, the export, or after three missed intervals. */
+/**
+ * Publishes the series of listings. The series of a quota disappear when a listing no longer has it; all series of an
+ * export disappear with the export or after three missed intervals.
+ */
 export class PublishedQuotas {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
@@ -58,13 +61,13 @@ export class PublishedQuotas {
     metrics.onScrape(() => this.dropOutdated());
   }
 
-  /** Answers how many quotas have no series, because there would be too many. */
+  /** Resolves to the number of quotas without series because of the limits. */
   async publish(key: ObjectKey, listing: QuotaListing): Promise<number> {
     const { quotas, clusterId, intervalMs, durationMs } = listing;
     const labels = exportLabels(key);
     const hash = await this.#hashOf(clusterId, quotas);
     const known = this.#listings.get(keyText(key));
-    // Rewriting thousands of series costs far more than seeing that nothing has changed.
+    // Comparing the hash costs far less than rewriting thousands of unchanged series.
     const isSame = known?.hash === hash && known.omitted === 0;
     const { used, omitted } = isSame ? known : await this.#replace(key, clusterId, quotas);
     const takenAt = this.#clock.monotonic();
@@ -102,7 +105,7 @@ export class PublishedQuotas {
     return hash.digest("base64");
   }
 
-  /** Texts are read in slices; what comes of them takes the place of the series before at once. */
+  /** Parses the quotas in slices, then replaces all previous series of the export in one step. */
   async #replace(
     key: ObjectKey,
     clusterId: number,
@@ -176,7 +179,10 @@ function costOf(labels: Readonly<Record<string, string>>): number {
   return Math.max(1, Math.ceil(length / CHARACTERS_OF_SERIES));
 }
 
-/** Both texts, or neither: the limit's resources are named `limits.…`, as ResourceQuotas name them. */
+/**
+ * The amounts of both texts; `undefined` if one of them cannot be parsed. The resources of the limit are named
+ * `limits.…`, as in a ResourceQuota.
+ */
 function amountsOf(quota: Quota): readonly Amount[] | undefined {
   const requests = parseQuotaText(quota.displayRequest);
   const limits = parseQuotaText(quota.displayLimit);

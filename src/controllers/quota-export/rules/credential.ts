@@ -1,4 +1,4 @@
-/** With whose credential an export is listed. Pure. */
+/** Which credential the operator uses for the listing of an export. Pure. */
 import { type ApiKey, apiKeyKind } from "../../../api/api-key.ts";
 import type { ConnectionRef } from "../../../api/fields.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
@@ -12,8 +12,8 @@ export type Credential =
   | { readonly kind: "Mismatch"; readonly message: string };
 
 /**
- * A key is sent only over the connection that its own ServiceAccount uses. Otherwise whoever may create an
- * export and a Connection, but not read Secrets, could have a key sent to a server of their own.
+ * A key is sent only over the connection of its own ServiceAccount. Otherwise a user with permission to create an
+ * export and a Connection, but not to read Secrets, could have a key sent to the user's own server.
  */
 export function chooseCredential(
   name: string | undefined,

@@ -1,4 +1,4 @@
-/** What may cause a 403, in the order in which the console's documentation checks. Pure. */
+/** The possible causes of a 403, in the order of the checks in the console's documentation. Pure. */
 import type { IamError } from "../../../iam/errors.ts";
 import type { Credential } from "./credential.ts";
 

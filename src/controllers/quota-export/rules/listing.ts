@@ -1,4 +1,4 @@
-/** What one whole listing says in status. Pure. */
+/** The status of one whole listing. Pure. */
 import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
 import type { Quota } from "../../../iam/model.ts";
 
@@ -11,7 +11,7 @@ interface Summary {
 }
 
 const SHOWN = 100;
-/** Well below the schema's bounds: a hundred of the longest records still fit into one object. */
+/** Well below the limits of the schema: a hundred records of maximum length still fit into one object. */
 const MAX_NAME = 253;
 const MAX_TEXT = 512;
 const MAX_DATE = 64;
@@ -25,7 +25,7 @@ export function summarize(quotas: readonly Quota[]): Summary {
   };
 }
 
-/** The first `max` characters, without half a character at the end, which no JSON could carry. */
+/** The first `max` characters, without half a character at the end, which is not valid in JSON. */
 export function cut(text: string, max: number): string {
   const kept = text.length <= max ? text : text.slice(0, max);
   return kept.toWellFormed();

@@ -1,4 +1,4 @@
-/** What a ResourceQuotaExport needs next. Pure. */
+/** The next action for a ResourceQuotaExport. Pure. */
 import type { Rights } from "../../../api/connection.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
@@ -22,7 +22,7 @@ export function next(
   return blockedBy(snapshot) ?? { kind: "ListQuotas" };
 }
 
-/** What has to be there before the console can be asked; a change of it enqueues the export. */
+/** What must exist before the operator can call the console; a change of it enqueues the export. */
 function blockedBy({ connection, credential, spec }: QuotaExportSnapshot): Waiting | undefined {
   if (!connection.ok) return connection.waiting;
   if (credential.kind === "Mismatch") return stalled("ConnectionMismatch", credential.message);
@@ -36,7 +36,7 @@ function blockedBy({ connection, credential, spec }: QuotaExportSnapshot): Waiti
   );
 }
 
-/** The login sees every tenant's quotas; a key sees what its own account's policies allow. */
+/** The connection's login sees the quotas of all tenants; a key sees only what its account's policies allow. */
 function mayListAsLogin({ quotaExports }: Rights, clusterId: number): boolean {
   return quotaExports === "Any" || quotaExports.includes(clusterId);
 }

@@ -1,4 +1,4 @@
-/** What a ResourceQuotaExport says after a run. Pure. */
+/** The report of a ResourceQuotaExport after a run. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
 import type { Quota } from "../../../iam/model.ts";
@@ -18,7 +18,7 @@ import type {
 } from "./snapshot.ts";
 import { turnAfter, turnOf } from "./turn.ts";
 
-/** Before its turn, an export says what it said last; a suspended one that was listed counts as in use. */
+/** Before the next listing is due, the status stays the same. A suspended export with a listing counts as usable. */
 export function report(
   { snapshot, done }: Progress<QuotaExportKind>,
   outcome: Outcome,
@@ -34,7 +34,7 @@ export function report(
       {
         type: resourceQuotaExportType,
         object,
-        // The last whole listing stays shown until the next one.
+        // The status shows the last whole listing until the next listing.
         status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
         readiness,
         handledRequest: done.quotas === undefined ? undefined : request,

@@ -1,4 +1,4 @@
-/** What a run over a ResourceQuotaExport works with, as data. */
+/** The data of a run over a ResourceQuotaExport. */
 import type {
   ResourceQuotaExport,
   ResourceQuotaExportSpec,
@@ -23,43 +23,43 @@ export interface QuotaExportSnapshot {
   readonly intervalMs: number;
   readonly connection: ConnectionLookup;
   readonly credential: Credential;
-  /** What decides in the console whether this credential may list, as far as it is known here. */
+  /** The known facts that decide whether this credential has permission to list, as text. */
   readonly rights: string;
-  /** The value of the annotation by which a person asks for a listing. */
+  /** The value of the annotation that a person uses to request a listing. */
   readonly request: string | undefined;
   readonly state: QuotaExportState | undefined;
 }
 
-/** What became of the listing of this run. Times are of the monotonic clock, in milliseconds. */
+/** The result of this run's listing. Times are milliseconds of the monotonic clock. */
 export interface QuotaExportDone {
   readonly startedAt?: number;
   readonly durationMs?: number;
   readonly quotas?: readonly Quota[];
-  /** How many of them have no metrics, because the number of series is limited. */
+  /** How many of the quotas have no metrics because the number of series is limited. */
   readonly omitted?: number;
   readonly refusal?: ListingRefusal;
 }
 
-/** The console, or the Secret, does not let this credential list. */
+/** The listing is not possible with this credential, because of the console or the ApiKey's Secret. */
 export interface ListingRefusal {
   readonly state: "Reconciling" | "Stalled";
   readonly reason: string;
   readonly message: string;
-  /** No sooner again, unless the rights change. */
+  /** Milliseconds before the next attempt, unless the rights change. */
   readonly pauseMs?: number;
 }
 
-/** listResourceQuotas, every page of it: the listing is taken as a whole or not at all. */
+/** listResourceQuotas, all pages: the listing is used completely or not at all. */
 export interface ListQuotas {
   readonly kind: "ListQuotas";
 }
 
-/** What the process remembers about one export. */
+/** The process state of one export. */
 export interface QuotaExportState {
   readonly generation: number | undefined;
   readonly request: string | undefined;
-  /** Monotonic: no listing before. */
+  /** No listing before this time, in milliseconds of the monotonic clock. */
   readonly notBefore: number;
-  /** The rights that the console refused, and how often in a row. */
+  /** The rights at the last rejection, and the number of consecutive rejections. */
   readonly refused?: { readonly rights: string; readonly count: number };
 }

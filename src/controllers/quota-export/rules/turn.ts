@@ -1,17 +1,17 @@
-/** When an export is listed. Pure; times are of the monotonic clock, in milliseconds. */
+/** When the next listing of an export is due. Pure; times are milliseconds of the monotonic clock. */
 import { MINUTE } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 import type { QuotaExportDone, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
 
 const MAX_START_DELAY_MS = MINUTE;
-/** A listing is a read: whatever refuses it, it is tried again at the latest after this long, or its interval. */
+/** A listing only reads: after any rejection, it is tried again after at most this long or its interval, if longer. */
 const MAX_REFUSED_PAUSE_MS = 5 * MINUTE;
 
 /**
- * The turn as it stands before this run. A changed spec, a request of a person and changed rights are due now; after a
- * start, an export that was listed before waits for a moment that depends on its uid, so that a restart does not call
- * for everything at once.
+ * The turn before this run. The listing is due now after a change of the spec, after a request by a person, and if the
+ * rights of a rejected export have changed. After a start, an export with an earlier listing waits for a time derived
+ * from its uid, so that a restart does not list all exports at once.
  */
 export function turnOf(
   { object, intervalMs, request, rights, state }: QuotaExportSnapshot,
@@ -33,7 +33,7 @@ export function turnOf(
   return isSame && isRefused ? state : { ...turn, notBefore: monotonic };
 }
 
-/** The turn after a listing, or after the console has refused it. */
+/** The turn after a listing, or after the console has rejected the listing. */
 export function turnAfter(
   turn: QuotaExportState,
   { startedAt = 0, refusal, quotas }: QuotaExportDone,
@@ -51,7 +51,7 @@ export function turnAfter(
   };
 }
 
-/** Doubles while refusals follow each other; never longer than five minutes, or the interval itself. */
+/** Doubles with each consecutive rejection; at most five minutes or the interval, whichever is longer. */
 function pauseMs(firstMs: number, count: number, intervalMs: number): number {
   const longest = Math.max(MAX_REFUSED_PAUSE_MS, intervalMs);
   return Math.min(Math.max(firstMs, intervalMs) * 2 ** (count - 1), longest);
