@@ -8,10 +8,10 @@ import {
   type SourceObject,
 } from "./source.ts";
 
-/** All authorities of a distribution fit; each Connection has its own copy in memory. */
+/** In characters. Large enough for all CAs of a distribution; each Connection keeps its own copy in memory. */
 const MOST_OF_BUNDLE = 262_144;
 
-/** Where the authorities are that a spec does not hold itself. */
+/** The source of the CA bundle; `undefined` if the spec refers to none. */
 export function bundleSource(
   { caBundleFrom: from }: ConnectionSpec,
   namespace: string,

@@ -16,7 +16,7 @@ export interface ConsoleSettings extends TlsSettings {
   readonly limits: Limits;
 }
 
-/** What a console client needs to know of its connection; the rest is the same for all clients. */
+/** The settings of a console client that depend on its connection; all other settings are the same for all clients. */
 export interface ClientSettings extends ConsoleSettings {
   readonly credentials: IamCredentials;
   readonly extraCalls: NonNullable<ConnectionSpec["extraCalls"]>;
@@ -48,7 +48,10 @@ export function consoleSettings(
   };
 }
 
-/** Specs that differ in other fields need different clients: grants, suspension and schedule do not matter to the console. */
+/**
+ * Specs with different identities need different clients. Grants, suspension and the poll interval are not part of the
+ * identity, because they do not affect the console.
+ */
 export function clientIdentity(
   spec: ConnectionSpec & { readonly grants?: unknown; readonly withdrawalGracePeriod?: unknown },
 ): string {
@@ -63,7 +66,9 @@ export function clientIdentity(
   return JSON.stringify({ ...rest, caBundle: caBundle && bundleId(caBundle) });
 }
 
-/** Short and valid PEM at first sight; of an id, the same id. */
+/**
+ * A short ID that looks like PEM; the ID of an ID is the ID itself. Bundles of up to 1024 characters stay as they are.
+ */
 export function bundleId(caBundle: string): string {
   if (caBundle.length <= 1_024) return caBundle;
   return `-----BEGIN CERTIFICATE-----\nsha256 ${createHash("sha256").update(caBundle).digest("hex")}`;

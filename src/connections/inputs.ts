@@ -1,4 +1,4 @@
-/** Everything that a spec takes from Secrets and ConfigMaps. Pure. */
+/** Everything that a connection reads from Secrets and ConfigMaps. Pure. */
 import type { ConnectionSpec } from "../api/connection.ts";
 import type { ClientCertificate } from "../http/tls-settings.ts";
 import type { IamCredentials } from "../iam/model.ts";
@@ -21,7 +21,7 @@ export type InputsFinding =
   | { readonly ok: true; readonly material: ConnectionInputs }
   | MissingInput;
 
-/** In the order in which {@link parseInputs} wants what is found there. */
+/** The sources of a spec, in the order that {@link parseInputs} requires for the objects. */
 export function sourcesOf(
   spec: ConnectionSpec,
   namespace: string,
@@ -33,7 +33,7 @@ export function sourcesOf(
   ];
 }
 
-/** Says of several lacks the first. */
+/** If several inputs are missing, the result reports the first. */
 export function parseInputs(
   spec: ConnectionSpec,
   [login, bundle, certificate]: ReturnType<typeof sourcesOf>,

@@ -1,17 +1,17 @@
-/** The Secrets and ConfigMaps that a connection's spec refers to, and what they lack. Pure. */
+/** The Secrets and ConfigMaps that a connection's spec refers to, and their missing entries. Pure. */
 import { keyText, type ObjectKey } from "../kube/resource.ts";
 import type { ConfigMap, Secret } from "../kube/resource-types.ts";
 import { ownEntry } from "../util/own-entry.ts";
 
-/** The part of both that counts here. */
+/** The fields of a Secret or ConfigMap that are needed here. */
 export type SourceObject = Pick<Secret | ConfigMap, "metadata" | "data">;
 
 export interface Source {
   readonly kind: "Secret" | "ConfigMap";
-  /** What it holds, as messages say it. */
+  /** The name of its content in messages. */
   readonly title: string;
   readonly at: ObjectKey;
-  /** The entries that are needed. */
+  /** The required entries. */
   readonly keys: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface MissingInput {
   readonly message: string;
 }
 
-/** The values of the needed entries, none of them empty. Line breaks at the end, as `echo` leaves them, are dropped. */
+/** The values of the required entries; none is empty. Trailing line breaks, as added by `echo`, are removed. */
 export function readEntries(
   source: Source,
   object: SourceObject | undefined,
@@ -38,7 +38,8 @@ export function readEntries(
   }
   const values = keys.map((key) => textOf(kind, object, key));
   if (!values.includes("")) return { ok: true, values };
-  // Only names from the spec: a Connection can point at any Secret, and its conditions have other readers than Secrets.
+  // The message has only names from the spec: a Connection can refer to any Secret, and users who can read its conditions
+  // may not have permission to read Secrets.
   const missing = keys.filter((_, index) => values[index] === "");
   const message = `${nameOf(source)} needs ${listed(keys)}; missing or empty: ${missing.join(", ")}.`;
   return { ok: false, reason: `${kind}Incomplete`, message };

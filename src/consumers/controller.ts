@@ -1,7 +1,7 @@
 /**
  * Counts the Pods that use an ApiKey's Secret, and restarts workloads whose Pods do not notice its changes by
- * themselves. It works from the ApiKey's status and writes neither the ApiKey nor its Secret, so that issuing
- * and rotating keys depend on nothing in here; what it finds goes to the {@link ConsumersBoard}.
+ * themselves. The controller reads the ApiKey's status and writes neither the ApiKey nor its Secret, so issuing and
+ * rotating keys do not depend on it. It publishes its results on the {@link ConsumersBoard}.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../api/api-key.ts";
@@ -26,10 +26,10 @@ import { type Content, consumersOf, isStale } from "./rules/decide.ts";
 import type { PodDigest } from "./rules/pod-digest.ts";
 import { nextCountMs } from "./rules/schedule.ts";
 
-/** As many names as a message can hold. */
+/** The maximum number of Pod names in a message. */
 const MAX_NAMES = 3;
 const MAX_NOTE = 1_000;
-/** What a person has to do something about. */
+/** Reasons that require an action by a person. */
 const troubles: ReadonlySet<string> = new Set([
   "RestartFailed",
   "WorkloadNotFound",
@@ -39,7 +39,7 @@ const troubles: ReadonlySet<string> = new Set([
 export interface ConsumersController {
   readonly reconcile: Reconcile<ApiKey>;
   readonly onGone: (key: ObjectKey) => void;
-  /** Another content, or another wish of a person. */
+  /** Whether the content of the Secret or the ApiKey's spec or metadata has changed. */
   readonly predicate: (change: StoreChange<ApiKey>) => boolean;
 }
 
@@ -81,7 +81,7 @@ export function createConsumersController(
   };
 }
 
-/** The caches leave out what is large. */
+/** Reads an object from the API server if its cached form is partial. */
 async function wholeOf(
   object: ApiKey,
   { kube }: Context,
@@ -111,7 +111,7 @@ async function count(subject: Subject, parts: ConsumersContext, run: Run): Promi
   const result = await tryRollout(subject, users, parts, run);
   const counted = countOf(users, content, clock.now());
   parts.publish(object, { ...counted, ...(result === undefined ? {} : { rollout: result.note }) });
-  // What only a change of the workload can heal must not stop the counting.
+  // An error that only a change of the workload can correct must not stop the counting.
   if (result?.error !== undefined && errorPolicy(result.error).kind !== "Terminal")
     throw result.error;
   const { stale } = counted;
@@ -132,7 +132,7 @@ async function readUsers(
   }
 }
 
-/** Restarts what is due, where that is asked for and allowed. */
+/** Restarts the workloads that are due, if the spec requests it and restarts are allowed. */
 async function tryRollout(
   { object, spec, content }: Subject,
   pods: readonly PodDigest[],
@@ -146,7 +146,7 @@ async function tryRollout(
   const { namespace } = keyOf(object);
   const result = await rollOut(context, { namespace, rollout, content, pods }, signal);
   recordRestarts(object, result, board.of(object.metadata.uid), content, context);
-  // Retried at once, which is not worth an event.
+  // A conflict is retried at once and needs no event.
   if (isKubeError(result.error, "Conflict")) throw result.error;
   return result;
 }
@@ -181,7 +181,7 @@ function unread(error: unknown): Consumers {
   return { kind: "Unknown", reason, message };
 }
 
-/** An event for every restart, and one where something has come to stand in the way. */
+/** Records an event for every restart, and a Warning for a new problem. */
 function recordRestarts(
   { metadata }: ApiKey,
   { restarted, note, error }: RolloutResult,

@@ -2,14 +2,14 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { podType } from "../kube/resource-types.ts";
 import { digestPod, type PodDigest } from "./rules/pod-digest.ts";
 
-/** Pods that have come to their end use nothing any more. */
+/** Finished Pods do not use Secrets any more. */
 const NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed";
 
 type PodListing = Promise<readonly PodDigest[]>;
 
 /**
- * Lists the Pods of namespaces that use Secrets, as they are when asked or later. Whoever asks while a listing
- * runs shares the next one, so that many ApiKeys of a namespace cost one or two.
+ * Lists the Pods of a namespace that use Secrets. The list starts at the call or later, never earlier. All calls made
+ * while a list request runs share the next request, so that many ApiKeys of a namespace cost one or two requests.
  */
 export class NamespacePods {
   readonly #kube: Pick<KubeClient, "collect">;
@@ -29,7 +29,7 @@ export class NamespacePods {
   }
 
   async #runAfter(before: PodListing | undefined, namespace: string): PodListing {
-    // Its failure is told to those who waited for it.
+    // The callers of the earlier request get its failure.
     await before?.catch(() => undefined);
     const listing = this.#kube.collect(podType, digestPod, {
       namespace,

@@ -1,4 +1,4 @@
-/** Carries out spec.rollout: restarts what is due, and says what became of it. */
+/** Carries out spec.rollout: restarts the workloads that are due and reports the result. */
 
 import type { RolloutNote } from "../controllers/consumers-board.ts";
 import type { Context } from "../controllers/frame/context.ts";
@@ -9,7 +9,7 @@ import type { PodDigest } from "./rules/pod-digest.ts";
 import type { WorkloadDigest } from "./rules/workload-digest.ts";
 import { findWorkloads, type Rollout, restartWorkload } from "./workloads.ts";
 
-/** What became of one workload. */
+/** The result for one workload. */
 type WorkloadOutcome =
   | { readonly kind: "Nothing"; readonly what: string }
   | { readonly kind: "Restarted"; readonly what: string }
@@ -21,7 +21,7 @@ type WorkloadOutcome =
 
 export interface RolloutResult {
   readonly note: RolloutNote;
-  /** Workloads that were restarted now, such as "Deployment api". */
+  /** Workloads restarted in this run, such as "Deployment api". */
   readonly restarted: readonly string[];
   /** When a workload may be restarted again. */
   readonly until?: number;
@@ -36,7 +36,7 @@ export interface RolloutOrder {
   readonly pods: readonly PodDigest[];
 }
 
-/** Never rejects: one workload that cannot be restarted keeps no other one from it. */
+/** Never rejects: a workload that cannot be restarted does not prevent the restart of other workloads. */
 export async function rollOut(
   context: Context,
   order: RolloutOrder,
@@ -99,7 +99,7 @@ async function restart(
   }
 }
 
-/** What a person should see first. */
+/** The most important result for a person. */
 function noteOf(outcomes: readonly WorkloadOutcome[]): RolloutNote {
   const [failed] = ofKind(outcomes, "Failed");
   if (failed !== undefined)

@@ -1,4 +1,4 @@
-/** Finds and restarts the workloads that spec.rollout names. */
+/** Finds and restarts the workloads selected by spec.rollout. */
 import type { ApiKeySpec } from "../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../api/meta.ts";
 import { SpecError } from "../controllers/frame/spec-error.ts";
@@ -20,7 +20,7 @@ export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
 
 export interface FoundWorkload {
   readonly workloads: readonly WorkloadDigest[];
-  /** What was named and is not there, such as "Deployment api". */
+  /** Named workloads that do not exist, such as "Deployment api". */
   readonly missing: readonly string[];
   readonly unread: readonly UnreadWorkload[];
 }
@@ -75,12 +75,12 @@ async function readWorkload(
   return rollout && digestRollout(rollout, await templateOf(kube, rollout, key, signal));
 }
 
-/** Where Argo Rollouts is not installed, there is no Rollout of any name. */
+/** If Argo Rollouts is not installed, no Rollout exists. */
 function absentWithoutItsKind(error: unknown): undefined {
   if (!isKubeError(error, "NotFound")) throw error;
 }
 
-/** What has the Pod template of a Rollout: itself, or the Deployment that it names. */
+/** The object with the Pod template of a Rollout: the Rollout itself or the Deployment that it names. */
 async function templateOf(
   kube: KubeClient,
   rollout: Workload,
@@ -119,7 +119,7 @@ async function listWorkloads(
   return lists.flat();
 }
 
-/** One write, as `kubectl rollout restart` or `kubectl argo rollouts restart` does it; the rest is the workload's. */
+/** One write, the same as `kubectl rollout restart` or `kubectl argo rollouts restart`; the workload does the rest. */
 export async function restartWorkload(
   kube: KubeClient,
   { type, key, uid, resourceVersion }: WorkloadDigest,
@@ -130,7 +130,7 @@ export async function restartWorkload(
   await kube.mergePatch(type, key, { metadata: { uid, resourceVersion }, spec });
 }
 
-/** In the second after the change, so that every Pod from before it is older. */
+/** At least one second after the change, so that every Pod created before the change is older. */
 function restartAt({ replacementTime = 0 }: Content, now: Instant): object {
   return { restartAt: toIso8601(Math.max(now, replacementTime) + SECOND) };
 }

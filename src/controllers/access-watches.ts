@@ -7,20 +7,20 @@ import type { Caches } from "./frame/context.ts";
 import { indexes } from "./indexes.ts";
 import { clusterConnectionType, connectionType, namespaceType } from "./resource-types.ts";
 
-/** What a kind needs whose objects use connections. */
+/** The parts needed by a kind whose objects use connections. */
 export interface AccessParts {
   readonly access: {
-    /** Calls back with the `connectionKey` of a connection that became usable, ceased to be, or has another client. */
+    /** Calls back with the `connectionKey` of a connection when it becomes usable or unusable, or gets a new client. */
     onChange(listener: (connection: string) => void): () => void;
   };
 }
 
-/** The objects that use a connection, which is given by its `connectionKey`. */
+/** Finds the objects that use the connection with this `connectionKey`. */
 type UsersOf = (connection: string) => readonly ObjectKey[];
 
 /**
- * What objects of the type may do with their connection has changed: its login, its spec, whether it exists, or the grants
- * of their namespace. By default an index names their connection.
+ * Watches for everything that changes what objects of the type may do with their connection: its login, its spec, its
+ * existence, or the grants of their namespace. By default, an index maps the objects to their connection.
  */
 export function accessWatches(
   type: ResourceType,
@@ -49,7 +49,7 @@ export function accessWatches(
   ];
 }
 
-/** The labels of a namespace decide about grants. */
+/** The labels of a namespace decide which grants match. */
 function onLabels(type: ResourceType, caches: Caches): Watch {
   return watch<KubeObject>(caches.of(namespaceType), ({ key, old, new: now }) =>
     isDeepStrictEqual(old?.metadata.labels, now?.metadata.labels)

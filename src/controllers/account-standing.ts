@@ -1,8 +1,8 @@
-/** What a ServiceAccount's Ready condition tells other kinds. Pure. */
+/** What other kinds conclude from a ServiceAccount's Ready condition. Pure. */
 import { findCondition } from "../api/conditions.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 
-/** Reasons of a ServiceAccount that other kinds judge: its own rules report them from here. */
+/** Reasons in a ServiceAccount's conditions that other kinds evaluate; its own rules use these constants. */
 export const ACCOUNT_REASON = {
   inUse: "InUse",
   notGranted: "NotGranted",
@@ -14,13 +14,13 @@ export const ACCOUNT_REASON = {
 } as const;
 
 export type Standing =
-  /** It is ready, or deleted and waiting for its users to be deleted. */
+  /** The ServiceAccount is ready, or its deletion waits for the deletion of its users. */
   | "InCharge"
-  /** It is not ready, but the account is certainly its own. */
+  /** The ServiceAccount is not ready, but the account certainly belongs to it. */
   | "NotReady"
   /** The console does not know the account. */
   | "Gone"
-  /** The account may be another object's. */
+  /** The account may belong to another object. */
   | "Uncertain";
 
 const OWN: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import { type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
 
 type PartialRef = { readonly kind?: string | undefined; readonly name?: string | undefined };
 
-/** Names a connection in one text: `ClusterConnection/default`, `Connection/team-a/own`. */
+/** The name of a connection as one text: `ClusterConnection/default`, `Connection/team-a/own`. */
 export function connectionKey(ref: PartialRef | undefined, namespace: string): string {
   const name = ref?.name ?? "default";
   return ref?.kind === "Connection"
@@ -10,7 +10,7 @@ export function connectionKey(ref: PartialRef | undefined, namespace: string): s
     : `ClusterConnection/${name}`;
 }
 
-/** Kind and object key of a connection named as {@link connectionKey} does. */
+/** Kind and object key from the text of {@link connectionKey}. */
 export function parseConnectionKey(text: string): {
   readonly kind: "ClusterConnection" | "Connection";
   readonly key: ObjectKey;

@@ -1,17 +1,17 @@
-/** What is known about the Pods that use the Secrets of ApiKeys, for those who report it or wait for it. */
+/** What is known about the Pods that use the Secrets of ApiKeys, for controllers that report it or wait for it. */
 
-/** How far the operator goes: not at all, counting Pods, or also restarting workloads. */
+/** What the operator does about consumers: nothing, count Pods, or also restart workloads. */
 export type ConsumersMode = "none" | "count" | "restart";
 
 export interface Count {
   readonly kind: "Counted";
-  /** The content of the Secret that the count is about; see {@link contentHash}. */
+  /** The Secret's content that the count refers to; see {@link contentHash}. */
   readonly hash: string;
   readonly pods: number;
   readonly stale: number;
-  /** Some of the stale ones, by name. */
+  /** The names of some stale Pods. */
   readonly staleNames: readonly string[];
-  /** What became of spec.rollout; absent where there is none, or restarts are not allowed. */
+  /** The result of spec.rollout; absent if it is not set or restarts are not allowed. */
   readonly rollout?: RolloutNote;
 }
 
@@ -28,11 +28,11 @@ export type Consumers =
 
 export interface ConsumersView {
   readonly mode: ConsumersMode;
-  /** By the ApiKey's uid; `undefined` before the first look. */
+  /** By the ApiKey's uid; `undefined` before the first count. */
   of(uid: string): Consumers | undefined;
 }
 
-/** Where no Pod is ever read. */
+/** For an operator that never reads Pods. */
 export const noConsumers: ConsumersView = { mode: "none", of: () => undefined };
 
 /** Kept in memory only: after a restart the Pods are counted again. */
@@ -48,7 +48,7 @@ export class ConsumersBoard implements ConsumersView {
     return this.#known.get(uid);
   }
 
-  /** Answers whether that is news. */
+  /** Returns whether the value has changed. */
   put(uid: string, consumers: Consumers): boolean {
     const isNews = JSON.stringify(this.#known.get(uid)) !== JSON.stringify(consumers);
     this.#known.set(uid, consumers);

@@ -1,10 +1,10 @@
-/** Index names; each index maps an object to the text given. */
+/** Index names; each index maps an object to the text after the arrow. */
 export const indexes = {
   /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
   serviceAccount: "serviceAccount",
   /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
   openAttempt: "openAttempt",
-  /** ApiKey whose Secret has another name than itself → `namespace/name` of that Secret. */
+  /** ApiKey whose Secret has a different name than the ApiKey → `namespace/name` of the Secret. */
   secretName: "secretName",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
   connection: "connection",

@@ -6,13 +6,13 @@ import { policyBindings } from "./policy-binding/module.ts";
 import { type QuotaExportParts, resourceQuotaExports } from "./quota-export/module.ts";
 import { serviceAccounts } from "./service-account/module.ts";
 
-/** What the kinds need in addition to the Context. */
+/** The parts that the kinds need in addition to the Context. */
 export type KindParts = ConnectionParts & ApiKeyParts & QuotaExportParts;
 
 /** A kind as the operator sees it. */
 export type AnyKind = KindModule<KubeObject, KindParts>;
 
-/** Every kind that the operator works on. No other file of the operator names all of them. */
+/** All kinds that the operator reconciles. No other file of the operator lists all of them. */
 export const kinds: readonly AnyKind[] = [
   clusterConnections,
   connections,

@@ -2,14 +2,14 @@ import type { IamClient } from "../iam/client/client.ts";
 import { IamError, type IamErrorCode, isIamError } from "../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../iam/model.ts";
 
-/** With these responses, it is not known which accounts the console has. */
+/** After these errors of listServiceAccounts, it is unknown which accounts the console has. */
 const UNLISTED: ReadonlySet<IamErrorCode> = new Set(["MalformedResponse", "PermissionDenied"]);
 
 /**
- * getServiceAccount; `undefined` where the console does not know the account. A 404 may also come from a gateway that knows no
- * accounts at all, and much is given up for an account that is gone: it counts only where the console's listing
- * (listServiceAccounts) can be read and does not have the account either. Rejects with Unavailable if it does not, and with
- * MalformedResponse where the answer is about another account.
+ * getServiceAccount; `undefined` if the console does not know the account. A 404 may also come from a gateway that
+ * knows no accounts, and a deleted account has serious consequences. So the 404 counts only if the console's list
+ * (listServiceAccounts) can be read and does not contain the account either. Otherwise, the promise rejects with
+ * Unavailable. It rejects with MalformedResponse if the answer is about a different account.
  */
 export async function lookUpAccount(
   client: Pick<IamClient, "getServiceAccount" | "listServiceAccounts">,

@@ -1,10 +1,10 @@
 import { findCondition } from "../api/conditions.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 
-/** The reason of an account whose creation is under way. */
+/** The reason of an account that is being created. */
 export const CREATING = "Creating";
 
-/** Whether more is said about a new account than that its creation has begun. */
+/** Whether the Ready condition of a new account reports more than the start of its creation. */
 export function hasHadItsTurn({ status }: ServiceAccount): boolean {
   const ready = findCondition(status?.conditions, "Ready");
   return ready !== undefined && ready.reason !== CREATING;

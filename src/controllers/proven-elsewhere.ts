@@ -2,8 +2,8 @@ import type { ServiceAccount } from "../api/service-account.ts";
 import { originOf } from "./connection-origin.ts";
 
 /**
- * Why an account must not be used over a connection: it was found at another console than the one that the connection leads
- * to now, where the same saId may be somebody else's. `undefined` where it may.
+ * Why an account must not be used over a connection: it was found in a different console than the connection's current
+ * console, where the same saId may belong to another account. `undefined` if it can be used.
  */
 export function provenElsewhere(
   { metadata, status }: ServiceAccount,

@@ -1,4 +1,4 @@
-/** What a run will wait for, so that the queue is fair to tenants: the connection. */
+/** The resource that a run waits for, so that the queue is fair to tenants: the connection. */
 import type { ServiceAccount } from "../api/service-account.ts";
 import type { KubeObject, ObjectKey } from "../kube/resource.ts";
 import type { Caches } from "./frame/context.ts";
@@ -15,15 +15,15 @@ type WithConnection = KubeObject & {
 };
 
 /**
- * The ClusterConnection that the object uses. `undefined` for a Connection of its own namespace, which then counts as the
- * namespace: a tenant may have any number of them.
+ * The ClusterConnection that the object uses. `undefined` for a Connection: the object then counts towards its
+ * namespace, because a tenant can have any number of Connections.
  */
 export function connectionResource({ spec }: WithConnection): string | undefined {
   const { kind, name = "default" } = spec?.connectionRef ?? {};
   return kind === "Connection" ? undefined : `ClusterConnection/${name}`;
 }
 
-/** The same for an object of the named ServiceAccount. */
+/** The ClusterConnection of the ServiceAccount with this key. */
 export function accountResource(caches: Caches, key: ObjectKey): string | undefined {
   const account = caches.of(serviceAccountType).get(key);
   return account && connectionResource(account);

@@ -15,7 +15,7 @@ export function apiKeyKey(object: Referring<"apiKeyRef">): ObjectKey | undefined
   return named(object, object.spec?.apiKeyRef?.name);
 }
 
-/** The entry of an index by such a key. */
+/** The index entries for such a key; none without a key. */
 export function indexedAs(key: ObjectKey | undefined): readonly string[] {
   return key === undefined ? [] : [keyText(key)];
 }

@@ -1,4 +1,4 @@
-/** Where the kinds that the controllers read and write live in the API. */
+/** The API resource types that the controllers read and write. */
 import { apiKeyIntent, apiKeyKind } from "../api/api-key.ts";
 import { clusterConnectionKind, connectionKind } from "../api/connection.ts";
 import type { Kind, ObjectOf } from "../api/kind.ts";

@@ -4,8 +4,8 @@ import { indexes } from "./indexes.ts";
 import { policyBindingType, serviceAccountType } from "./resource-types.ts";
 
 /**
- * The object whose labels decide which operator works on an account and on its policies: the ServiceAccount. If there is
- * none, one PolicyBinding of it stands for all.
+ * The object whose labels decide which operator reconciles an account and its policies: the ServiceAccount. If it does
+ * not exist, one of its PolicyBindings decides for all of them.
  */
 export function decidingObject(caches: Caches, key: ObjectKey | undefined): KubeObject | undefined {
   if (key === undefined) return undefined;

@@ -1,12 +1,12 @@
 /**
- * The intent of a call that cannot be repeated, as an annotation: one write stores it together with the finalizer. An object
- * is read as if the intent were in its status, where every later status write puts it. Pure.
+ * The intent of a call that cannot be repeated, as an annotation: one write stores it together with the finalizer. The
+ * object is read as if the intent were in its status, and every later status write stores it there. Pure.
  */
 import { annotations } from "../api/meta.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { isAttemptOf } from "./marker.ts";
 
-/** What a status tells about attempts. */
+/** The fields of a status about attempts. */
 interface AttemptStatus {
   readonly attempt?: { readonly id: string } | undefined;
   readonly lastAttemptId?: string | undefined;
@@ -18,8 +18,8 @@ interface IntentFields {
 }
 
 /**
- * The annotation's text, for the object as it is stored. The admission policy of the chart relies on the order: the attempt
- * and its id come first.
+ * The text of the annotation, for the stored object. The chart's admission policy relies on the order: the attempt and
+ * its ID come first.
  */
 export function intentText<Fields extends IntentFields>(
   { attempt, ...others }: Fields,
@@ -37,8 +37,9 @@ interface IntentSchema {
 }
 
 /**
- * Takes the annotation out of an object. If the intent is open, its fields replace those of the status. It is not if the
- * status has an open attempt of its own, if the status has closed this one or a later one, or if another object made it.
+ * Removes the annotation from an object. If the intent is open, its fields replace the fields of the status. The intent
+ * is not open if the status has an open attempt, if the status has closed this attempt or a later attempt, or if
+ * another object made the attempt.
  */
 export function intentReader(
   schema: IntentSchema,
@@ -59,7 +60,7 @@ export function intentReader(
   };
 }
 
-/** Spares parsing the intents that are closed: almost all. */
+/** Avoids parsing closed intents, which are almost all intents. */
 function beginsWith(text: string, attemptId: string | undefined): boolean {
   return attemptId !== undefined && text.startsWith(`{"attempt":{"id":"${attemptId}",`);
 }

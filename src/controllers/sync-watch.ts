@@ -1,4 +1,4 @@
 import { MINUTE } from "../util/time.ts";
 
-/** How long after it was given up a syncBindings call may still take effect, as far as the operator watches for it. */
+/** How long the operator watches for a late effect of a syncBindings call after it gave up on the call. */
 export const WATCH_MS = 10 * MINUTE;

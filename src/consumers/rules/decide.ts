@@ -1,4 +1,4 @@
-/** Which Pods are on an older content of a Secret, and which workloads are to be restarted for it. Pure. */
+/** Which Pods use an older version of a Secret, and which workloads must be restarted because of that. Pure. */
 
 import { contentAnnotation } from "../../api/meta.ts";
 import { matchesLabels } from "../../kube/match-labels.ts";
@@ -9,20 +9,20 @@ import type { DatedUse, PodDigest } from "./pod-digest.ts";
 import type { WorkloadDigest } from "./workload-digest.ts";
 
 /**
- * How long a kubelet may take from the change of a Secret to its last trace of the content before: its sync
- * period of a minute, by half longer at times, and the start of a container that had read its variables.
+ * The longest time after the change of a Secret during which a kubelet may still use the previous version: its sync
+ * period of one minute, sometimes half as long again, plus the start of a container whose variables were already read.
  */
 const PICK_UP_MS = 2 * MINUTE;
 
-/** After this long, a restart that has not replaced every Pod is pointed out. */
+/** After this long, a restart that has not replaced every Pod is reported. */
 const PATIENCE_MS = 15 * MINUTE;
 
-/** What a Secret of an ApiKey holds. */
+/** The current version of an ApiKey's Secret. */
 export interface Content {
   readonly apiKey: string;
   readonly secret: string;
   readonly hash: string;
-  /** When it took the place of another content, rounded down to a second; `undefined` for the first one. */
+  /** When it replaced the previous version, rounded down to a second; `undefined` for the first version. */
   readonly replacementTime: Instant | undefined;
 }
 
@@ -32,14 +32,16 @@ export function consumersOf(pods: readonly PodDigest[], { secret }: Content): re
 }
 
 /**
- * Whether a Pod may be on an older content. Once none is, none will be: a Pod that is made later reads the
- * present one. Where times leave a doubt, the Pod is stale.
+ * Whether a Pod may use an older version. Once no Pod is stale, none becomes stale: a Pod created later reads the
+ * current version. If the times are ambiguous, the Pod counts as stale.
  */
 export function isStale(pod: PodDigest, content: Content, now: Instant): boolean {
   return isOlder(pod, content) && usesOf(pod, content).some((use) => lags(use, content, now));
 }
 
-/** Whether only a restart brings the Pod up to date. What has not started yet has still to read the Secret. */
+/**
+ * Whether only a restart brings the Pod up to date. A container that has not started yet will read the Secret anyway.
+ */
 export function needsRestart(pod: PodDigest, content: Content, now: Instant): boolean {
   return (
     isOlder(pod, content) &&
@@ -49,7 +51,9 @@ export function needsRestart(pod: PodDigest, content: Content, now: Instant): bo
   );
 }
 
-/** Whether the Pod was made before the content came. Restarted for it, it is younger, whatever the clocks say. */
+/**
+ * Whether the Pod is older than the version. A Pod restarted for this version is never older, whatever its times are.
+ */
 function isOlder({ createdAt, contents }: PodDigest, content: Content): boolean {
   const { apiKey, hash, replacementTime } = content;
   if (replacementTime === undefined || ownEntry(contents, contentAnnotation(apiKey)) === hash)
@@ -70,9 +74,9 @@ function lags({ atStart, run }: DatedUse, { replacementTime = 0 }: Content, now:
 export type Judgement =
   | { readonly kind: "Nothing" }
   | { readonly kind: "Restart" }
-  /** Restarted for this content; Pods from before are still there. */
+  /** The workload was restarted for this version; older Pods still exist. */
   | { readonly kind: "UnderWay" }
-  /** The same, for longer than a rollout should take. */
+  /** As `UnderWay`, but for longer than a rollout should take. */
   | { readonly kind: "Stuck" }
   | { readonly kind: "Wait"; readonly until: Instant };
 
@@ -83,7 +87,7 @@ export interface RestartInputs {
   readonly now: Instant;
 }
 
-/** A workload is restarted for a content once, and only while Pods of it need that. */
+/** A workload is restarted once per version, and only while its Pods need a restart. */
 export function judgeWorkload(
   workload: WorkloadDigest,
   { content, pods, minIntervalMs, now }: RestartInputs,
@@ -97,12 +101,12 @@ export function judgeWorkload(
   if (isRestartedFor(workload, content))
     return { kind: now > (restartedAt ?? now) + PATIENCE_MS ? "Stuck" : "UnderWay" };
   if (restartedAt === undefined) return { kind: "Restart" };
-  // Never longer than the interval, also where the clock was set back.
+  // Never longer than the interval, even if the clock was set back.
   const waitMs = Math.min(restartedAt + minIntervalMs - now, minIntervalMs);
   return waitMs > 0 ? { kind: "Wait", until: now + waitMs } : { kind: "Restart" };
 }
 
-/** A Rollout says since when its Pods have to be there, and not for which content. */
+/** A Rollout records only the time of its restart and not the version of the Secret. */
 function isRestartedFor(
   { type, annotations, restartedAt = 0 }: WorkloadDigest,
   { apiKey, hash, replacementTime = 0 }: Content,

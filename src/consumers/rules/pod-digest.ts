@@ -1,4 +1,4 @@
-/** What is kept of a Pod that uses Secrets: a few hundred bytes of several thousand. */
+/** The data kept of a Pod that uses Secrets: a few hundred bytes instead of several thousand. */
 import { CONTENT_ANNOTATIONS } from "../../api/meta.ts";
 import type { ContainerStatus, Pod } from "../../kube/resource-types.ts";
 import { type SecretUse, secretUses } from "../../kube/secret-uses.ts";
@@ -8,7 +8,7 @@ export interface PodDigest {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: Instant;
-  /** The contents that the Pod's template was last restarted for, by annotation. */
+  /** The versions for which the Pod's template was last restarted, by annotation. */
   readonly contents: Readonly<Record<string, string>>;
   readonly uses: readonly DatedUse[];
 }
@@ -17,11 +17,11 @@ export interface DatedUse extends SecretUse {
   readonly run: ContainerRun;
 }
 
-/** Whether the container holds anything now, and since when. */
+/** Whether the container can have a version of the Secret now, and since when. */
 export type ContainerRun =
   | { readonly kind: "Waiting" }
   | { readonly kind: "Started"; readonly at: Instant }
-  /** Nothing is left of it. */
+  /** The container has ended and left nothing. */
   | { readonly kind: "Over" };
 
 /** `undefined` for a Pod that uses no Secret. */
@@ -48,7 +48,7 @@ export function digestPod({ metadata, spec, status }: Pod): PodDigest | undefine
   };
 }
 
-/** What an init container made of the Secret outlives it. */
+/** The result of an init container outlives the container, so it counts as started even after its end. */
 function toRun(status: ContainerStatus | undefined, outlives: boolean): ContainerRun {
   const { running, terminated } = status?.state ?? {};
   if (running !== undefined) return { kind: "Started", at: parseInstant(running.startedAt) ?? 0 };

@@ -3,7 +3,7 @@ import { type Instant, MINUTE, SECOND } from "../../util/time.ts";
 
 const SOONEST_MS = 10 * SECOND;
 const LATEST_MS = 10 * MINUTE;
-/** Nothing is waited for: new Pods come and go, and none of them is stale. */
+/** Without stale Pods, the operator waits for nothing: new Pods are never stale. */
 const AT_REST_MS = 30 * MINUTE;
 
 export interface CountProgress {
@@ -13,7 +13,7 @@ export interface CountProgress {
   readonly until: Instant | undefined;
 }
 
-/** Often while Pods are about to catch up, ever less often the longer they do not. */
+/** Milliseconds until the next count: short while Pods are about to catch up, longer and longer if they do not. */
 export function nextCountMs(
   { stale, replacementTime, until }: CountProgress,
   now: Instant,

@@ -1,4 +1,6 @@
-/** What is kept of a workload: what its Pods read at their start, and what it was restarted for. */
+/**
+ * The data kept of a workload: the Secrets that its Pods read at their start, and the versions it was restarted for.
+ */
 import { annotations as names } from "../../api/meta.ts";
 import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
 import { type LabelSelector, rolloutType, type Workload } from "../../kube/resource-types.ts";
@@ -11,10 +13,10 @@ export interface WorkloadDigest {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly selector: LabelSelector;
-  /** Of the Pod template; a Rollout is restarted without any. */
+  /** The annotations of the Pod template; none for a Rollout, whose restart does not use annotations. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly restartedAt: Instant | undefined;
-  /** Secrets that its Pods read only at their start. */
+  /** The names of Secrets that its Pods read only at their start. */
   readonly readsAtStart: readonly string[];
 }
 
@@ -31,7 +33,7 @@ export function digestWorkload(
     key: { namespace, name },
     uid,
     resourceVersion,
-    // Without a selector it would match every Pod.
+    // An absent selector would match every Pod; this selector matches none.
     selector: selector ?? { matchExpressions: [{ key: "", operator: "Exists" }] },
     annotations,
     restartedAt: parseInstant(annotations[names.restartedAt]),
@@ -39,7 +41,7 @@ export function digestWorkload(
   };
 }
 
-/** `template` is the Rollout itself, or the Deployment that it has its Pod template from. */
+/** `template` is the Rollout itself or the Deployment that provides its Pod template. */
 export function digestRollout({ metadata, spec }: Workload, template: Workload): WorkloadDigest {
   return {
     ...digestWorkload(rolloutType, { ...template, metadata }),
