@@ -38,8 +38,8 @@ export function readEntries(
   }
   const values = keys.map((key) => textOf(kind, object, key));
   if (!values.includes("")) return { ok: true, values };
-  // The message has only names from the spec: a Connection can refer to any Secret, and users who can read its conditions
-  // may not have permission to read Secrets.
+  // The message has only names from the spec: a Connection can refer to any Secret, and users with permission to read
+  // its conditions do not always have permission to read Secrets.
   const missing = keys.filter((_, index) => values[index] === "");
   const message = `${nameOf(source)} needs ${listed(keys)}; missing or empty: ${missing.join(", ")}.`;
   return { ok: false, reason: `${kind}Incomplete`, message };

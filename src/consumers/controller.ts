@@ -39,7 +39,7 @@ const troubles: ReadonlySet<string> = new Set([
 export interface ConsumersController {
   readonly reconcile: Reconcile<ApiKey>;
   readonly onGone: (key: ObjectKey) => void;
-  /** Whether the content of the Secret or the ApiKey's spec or metadata has changed. */
+  /** Whether the Secret has a new version, or the ApiKey has changed outside its status. */
   readonly predicate: (change: StoreChange<ApiKey>) => boolean;
 }
 

@@ -5,7 +5,7 @@ export type ConsumersMode = "none" | "count" | "restart";
 
 export interface Count {
   readonly kind: "Counted";
-  /** The Secret's content that the count refers to; see {@link contentHash}. */
+  /** The version of the Secret that the count refers to; see {@link contentHash}. */
   readonly hash: string;
   readonly pods: number;
   readonly stale: number;

@@ -4,7 +4,7 @@
 import { hash as digest } from "node:crypto";
 import { keyText, type ObjectKey } from "../kube/resource.ts";
 
-/** Anyone who can write descriptions can forge a marker, so no harmful action must depend on it. */
+/** Anyone who can write descriptions can forge a marker, so it never justifies an action that can do harm. */
 export interface Marker extends ObjectKey {
   readonly attempt: string;
 }

@@ -51,9 +51,7 @@ export function needsRestart(pod: PodDigest, content: Content, now: Instant): bo
   );
 }
 
-/**
- * Whether the Pod is older than the version. A Pod restarted for this version is never older, whatever its times are.
- */
+/** Whether the Pod is older than the version. A Pod restarted for this version never is, even if the clocks differ. */
 function isOlder({ createdAt, contents }: PodDigest, content: Content): boolean {
   const { apiKey, hash, replacementTime } = content;
   if (replacementTime === undefined || ownEntry(contents, contentAnnotation(apiKey)) === hash)

@@ -1,7 +1,7 @@
 /** Detects the outage of a console from the results of regular calls. */
 import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 
-/** A single failed call is not an outage: calls must fail for this long without any successful answer. */
+/** A single failed call is not an outage: calls must fail for this long without any answer below 500. */
 const OUTAGE_MS = 15 * SECOND;
 
 export interface Outage {

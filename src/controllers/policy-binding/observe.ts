@@ -120,8 +120,8 @@ async function toSnapshot(
 }
 
 /**
- * For a PolicyBinding of a suspended account, the operator binds and unbinds nothing. A deleted PolicyBinding without
- * bound policies is released.
+ * For a PolicyBinding of a suspended account, the operator binds and unbinds nothing. A deleted PolicyBinding with
+ * nothing to unbind is still released.
  */
 function heldBySuspension(view: BindingView): BindingView {
   const isWaiting = view.stage === "Revoking" && view.applied.length > 0;

@@ -2,10 +2,7 @@
 import { MINUTE } from "../../../util/time.ts";
 import type { Outcome } from "./outcome.ts";
 
-/**
- * A change of the cause enqueues a waiting object. If a change goes unnoticed, the object is reconciled after this
- * long.
- */
+/** A change of the cause enqueues a waiting object. If it goes unnoticed, the object is reconciled after this long. */
 const SAFETY_NET_MS = 10 * MINUTE;
 
 /** `undefined` only for an object that waits for nothing; `reportedMs` is the delay requested by its report. */

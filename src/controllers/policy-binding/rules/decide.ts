@@ -144,7 +144,9 @@ function share(
   return common(union(binding.policyIds, binding.applied), known);
 }
 
-/** Policies bound by existing PolicyBindings and not retained: only these may be unbound. */
+/**
+ * Policies bound by existing PolicyBindings and not retained: they are unbound unless a PolicyBinding declares them.
+ */
 function attributed(bindings: readonly BindingView[], wanted: PolicySet): PolicySet {
   const applied = (stages: readonly string[]) =>
     union(...bindings.filter(({ stage }) => stages.includes(stage)).map((one) => one.applied));
@@ -152,7 +154,7 @@ function attributed(bindings: readonly BindingView[], wanted: PolicySet): Policy
   return without(applied(["Live", "Revoking"]), released);
 }
 
-/** S11: the operator submits an empty list only if a user requested it, not because nothing is declared. */
+/** S11: whether a user requested an empty list. It is not enough that nothing is declared. */
 function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
   return (
     account.accessRevoked ||

@@ -15,8 +15,8 @@ const CACHES_BEHIND = quiet(SECOND);
  * Promises:
  * - At most one PUT per run (S10), decided on a live and complete list of the account's PolicyBindings and on an answer
  *   of the console in the same run.
- * - Only policies recorded by an existing PolicyBinding are unbound, except under `foreignPolicies: Remove` or `access:
- *   Revoked` (S11).
+ * - Only policies recorded by an existing PolicyBinding are unbound (S11). Exceptions: `foreignPolicies: Remove`,
+ *   `access: Revoked`, withdrawn policies, and policies that an unanswered call has bound again.
  * - An object that is only missing from a list causes nothing (S20).
  * - If nothing must be done, no call is made (S18).
  *

@@ -24,8 +24,8 @@ export type BindingsProgress = Progress<AccountBindingsKind>;
 export type BindingsRun = ReconcileContext<AccountBindingsKind["State"]>;
 
 /**
- * What a run has read. `observe` fills it; the actions `ListBindings` and `ReadLive` add answers, and writes change
- * only `objects`, so that the run decides the same after every write.
+ * What a run has read. `ListBindings` adds the console's answer and `ReadLive` replaces the objects from the caches;
+ * writes change only `objects`, so that the run decides the same after every write.
  */
 export interface BindingsSnapshot {
   readonly object: AccountRef;
