@@ -9,7 +9,10 @@ import { matchesLabels } from "../../../kube/match-labels.ts";
 export type Grants = Pick<ClusterConnectionSpec, "grants" | "withdrawalGracePeriod">;
 type Labels = Readonly<Record<string, string>>;
 
-/** The permissions of a namespace on its own Connection: unlimited, because the credentials belong to the namespace. */
+/**
+ * The permissions of a namespace on its own Connection: no grant limits them, because the login belongs to the
+ * namespace.
+ */
 export const ALL_RIGHTS: Rights = {
   policyIds: ["*"],
   withdrawsPolicies: false,
