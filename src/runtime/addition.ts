@@ -1,15 +1,15 @@
-/** Who goes first among the keys that are due: what somebody waits for before what merely comes round again. */
+/** Lowest first. Among due keys, changes that a user may be waiting for come before routine runs. */
 export const priorities = ["resync", "retry", "requeue", "change", "urgent"] as const;
 export type Priority = (typeof priorities)[number];
 
 export interface Addition {
-  /** When the key is due, from now. At once by default. */
+  /** Time from now until the key is due. 0 by default. */
   readonly afterMs?: number;
   /** `change` by default. */
   readonly priority?: Priority;
-  /** Keeps the key from being due any earlier (a `Retry-After`), whatever else adds it but what ends the hold. */
+  /** The key is not due earlier than this (a `Retry-After`), except by an addition with `endsHold`. */
   readonly holdMs?: number;
-  /** Until the key is handed out next, nothing holds it: somebody has asked for it. */
+  /** Ignores every hold until the key is handed out next, because a user requested the run. */
   readonly endsHold?: boolean;
 }
 

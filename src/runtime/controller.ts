@@ -16,30 +16,31 @@ import type { Watch } from "./watch.ts";
 import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 
 export interface ControllerOptions<T extends KubeObject> {
-  /** In logs and as a metric label; the kind. */
+  /** The kind; used in logs and as a metric label. */
   readonly name: string;
   readonly store: Store<T>;
   readonly reconcile: Reconcile<T>;
-  /** Called when an object is no longer in the store: to forget what was kept about it. */
+  /** Called when an object is no longer in the store, to drop any state kept about it. */
   readonly onGone?: (key: ObjectKey) => void;
   readonly errorPolicy: ErrorPolicy;
   readonly watches?: readonly Watch[];
-  /** Further caches that must be synced before anything runs. */
+  /** More caches that must be synced before the first run. */
   readonly needs?: readonly Pick<Store, "synced">[];
-  /** Which changes of the own kind matter. All but those of the status alone by default. */
+  /** Whether a change of the controller's own kind requires a run. {@link ignoreStatusChanges} by default. */
   readonly predicate?: (change: StoreChange<T>) => boolean;
-  /** Whether a change asks for a run even while a `Retry-After` holds the object. {@link isRequest} by default. */
+  /** Whether a change requires a run even while a `Retry-After` holds the object. {@link isRequest} by default. */
   readonly isRequest?: (change: StoreChange<T>) => boolean;
-  /** How many objects may be reconciled at once; 1 by default. */
+  /** How many objects can be reconciled at once; 1 by default. Urgent objects have more workers. */
   readonly concurrency?: number;
   /**
-   * What a reconcile will wait for. No resource has more workers than it leaves free, so that one that hangs does not
-   * hold up the others. The namespace by default: resources of which a namespace can have any number must be one.
+   * The resource that a reconcile waits for. No resource has more workers than it leaves free, so a hanging resource
+   * does not delay the others. The namespace by default. If a namespace can have any number of such resources, they
+   * must count as one resource.
    */
   readonly resourceOf?: (object: T) => string | undefined;
   /**
-   * Urgent objects go before all others, and have reserved workers: a quarter as many as the others, at least 2. False
-   * again once what is urgent is done. Nothing is urgent by default.
+   * Urgent objects are reconciled first and have reserved workers: a quarter of `concurrency`, at least 2. Must be
+   * false again once the urgent work is done. No object is urgent by default.
    */
   readonly isUrgent?: (object: T) => boolean;
   readonly clock: Clock;
@@ -53,42 +54,42 @@ export interface ControllerOptions<T extends KubeObject> {
 export interface Controller {
   readonly name: string;
   /**
-   * Starts to work as soon as every store is synced. When the signal is aborted nothing more is started;
-   * what runs goes on until {@link Controller.drain} cuts it off.
+   * Starts runs as soon as every store is synced. Once the signal is aborted, no new run starts; current runs
+   * continue until {@link Controller.drain} aborts them.
    */
   start(signal: AbortSignal): void;
   /**
-   * Starts nothing more and waits for what runs; aborts their signals after `graceMs`, and gives up on
-   * them a second later. Resolves to whether all have ended.
+   * Starts no new run and waits for the current runs. Aborts their signals after `graceMs` and stops waiting one
+   * second later. Resolves to whether all runs have ended.
    */
   drain(graceMs: number): Promise<boolean>;
   /** Reconciles this object as soon as possible. */
   enqueue(key: ObjectKey): void;
-  /** When the last run ended, well or not; monotonic. */
+  /** When the last run ended, successful or not; monotonic. */
   readonly lastProgressAt: number;
-  /** For how long there has been work and no run has ended; 0 where there is nothing to do. */
+  /** How long there has been work without any run ending; 0 if there is no work. */
   readonly silentMs: number;
-  /** Resolves when nothing is due and nothing runs. */
+  /** Resolves when no key is due and no run is in progress. */
   whenIdle(): Promise<void>;
 }
 
-/** How often the caches are asked at the start whether they are synced. */
+/** How often the start checks whether the caches are synced. */
 const SYNC_POLL_MS = 50;
-/** A stale key is checked again after so long if no change of the store enqueues it. */
+/** A stale key is checked again after this time, unless a change of the store enqueues it earlier. */
 const STALE_RECHECK_MS = 5 * SECOND;
-/** What aborted runs get to clean up. */
+/** Time for aborted runs to clean up. */
 const CLEAN_UP_MS = SECOND;
-/** Every object is reconciled at least this often (a tenth less at times). */
+/** Every object is reconciled at least this often; up to a tenth earlier at random. */
 const RESYNC_MS = 10 * HOUR;
-/** A run is aborted after so long. */
+/** Time limit of a run. */
 const TIMEOUT_MS = 2 * MINUTE;
 
 /**
  * Runs a reconciler over one kind of object.
  *
- * Guarantees: no run before every store is synced; one run per object at a time; no run on a view that
- * lacks our own last write of the object; every object is reconciled again after every change that matters,
- * after every failure as the error policy says, and with the resync.
+ * Guarantees: no run before every store is synced; one run per object at a time; no run on a view that does not
+ * include our own last write of the object. Every object is reconciled again after every relevant change, after
+ * every failure as the error policy decides, and at the resync.
  */
 export function createController<T extends KubeObject>(options: ControllerOptions<T>): Controller {
   return new RunningController(options);
@@ -100,7 +101,7 @@ class RunningController<T extends KubeObject> implements Controller {
   readonly #queue: WorkQueue;
   readonly #retries: Retries;
   readonly #runner: Runner<T>;
-  /** Keys that wait for the store to see our last write. */
+  /** Keys that wait until the store has our last write. */
   readonly #stale = new Set<string>();
   readonly #stops: (() => void)[] = [];
   #workingSince: number | undefined;
@@ -139,7 +140,7 @@ class RunningController<T extends KubeObject> implements Controller {
     for (const object of store.list()) {
       this.#queue.add(keyText(keyOf(object)), { priority: "resync" });
     }
-    // Rejects only when the signal is aborted before the caches are synced.
+    // Rejects only if the signal is aborted before the caches are synced.
     this.#runWorkers(signal).catch(() => undefined);
   }
 
@@ -173,7 +174,7 @@ class RunningController<T extends KubeObject> implements Controller {
     return now - Math.max(this.#lastProgressAt, this.#workingSince, workSince);
   }
 
-  /** Once they are, they stay it. */
+  /** Stays true once it is true. */
   #allSynced(): boolean {
     if (this.#workingSince !== undefined) return true;
     const { store, watches = [], needs = [] } = this.#options;
@@ -189,7 +190,7 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   #enqueue(key: string, { endsHold = false, isNews = false, afterMs = 0 } = {}): void {
-    // What the first listing brings is no change, and what has come or changed meanwhile need not wait behind it.
+    // Objects of the first listing have not changed. New and changed objects need not wait behind them.
     const priority = isNews || this.#allSynced() ? "change" : "resync";
     this.#queue.add(key, { priority, endsHold, afterMs });
   }
@@ -199,7 +200,7 @@ class RunningController<T extends KubeObject> implements Controller {
     const objectKey = parseKey(key);
     const { namespace, name } = objectKey;
     const object = store.get(objectKey);
-    // Namespaces take turns; an object without one is a group of its own.
+    // Namespaces take turns; each cluster-scoped object is its own group.
     const group = namespace || name;
     if (object === undefined) return { group, resource: "", isUrgent: false };
     const resource = resourceOf?.(object) ?? group;
@@ -246,7 +247,7 @@ class RunningController<T extends KubeObject> implements Controller {
     }
   }
 
-  /** Says when the key is due again; `undefined` where its object is gone. */
+  /** Resolves to when the key is due again; `undefined` if its object no longer exists. */
   async #reconcile(key: string): Promise<Addition | undefined> {
     const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);

@@ -1,28 +1,27 @@
 import { GroupLine } from "./group-line.ts";
 import { Heap } from "./heap.ts";
 
-/** Something that waits on behalf of a group, for a resource. */
+/** An item that waits on behalf of a group, for a resource. */
 export interface WaitingKey {
   readonly group: string;
   readonly resource: string;
 }
 
-/** What waits for one resource, by group. The group whose turn is next comes first. */
+/** Items that wait for one resource, by group. The group with the next turn comes first. */
 interface ResourceLine<T> {
   readonly resource: string;
   readonly groups: Map<string, GroupLine<T>>;
 }
 
 /**
- * A line in which groups take turns, however many items each of them has.
+ * A queue in which groups take turns, however many items each group has.
  *
- * A group has its own turns for each resource that it waits for. Items of one group and resource are a
- * {@link GroupLine}. Each operation takes logarithmic time, {@link FairLine.first} with a factor for those resources
- * that are passed over.
+ * A group has separate turns for each resource that it waits for. Items of one group and resource are in one
+ * {@link GroupLine}. Each operation takes logarithmic time; {@link FairLine.first} takes it for each skipped resource.
  */
 export class FairLine<T extends WaitingKey> {
   readonly #lines = new Map<string, ResourceLine<T>>();
-  /** By whose turn is next. */
+  /** Ordered by the next turn. */
   readonly #order = new Heap<ResourceLine<T>>((a, b) => turnOf(a) < turnOf(b));
   #turns = 0;
   #size = 0;
@@ -47,7 +46,7 @@ export class FairLine<T extends WaitingKey> {
     this.#order.push(line);
   }
 
-  /** Says whether the item was in the line. */
+  /** Returns whether the item was in the queue. */
   delete(item: T): boolean {
     const line = this.#lines.get(item.resource);
     const group = line?.groups.get(item.group);
@@ -57,14 +56,14 @@ export class FairLine<T extends WaitingKey> {
     return true;
   }
 
-  /** Deletes an item because it was its group's turn. */
+  /** Deletes an item and ends its group's turn. */
   take(item: T): void {
     if (!this.delete(item)) return;
     const line = this.#lines.get(item.resource);
     const group = line?.groups.get(item.group);
     if (line === undefined || group === undefined) return;
     group.endTurn();
-    // Alone, it is next again.
+    // The only group is next again.
     if (this.#order.size === 1 && line.groups.size === 1) return;
     this.#reorder(line, () => {
       group.turn = this.#nextTurn();
@@ -73,7 +72,7 @@ export class FairLine<T extends WaitingKey> {
     });
   }
 
-  /** Whose turn is next, of those that wait for a resource which `isFree` and are of a group that may have a turn. */
+  /** The next item whose resource is free (`isFree`) and whose group can have a turn (`mayHaveTurn`). */
   first(
     isFree: (resource: string) => boolean,
     mayHaveTurn: (group: string) => boolean = () => true,
@@ -88,7 +87,7 @@ export class FairLine<T extends WaitingKey> {
     return next;
   }
 
-  /** What waits longest in each group. */
+  /** The longest-waiting item of each group and resource. */
   *oldest(): Generator<T> {
     for (const { groups } of this.#lines.values()) {
       for (const { oldest } of groups.values()) {
@@ -102,7 +101,7 @@ export class FairLine<T extends WaitingKey> {
     return this.#turns;
   }
 
-  /** The heap must not see an order change. */
+  /** An item's order must not change while the item is in the heap. */
   #reorder(line: ResourceLine<T>, change: () => void): void {
     this.#order.remove(line);
     change();

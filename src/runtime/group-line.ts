@@ -1,18 +1,18 @@
-/** From here on a line is long: whoever comes last would wait for all that came at once. */
+/** From this size on, a new item would wait too long behind items that were added together. */
 const LONG = 128;
-/** In a long line, one turn in so many goes to what came last. */
+/** In a long queue, every fourth turn goes to the newest item. */
 const LAST_COME_TURN = 4;
 
 /**
- * What waits of one group, for one resource: first come, first served. In a long line one turn in four goes to
- * what came last, so that a single new item gets its turn soon behind thousands that came together, and those lose a
- * quarter of theirs at most.
+ * The waiting items of one group for one resource: first come, first served. In a long queue, every fourth turn goes
+ * to the newest item. A single new item then gets its turn soon even behind thousands of items that were added
+ * together, and they lose at most a quarter of their turns.
  */
 export class GroupLine<T> {
   readonly #items = new Set<T>();
-  /** In the order in which they came; may have items that are no longer in the line. */
+  /** In order of arrival; can contain items that are no longer in the queue. */
   #came: T[] = [];
-  /** When it is the group's turn: the lower, the earlier. */
+  /** The group's turn: a lower number is earlier. */
   turn: number;
   #turnsHad = 0;
 
@@ -29,7 +29,7 @@ export class GroupLine<T> {
     return undefined;
   }
 
-  /** Whose turn it is within the group. */
+  /** The item with the next turn in the group. */
   get next(): T | undefined {
     const isForLast = this.size >= LONG && this.#turnsHad % LAST_COME_TURN === LAST_COME_TURN - 1;
     return isForLast ? this.#lastCome() : this.oldest;
@@ -41,12 +41,12 @@ export class GroupLine<T> {
     if (this.#came.length > 2 * this.size + LONG) this.#came = [...this.#items];
   }
 
-  /** Says whether the item was in the line. */
+  /** Returns whether the item was in the queue. */
   delete(item: T): boolean {
     return this.#items.delete(item);
   }
 
-  /** Notes that the group has had a turn. */
+  /** Counts a turn of the group. */
   endTurn(): void {
     this.#turnsHad += 1;
   }

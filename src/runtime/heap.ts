@@ -1,4 +1,4 @@
-/** A binary heap that removes any of its items in logarithmic time. */
+/** A binary heap that can remove any of its items in logarithmic time. */
 export class Heap<T extends object> {
   readonly #items: T[] = [];
   readonly #index = new Map<T, number>();
@@ -22,7 +22,7 @@ export class Heap<T extends object> {
     this.#up(item);
   }
 
-  /** Does nothing where the heap has no such item. */
+  /** Does nothing if the item is not in the heap. */
   remove(item: T): void {
     const at = this.#index.get(item);
     const last = this.#items.at(-1);

@@ -3,9 +3,10 @@ import { compareResourceVersions, type KubeObject } from "../kube/resource.ts";
 import type { StoreChange } from "../kube/store/store.ts";
 
 /**
- * Whether a change of an object is one its reconciler must see: anything but its status, which only the
- * reconciler itself writes; and a status that it cannot have written: one without conditions, or one that it has left
- * behind. Generation alone would miss an annotation such as "rotate now".
+ * Whether the reconciler must run after a change. Changes of only the status are ignored, because only the reconciler
+ * writes it, unless the reconciler cannot have written the new status: its conditions are gone, or its resource
+ * version is older. Added finalizers are ignored too. The generation alone would miss an annotation such as
+ * "rotate now".
  */
 export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject>): boolean {
   return (
@@ -18,7 +19,7 @@ export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject
   );
 }
 
-/** Whether somebody asks for something: by a new spec or annotation, or by deleting the object. */
+/** Whether a change of the spec or the annotations, or the start of a deletion, requests a run. */
 export function isRequest({ old, new: object }: StoreChange<KubeObject>): boolean {
   return (
     old !== undefined &&
@@ -27,7 +28,7 @@ export function isRequest({ old, new: object }: StoreChange<KubeObject>): boolea
   );
 }
 
-/** Whether no run has reported on the object as it is asked for now. */
+/** Whether no run has reported on the current generation of the object. */
 export function isUnseen({ new: object }: StoreChange<KubeObject & { status?: unknown }>): boolean {
   const { observedGeneration } = (object?.status ?? {}) as { observedGeneration?: number };
   return observedGeneration !== object?.metadata.generation;
@@ -48,13 +49,13 @@ function whatMatters({ metadata }: KubeObject): readonly unknown[] {
   ];
 }
 
-/** A finalizer that was added holds nobody up; one that was taken away may have been ours. */
+/** An added finalizer does not matter to the reconciler; a removed finalizer may be ours. */
 function finalizersVanished(old: KubeObject, object: KubeObject): boolean {
   const left = new Set(object.metadata.finalizers);
   return (old.metadata.finalizers ?? []).some((finalizer) => !left.has(finalizer));
 }
 
-/** Somebody has wiped the status. */
+/** Something outside the operator cleared the status. */
 function statusVanished(old: KubeObject, object: KubeObject): boolean {
   return hasConditions(old) && !hasConditions(object);
 }
@@ -64,7 +65,7 @@ function hasConditions(object: KubeObject & { readonly status?: unknown }): bool
   return conditions.length > 0;
 }
 
-/** The API server was restored from an older backup. */
+/** The resource version is older than before: the API server was restored from a backup. */
 export function wentBack({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
   const { resourceVersion: before } = old;
   const { resourceVersion: now } = metadata;

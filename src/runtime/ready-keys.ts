@@ -3,7 +3,7 @@ import { FairLine, type WaitingKey } from "./fair-line.ts";
 import type { RunningKeys } from "./running-keys.ts";
 import type { SlowGroups } from "./slow-groups.ts";
 
-/** What is wanted next of a key. */
+/** When and how a key is handed out next. */
 export interface Plan extends WaitingKey {
   readonly key: string;
   /** Monotonic. */
@@ -20,10 +20,10 @@ export interface ReadyOptions {
   readonly slow: SlowGroups;
 }
 
-/** One hand-out in so many goes to the key that waits longest, so that no priority starves another. */
+/** If no urgent key is next, every 16th turn goes to the longest-waiting key, so that no priority starves another. */
 const FAIR_TURN = 16;
 
-/** Keys that are due, and whose turn it is. */
+/** The due keys, in the order in which they are handed out. */
 export class ReadyKeys {
   readonly #options: ReadyOptions;
   readonly #lines: Readonly<Record<Priority, FairLine<Plan>>> = {
@@ -43,7 +43,7 @@ export class ReadyKeys {
     return priorities.reduce((sum, priority) => sum + this.#lines[priority].size, 0);
   }
 
-  /** Infinite where nothing is due. Looks at each group. */
+  /** Infinite if no key is due. Takes time proportional to the number of groups. */
   get earliestDue(): number {
     const oldest = priorities.flatMap((priority) => [...this.#lines[priority].oldest()]);
     return oldest.reduce((earliest, { due }) => Math.min(earliest, due), Number.POSITIVE_INFINITY);
@@ -53,17 +53,17 @@ export class ReadyKeys {
     this.#lines[plan.priority].add(plan);
   }
 
-  /** Says whether the plan was here. */
+  /** Returns whether the plan was due. */
   delete(plan: Plan): boolean {
     return this.#lines[plan.priority].delete(plan);
   }
 
-  /** Deletes a plan because it is carried out. */
+  /** Deletes a plan that is handed out, and ends its group's turn. */
   take(plan: Plan): void {
     this.#lines[plan.priority].take(plan);
   }
 
-  /** Which plan is to be carried out next; `undefined` where none may be now. */
+  /** The plan to hand out next; `undefined` if no plan can be handed out now. */
   next(): Plan | undefined {
     const { workers, reservedWorkers } = this.#options;
     const urgent = this.#first("urgent", workers + reservedWorkers);
@@ -88,7 +88,7 @@ export class ReadyKeys {
       );
   }
 
-  /** Whose turn it is in this priority, with so many workers. */
+  /** The plan with the next turn in this priority, if `workers` is the number of workers. */
   #first(priority: Priority, workers = this.#options.workers): Plan | undefined {
     const { running, slow } = this.#options;
     const free = workers - running.size;

@@ -1,14 +1,14 @@
 /**
  * The contract of a reconciler.
  *
- * It gets an object, never the event that enqueued it, and starts from the beginning every time: it observes the
- * world, decides, acts, and reports. What it does must be safe to do again after a crash at any point.
+ * It gets an object, never the event that enqueued it, and starts from the beginning every time: it observes,
+ * decides, acts, and reports. Every action must be safe to repeat after a crash at any point.
  *
- * - Returning means: this object is as far as it can get now. `requeueAfterMs` asks for another run at the
- *   latest then; changes enqueue the object earlier. Waiting for another object is a Result, not an error.
- * - Throwing means: this run failed. The queue, and only the queue, decides when to try again, by what the
- *   error policy makes of the error.
- * - Two runs of one key never run at once.
+ * - Returning means: no further progress on this object is possible now. `requeueAfterMs` requests another run no
+ *   later than that; changes enqueue the object earlier. Waiting for another object is a Result, not an error.
+ * - Throwing means: this run failed. Only the queue decides when to try again, based on the outcome that the error
+ *   policy gives to the error.
+ * - A key never has two runs at the same time.
  */
 export interface Result {
   readonly requeueAfterMs?: number;
@@ -16,26 +16,29 @@ export interface Result {
 
 export type Reconcile<T> = (object: T, run: Run) => Promise<Result>;
 
-/** What a run is told about itself. */
+/** The context of one run. */
 export interface Run {
-  /** New for every run; in every log line of it. */
+  /** Unique for every run; in all its log lines. */
   readonly id: string;
-  /** Whether a change of the object's spec or annotations, or its deletion, asked for this run. */
+  /** Whether a change of the object's spec or annotations, or its deletion, caused this run. */
   readonly isRequested?: boolean;
   /** Aborted at shutdown or when the run takes too long. */
   readonly signal: AbortSignal;
 }
 
-/** What becomes of a key whose run threw. */
+/** How the queue treats a key after its run threw. */
 export type ErrorOutcome =
-  /** The plan was made from an outdated view: again at once, without back-off. */
+  /** The run used an outdated view. Retried at once without back-off, up to four times in a row. */
   | { readonly kind: "Conflict" }
-  /** Exponential back-off with jitter; not before `notBefore` (an Instant), for 5 min at most, unless somebody asks. */
+  /**
+   * Exponential back-off with jitter. Not before `notBefore` (an Instant, at most 5 min ahead), unless a user changes
+   * or deletes the object.
+   */
   | { readonly kind: "Retry"; readonly notBefore?: number }
-  /** A person or another system must act first: again after minutes. */
+  /** A user or another system must act first. Retried after minutes. */
   | { readonly kind: "SlowRetry"; readonly notBefore?: number }
-  /** Nothing helps but a change; again after half an hour, or after `resyncMs`. */
+  /** Only a change can help. Retried after half an hour, or after `resyncMs`. */
   | { readonly kind: "Terminal"; readonly resyncMs?: number };
 
-/** Pure: what to do with a failed run. */
+/** Decides the outcome of a failed run. Pure. */
 export type ErrorPolicy = (error: unknown) => ErrorOutcome;

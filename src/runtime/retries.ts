@@ -4,18 +4,18 @@ import { TokenBucket } from "../util/token-bucket.ts";
 import { backOffMs, retryBackOff, slowBackOff } from "./back-off.ts";
 import type { ErrorOutcome } from "./result.ts";
 
-/** Conflicts in a row after which a conflict counts as any other failure. */
+/** After this many conflicts in a row, a conflict counts like any other failure. */
 const QUICK_CONFLICTS = 4;
 
-/** A `Retry-After` is believed so far. */
+/** The longest accepted `Retry-After`. */
 const MAX_HOLD_MS = 5 * MINUTE;
 
 export type RetriedOutcome = Exclude<ErrorOutcome, { kind: "Terminal" }>;
 
-/** When a failed key is tried again. */
+/** When a failed key is retried. */
 export interface Delay {
   readonly afterMs: number;
-  /** Nothing but a request may try earlier; 5 min at most. */
+  /** Only a request can cause an earlier retry; at most 5 min. */
   readonly holdMs: number;
 }
 
@@ -24,11 +24,11 @@ interface Failures {
   others: number;
 }
 
-/** Counts the failures of every key and decides when it is tried again. */
+/** Counts the failures of every key and decides when the key is retried. */
 export class Retries {
   readonly #clock: Clock;
   readonly #random: Random;
-  /** All failing keys share it, so that a thousand of them leave room for a healthy one (L3). */
+  /** Shared by all failing keys, so that a thousand of them leave capacity for a healthy key (L3). */
   readonly #bucket: TokenBucket;
   readonly #failures = new Map<string, Failures>();
 
@@ -38,7 +38,7 @@ export class Retries {
     this.#bucket = new TokenBucket(clock, { perSecond: 20, burst: 100 });
   }
 
-  /** Notes a failure. */
+  /** Counts a failure and returns when to retry. */
   delay(key: string, outcome: RetriedOutcome): Delay {
     const failures = this.#failures.get(key) ?? { conflicts: 0, others: 0 };
     this.#failures.set(key, failures);
@@ -52,13 +52,13 @@ export class Retries {
     return this.#slower(outcome, failures.others);
   }
 
-  /** Failures since the last success. */
+  /** Failures since the last success; conflicts count up to four. */
   failures(key: string): number {
     const { conflicts = 0, others = 0 } = this.#failures.get(key) ?? {};
     return Math.min(conflicts, QUICK_CONFLICTS) + others;
   }
 
-  /** After a success, or when the object is gone. */
+  /** Call it after a success, or when the object no longer exists. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

@@ -26,16 +26,16 @@ export interface RunnerOptions<T> {
 }
 
 export interface Runner<T> {
-  /** One run; resolves to when the object is reconciled again. Never rejects because of the reconciler. */
+  /** Runs the reconciler once. Resolves to when the object is due again. Does not reject if the reconciler throws. */
   run(key: string, object: T, isRequested?: boolean): Promise<Addition>;
   /** Aborts the signals of all runs. */
   abort(): void;
 }
 
-/** Runs a reconciler once: time limit, log, metrics, trace, and what becomes of an error. */
+/** Runs a reconciler with a time limit, log, metrics and trace, and turns its errors into retries. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
-  /** By these, what runs is cut off. */
+  /** Abort controllers of the current runs. */
   const running = new Set<AbortController>();
   let isShuttingDown = false;
 
@@ -71,7 +71,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
       noteFailure(span, outcome, error);
       const again = failed(options, key, outcome ?? { kind: "Retry" });
-      // A conflict has answered no request.
+      // After a conflict the request is still open.
       return outcome?.kind === "Conflict" && isRequested ? { ...again, endsHold: true } : again;
     } finally {
       cancel();
@@ -95,7 +95,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
   };
 }
 
-/** Why a run was cut off. */
+/** The reason why a run was aborted. */
 class Aborted extends Error {
   override readonly name = "Aborted";
 }
@@ -104,7 +104,7 @@ function shuttingDown(): Aborted {
   return new Aborted("the operator is shutting down");
 }
 
-/** What waits for a change is reconciled this often all the same: the change may be one in the console. */
+/** An object that waits for a change is still reconciled this often, because the change may happen in the console. */
 const TERMINAL_RESYNC_MS = 30 * MINUTE;
 
 type RunFields = ReturnType<typeof runFields>;
@@ -161,7 +161,7 @@ function countError<T>(options: RunnerOptions<T>): void {
   options.metrics.reconcileErrors.inc({ controller: options.name });
 }
 
-/** How loud a failure is depends on who has to do something about it. */
+/** The log level depends on who must act on the failure. */
 function logFailure(
   log: Log,
   outcome: ErrorOutcome | undefined,
@@ -189,7 +189,7 @@ function logFailure(
   }
 }
 
-/** A conflict and a shutdown are nobody's fault. */
+/** Conflicts and shutdowns do not mark the span as failed. */
 function noteFailure(span: Span, outcome: ErrorOutcome | undefined, error: unknown): void {
   span.set({ outcome: outcome?.kind ?? "CutOff" });
   if (outcome !== undefined && outcome.kind !== "Conflict") span.fail(errorType(error));

@@ -6,7 +6,7 @@ export interface RunningKey {
   readonly isRequested: boolean;
 }
 
-/** The keys that are being worked on, since when (monotonic), and how many of them are at the same resource. */
+/** The running keys, their start times (monotonic), and the number of running keys per resource. */
 export class RunningKeys {
   readonly #running = new Map<string, RunningKey>();
   readonly #byResource = new Map<string, number>();
@@ -19,7 +19,7 @@ export class RunningKeys {
     return this.#running.has(key);
   }
 
-  /** How many are at this resource. */
+  /** Number of running keys of this resource. */
   at(resource: string): number {
     return this.#byResource.get(resource) ?? 0;
   }
@@ -37,7 +37,7 @@ export class RunningKeys {
     return this.#running.values();
   }
 
-  /** What ran; `undefined` where it did not. */
+  /** The entry of the ended key; `undefined` if the key was not running. */
   end(key: string): RunningKey | undefined {
     const running = this.#running.get(key);
     if (running === undefined) return undefined;
@@ -49,7 +49,7 @@ export class RunningKeys {
     return running;
   }
 
-  /** How long each has run so far. */
+  /** How long each key has run so far. */
   durationsMs(now: number): readonly number[] {
     return [...this.#running.values()].map(({ startedAt }) => now - startedAt);
   }

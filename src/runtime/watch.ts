@@ -1,14 +1,14 @@
 import type { KubeObject, ObjectKey } from "../kube/resource.ts";
 import type { Store, StoreChange } from "../kube/store/store.ts";
 
-/** Changes that enqueue objects of a controller's kind, in addition to their own. */
+/** Changes of other objects that enqueue objects of a controller's kind. */
 export interface Watch {
   readonly store: Pick<Store, "synced">;
-  /** Calls back with the keys a change enqueues, and with when they are due from now, if not at once; returns the way to stop. */
+  /** Calls `enqueue` with each key and its delay in `afterMs` (0 by default). Returns a function that stops this. */
   subscribe(enqueue: (key: ObjectKey, afterMs?: number) => void): () => void;
 }
 
-/** A watch by a function from a change to the keys it enqueues. All changes within `gatherMs` are met by one run. */
+/** Creates a watch that enqueues `toKeys` of each change. One run handles all changes within `gatherMs`. */
 export function watch<T extends KubeObject>(
   store: Store<T>,
   toKeys: (change: StoreChange<T>) => Iterable<ObjectKey>,
@@ -23,7 +23,7 @@ export function watch<T extends KubeObject>(
   };
 }
 
-/** The object that a deleted object referred to. */
+/** Maps a deletion to the object that the deleted object referred to. */
 export function whenGone<T extends KubeObject>(toKey: (object: T) => ObjectKey | undefined) {
   return ({ old, new: now }: StoreChange<T>): readonly ObjectKey[] => {
     const key = old !== undefined && now === undefined ? toKey(old) : undefined;

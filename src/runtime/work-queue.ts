@@ -5,30 +5,30 @@ import { isEarlier, type Plan, ReadyKeys } from "./ready-keys.ts";
 import { RunningKeys } from "./running-keys.ts";
 import { SlowGroups } from "./slow-groups.ts";
 
-/** What decides about a key beside its priority. */
+/** The properties of a key that decide its order, in addition to its priority. */
 export interface KeyTraits {
   /** Groups take turns. */
   readonly group: string;
-  /** What the work will wait for. No resource has more workers than it leaves free for the others. */
+  /** The resource that the work waits for. No resource has more workers than it leaves free for the others. */
   readonly resource: string;
-  /** Goes before all others, and may take the reserved workers. */
+  /** The key is handed out before all others and can use the reserved workers. */
   readonly isUrgent: boolean;
 }
 
 export interface QueueOptions {
   readonly hooks?: QueueHooks;
-  /** Asked whenever a key is added. All keys are of one group and urgent by priority only by default. */
+  /** Called whenever a key is added. By default all keys are in one group and only their priority makes them urgent. */
   readonly traitsOf?: (key: string) => KeyTraits;
-  /** How many keys may be out at once. Any number by default. */
+  /** How many keys can be in work at once. Unlimited by default. */
   readonly workers?: number;
-  /** How many more, for urgent keys only. None by default. */
+  /** Additional workers, for urgent keys only. None by default. */
   readonly reservedWorkers?: number;
 }
 
 export interface QueueHooks {
   /** A key became due. */
   readonly onDue?: () => void;
-  /** A key was handed out after it had been due for so long. */
+  /** A key was handed out after it had been due for `waitedMs`. */
   readonly onStart?: (waitedMs: number) => void;
   readonly onDone?: (workedMs: number) => void;
 }
@@ -36,21 +36,21 @@ export interface QueueHooks {
 const plainTraits: KeyTraits = { group: "", resource: "", isUrgent: false };
 
 /**
- * Keys to work on, each once.
+ * A queue of keys to work on, each at most once.
  *
- * Guarantees: a key is never handed out twice at once; a key added while it is worked on is handed out again
- * afterwards; of several additions the earliest due time and the highest priority win; nothing added is lost
- * until it is handed out; only what ends a hold undercuts it. Urgent keys go first; in each other priority groups take
- * turns. While one resource hangs, at least half of the workers go on with the others: no resource gets a worker
- * unless more are free than it has.
+ * Guarantees: a key is never in work twice at once. A key added while it is in work is handed out again afterwards.
+ * Of several additions, the earliest due time and the highest priority win. An added key is not lost before it is
+ * handed out. During a hold, a key becomes due only by an addition with `endsHold`. Urgent keys go first; within
+ * each other priority, groups take turns. While one resource hangs, at least half of the workers serve the others:
+ * a resource gets another worker only if more workers are free than it already has.
  *
- * Assumptions: whoever takes a key calls {@link WorkQueue.done} for it, always.
+ * Assumptions: every caller that takes a key calls {@link WorkQueue.done} for it, even after a failure.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #hooks: QueueHooks;
   readonly #traitsOf: (key: string) => KeyTraits;
-  /** What is wanted next of a key, one plan each. Those of running keys are in here alone. */
+  /** The next plan of each key. Plans of running keys are only in this map. */
   readonly #plans = new Map<string, Plan>();
   readonly #later = new Heap<Plan>(isEarlier);
   readonly #ready: ReadyKeys;
@@ -76,12 +76,12 @@ export class WorkQueue {
     });
   }
 
-  /** Wants the key to be worked on. Ignored once the queue is closed. */
+  /** Adds the key, or merges the addition into its plan. Ignored once the queue is closed. */
   add(key: string, addition: Addition = {}): void {
     if (this.#closed) return;
     const old = this.#plans.get(key);
     const plan = this.#planOf(key, addition, old);
-    // One that is due already keeps its place.
+    // A key that is already due keeps its place.
     if (old !== undefined && isSame(old, plan)) return;
     const wasDue = old !== undefined && this.#unplace(old);
     this.#plans.set(key, plan);
@@ -89,7 +89,7 @@ export class WorkQueue {
     this.#dispatch();
   }
 
-  /** The next key; waits for one. `undefined` once the queue is closed or the signal is aborted. */
+  /** Waits for the next key. `undefined` once the queue is closed or the signal is aborted. */
   next(signal?: AbortSignal): Promise<string | undefined> {
     if (this.#closed || signal?.aborted) return Promise.resolve(undefined);
     return new Promise((resolve) => {
@@ -107,12 +107,12 @@ export class WorkQueue {
     });
   }
 
-  /** Whether the key that is worked on was handed out because it was asked for, whatever held it. */
+  /** Whether the key is in work because of an addition with `endsHold`. */
   isRequested(key: string): boolean {
     return this.#running.isRequested(key);
   }
 
-  /** Says that the work on a key has ended, well (`succeeded`) or not. */
+  /** Ends the work on a key, whether it succeeded or not. */
   done(key: string, succeeded = true): void {
     const ended = this.#running.end(key);
     if (ended === undefined) return;
@@ -124,7 +124,7 @@ export class WorkQueue {
     this.#dispatch();
   }
 
-  /** Hands out nothing more and takes nothing more. What runs goes on. */
+  /** Stops handing out and accepting keys. Running keys continue. */
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
@@ -134,7 +134,7 @@ export class WorkQueue {
     this.#wakeIdlers();
   }
 
-  /** Resolves when nothing runs, and nothing is due or the queue is closed. */
+  /** Resolves when no key is running and either no key is due or the queue is closed. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idlers.add(resolve);
@@ -156,7 +156,7 @@ export class WorkQueue {
     return this.#later.size;
   }
 
-  /** For how long the first key has been due. */
+  /** How long the longest-waiting key has been due; 0 if no key is due. */
   get oldestAgeMs(): number {
     const now = this.#clock.monotonic();
     return now - Math.min(now, this.#ready.earliestDue);
@@ -207,13 +207,13 @@ export class WorkQueue {
     if (!wasDue) this.#hooks.onDue?.();
   }
 
-  /** Says whether the plan was due. */
+  /** Returns whether the plan was due. */
   #unplace(plan: Plan): boolean {
     this.#later.remove(plan);
     return this.#ready.delete(plan);
   }
 
-  /** Moves what has fallen due, hands out what it can, and sets the one timer. */
+  /** Moves plans that became due, hands out as many as possible, and sets the timer for the next plan. */
   #dispatch(): void {
     if (this.#closed) {
       this.#wakeIdlers();
