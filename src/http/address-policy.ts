@@ -5,22 +5,22 @@ import { toError } from "../util/to-error.ts";
 import { HttpError } from "./http.ts";
 import { bareHost, longestPrefix, type Network, parseNetwork, untranslated } from "./networks.ts";
 
-/** Which addresses a peer named by a tenant can have. */
+/** The addresses that a host named by a tenant can have. */
 export interface AddressPolicy {
   /** Whether connections to this IP address are forbidden. */
   refuses(address: string): boolean;
-  /** To be awaited before a connection is made; a rejection forbids it. */
+  /** Must be awaited before each connection; a rejection forbids the connection. */
   readonly ready?: () => Promise<void>;
 }
 
-/** Loopback, link-local, and the addresses at which clouds serve the machine's own credentials. */
+/** Loopback and link-local addresses, and the addresses where clouds serve the machine's credentials. */
 const LOCAL = [
   ...["0.0.0.0/8", "127.0.0.0/8", "::/128", "::1/128"],
   ...["169.254.0.0/16", "fe80::/10"],
-  // Metadata and credentials: Alibaba, Oracle, Azure; Amazon's services of the machine, Google, Scaleway, Akamai.
+  // Metadata and credentials: Alibaba, Oracle, Azure; Amazon's instance services, Google, Scaleway, Akamai.
   ...["100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"],
   ...["fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128", "fd00:a9fe:a9fe::/48"],
-  // IPv6 addresses that gateways turn into IPv4 ones: IPv4-compatible, IPv4-translated, Teredo, 6to4, NAT64 with a local prefix.
+  // IPv6 addresses that gateways translate to IPv4: IPv4-compatible, IPv4-translated, Teredo, 6to4, NAT64 (local prefix).
   ...["::/96", "::ffff:0:0:0/96", "2001::/32", "2002::/16", "64:ff9b:1::/48"],
 ];
 
@@ -29,15 +29,16 @@ const EVERYWHERE = ["0.0.0.0/0", "::/0"];
 export interface AddressLists {
   /** The only networks that can be reached; empty or absent: all. */
   readonly allowed?: readonly string[];
-  /** Refused in addition to {@link LOCAL}, such as the API server's addresses; asked at every use. */
+  /** Refused in addition to {@link LOCAL}, for example the API server's addresses. Called at every use. */
   readonly refused?: () => readonly string[];
   readonly ready?: () => Promise<void>;
 }
 
 /**
- * As in routing, the narrowest network of either list decides, and `allowed` wins if both are as narrow: `127.0.0.0/8`
- * opens loopback addresses, `0.0.0.0/0` does not. IPv4 addresses in IPv6 ones (mapped, or behind NAT64) count as the IPv4 addresses.
- * Lists hold IP addresses or networks in CIDR notation; throws a RangeError for anything else.
+ * As in routing, the narrowest matching network of both lists decides; `allowed` wins if both networks are equally
+ * narrow: `127.0.0.0/8` allows loopback addresses, `0.0.0.0/0` does not. An IPv4 address inside an IPv6 address (mapped,
+ * or with NAT64) counts as the IPv4 address. The lists contain IP addresses or networks in CIDR notation; throws a
+ * RangeError for anything else.
  */
 export function createAddressPolicy(lists: AddressLists = {}): AddressPolicy {
   const given = (lists.allowed ?? []).map(networkOf);
@@ -61,8 +62,8 @@ function networkOf(text: string): Network {
 }
 
 /**
- * Connects to addresses that the policy allows. It is asked about the very address that is connected to, after
- * the name was resolved: a name that resolves to another address the next time gains nothing.
+ * Connects only to addresses that the policy allows. The policy checks the resolved address of the connection itself,
+ * so a name that resolves to a different address the next time cannot bypass it.
  */
 export function guardedConnector(
   options: buildConnector.BuildOptions,
@@ -71,7 +72,7 @@ export function guardedConnector(
   const connect = buildConnector({ ...options, lookup: guardedLookup(policy) } as typeof options);
   const connectChecked: buildConnector.connector = (target, callback) => {
     const host = bareHost(target.hostname);
-    // Addresses are not looked up.
+    // IP addresses are not looked up, so check them here.
     if (isIP(host) !== 0 && policy.refuses(host)) callback(refusal(), null);
     else connect(target, callback);
   };

@@ -5,8 +5,8 @@ interface ByteClaim {
 }
 
 /**
- * Bounds how many bytes of large answers are held at a time, all clients together. First come, first served,
- * but each owner has one claim granted at a time: no single peer can take it all.
+ * Bounds the bytes of large answers in memory at the same time, for all clients together. First come, first served,
+ * but each owner has at most one granted claim at a time, so no single peer can use the whole budget.
  */
 export class AnswerBudget {
   #free: number;
@@ -18,8 +18,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Calls `onGranted` once there is room, at once if there is some now. The returned function gives the room
-   * back, or the place in the queue; it may be called more than once.
+   * Calls `onGranted` once there is room, possibly before this returns. The returned function releases the room, or
+   * leaves the queue; it can be called more than once.
    */
   claim(owner: object, bytes: number, onGranted: () => void): () => void {
     const claim = { owner, bytes, onGranted };
@@ -40,7 +40,7 @@ export class AnswerBudget {
   #grant(): void {
     for (const claim of this.#waiting) {
       if (this.#granted.has(claim.owner)) continue;
-      // Nobody overtakes a large claim, or it would wait for ever.
+      // No claim overtakes a large claim; otherwise the large claim could wait forever.
       if (claim.bytes > this.#free) return;
       this.#waiting.delete(claim);
       this.#granted.set(claim.owner, claim);

@@ -2,15 +2,15 @@ import type { Clock } from "../util/time.ts";
 import { untilAborted } from "../util/until-aborted.ts";
 import { HttpError } from "./http.ts";
 
-/** One time limit over several steps, and the caller's own signal, as one AbortSignal. */
+/** Combines one time limit for several steps and the caller's signal in one AbortSignal. */
 export interface Deadline {
-  /** Aborted with an HttpError as its reason. */
+  /** Its abort reason is an HttpError. */
   readonly signal: AbortSignal;
-  /** `work`, unless the limit comes first: some steps cannot be aborted. */
+  /** Settles like `work`, or rejects when the signal is aborted first: some steps cannot be aborted. */
   readonly race: <R>(work: Promise<R>) => Promise<R>;
-  /** Lifts the limit; the caller's signal still counts. */
+  /** Removes the time limit; the caller's signal still applies. */
   readonly cancelTimer: () => void;
-  /** To be called when all is done. */
+  /** Must be called after the last step. */
   readonly stop: () => void;
 }
 
@@ -18,7 +18,7 @@ export function startDeadline(clock: Clock, ms: number, outer?: AbortSignal): De
   const controller = new AbortController();
   const { signal } = controller;
   const onOuterAbort = () => controller.abort(new HttpError("aborted", "the call was cancelled"));
-  // Not AbortSignal.any: that would hold on to the outer signal, which lives as long as the program.
+  // Not AbortSignal.any: it stays attached to the outer signal, which lives as long as the program.
   if (outer?.aborted) onOuterAbort();
   else outer?.addEventListener("abort", onOuterAbort, { once: true });
   const cancelTimer = clock.setTimer(ms, () =>

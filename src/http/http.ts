@@ -1,4 +1,4 @@
-/** One HTTP request as both plumbing floors hand it to a transport. */
+/** One HTTP request, as the Kubernetes and IAM clients pass it to a transport. */
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Absolute URL with its query. */
@@ -7,12 +7,12 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array;
   /** Total deadline in milliseconds, from sending to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Bound of the answer's body in bytes. */
+  /** Maximum size of the answer's body in bytes. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
   /**
-   * Asked when there is a connection, right before the first byte leaves. Where it throws, nothing is sent:
-   * the call is `refused`, with what was thrown as its cause.
+   * Called once there is a connection, right before the first byte is sent. If it throws, nothing is sent and the
+   * call fails as `refused`, with the thrown value as its cause.
    */
   readonly beforeSending?: () => void;
 }
@@ -25,8 +25,8 @@ export interface HttpResponse {
 }
 
 /**
- * Why a request has no answer. `refused` is the only cause that proves that the server never saw it.
- * No message carries a URL's query, a header or a body.
+ * Why a request has no answer. Only `refused` proves that the server never received the request.
+ * No message contains a URL's query, a header or a body.
  */
 export type HttpFailure = "refused" | "timeout" | "aborted" | "tooLarge" | "network";
 
@@ -43,12 +43,12 @@ export class HttpError extends Error {
 /** Sends one request once: no retries, no redirects. Rejects with {@link HttpError} only. */
 export type SendHttp = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** A request whose answer is read while it is still being sent; always a GET. */
+/** A request whose answer is read while the server still sends it; always a GET. */
 export interface StreamRequest {
   /** Absolute URL with its query. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Deadline in milliseconds of the answer's head; the body has none. */
+  /** Deadline in milliseconds for the answer's head; the body has no deadline. */
   readonly headTimeoutMs: number;
   /** Aborting closes the connection and makes the body throw, at any time. */
   readonly signal: AbortSignal;
@@ -58,9 +58,9 @@ export interface StreamResponse {
   readonly status: number;
   /** Lower-case names; repeated headers are joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
-  /** To be iterated once. Leaving the iteration early closes the connection; it throws {@link HttpError} only. */
+  /** Can be iterated once. Leaving the iteration early closes the connection. Throws {@link HttpError} only. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Opens one stream on a connection of its own. Rejects with {@link HttpError} only. */
+/** Opens one stream on a separate connection. Rejects with {@link HttpError} only. */
 export type OpenStream = (request: StreamRequest) => Promise<StreamResponse>;

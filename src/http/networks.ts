@@ -7,7 +7,7 @@ export interface Network {
   readonly family: "ipv4" | "ipv6";
 }
 
-/** `undefined` for what is neither an IP address nor a network in CIDR notation. */
+/** `undefined` if the text is neither an IP address nor a network in CIDR notation. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = "", bits] = text.split("/");
   const family = familyOf(address);
@@ -23,7 +23,7 @@ export function networkList(networks: readonly Network[]): BlockList {
   return list;
 }
 
-/** The prefix of the narrowest of the networks that has the address; `undefined` if none has it. */
+/** The prefix of the narrowest network that contains the address; `undefined` if no network contains it. */
 export function longestPrefix(networks: readonly Network[], address: string): number | undefined {
   const family = familyOf(address);
   const having = networks.filter(
@@ -32,7 +32,7 @@ export function longestPrefix(networks: readonly Network[], address: string): nu
   return having.length === 0 ? undefined : Math.max(...having.map(({ prefix }) => prefix));
 }
 
-/** The IPv4 address that an IPv6 address stands for (mapped, or with the well-known prefix of NAT64); others unchanged. */
+/** The IPv4 address inside an IPv6 address (mapped, or with the well-known NAT64 prefix); else the address without zone. */
 export function untranslated(address: string): string {
   const [bare = ""] = address.split("%");
   if (isIP(bare) !== 6) return bare;
@@ -50,7 +50,7 @@ export function familyOf(address: string): Network["family"] {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
-/** The host of a URL, an IPv6 address without its brackets. */
+/** The host of a URL, without the brackets of an IPv6 address. */
 export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, "");
 }

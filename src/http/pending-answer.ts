@@ -3,27 +3,27 @@ import { HttpError, type HttpResponse } from "./http.ts";
 import { connectionFailure, joinHeaders } from "./undici-terms.ts";
 
 export interface AnswerOptions {
-  /** Bound of the answer's body in bytes. */
+  /** Maximum size of the answer's body in bytes. */
   readonly maxBytes: number;
-  /** May forbid the request by throwing. */
+  /** Forbids the request by throwing. */
   readonly beforeSending?: (() => void) | undefined;
-  /** What a large answer needs before it is read on; without it, large ones need nothing. */
+  /** Claims room before the rest of a large answer is read. Without it, large answers are read at once. */
   readonly claimRoom?: ClaimRoom | undefined;
 }
 
-/** Calls back when there is room for so many bytes; the returned function gives it back, or gives up waiting. */
+/** Calls `onGranted` when there is room for `bytes`. The returned function releases the room, or stops waiting. */
 export type ClaimRoom = (bytes: number, onGranted: () => void) => () => void;
 
-/** An answer is large from here on. */
+/** An answer with more bytes is large. */
 const LARGE_BYTES = 64 * 1_024;
 
 /**
- * One request on its way, from undici's point of view.
+ * The undici handler of one request.
  *
- * *Guarantees*: settles once, at the latest when {@link abandon} is called; a failure is `refused` exactly
- * where undici had not begun to write the request, and a request abandoned before that is never written;
- * never keeps more than `maxBytes` of the answer, nor reads a large one on without room for it; no failure
- * quotes the peer.
+ * *Guarantees*: settles once, at the latest when {@link abandon} is called. A failure is `refused` if and only if
+ * undici had not started to write the request; a request abandoned before that is never written. Never keeps more
+ * than `maxBytes` of the answer, and does not read the rest of a large answer without room for it. No failure quotes
+ * the peer.
  */
 export class PendingAnswer implements Dispatcher.DispatchHandler {
   readonly #options: AnswerOptions;
@@ -44,7 +44,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     return this.#outcome.promise;
   }
 
-  /** Gives the request up for the reason given. */
+  /** Aborts the request for `reason`. */
   abandon(reason: HttpError): void {
     this.#fail(reason);
     this.#stop();
@@ -111,7 +111,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
     const { claimRoom, maxBytes } = this.#options;
     if (this.#releaseRoom !== undefined || claimRoom === undefined) return;
     controller.pause();
-    // Later: room may be given back within the parser of another connection.
+    // In a microtask: the room may be released inside the parser of another connection.
     this.#releaseRoom = claimRoom(maxBytes, () => queueMicrotask(() => controller.resume()));
   }
 

@@ -1,13 +1,13 @@
-/** Which proxy leads to a host, by the variables that programs have agreed on. Pure. */
+/** Selects the proxy for a host from the usual environment variables. Pure. */
 import { isIP } from "node:net";
 import { ownEntry } from "../util/own-entry.ts";
 import { bareHost, familyOf, networkList, parseNetwork } from "./networks.ts";
 
 export interface ProxyEnvironment {
-  /** For https:// and http:// addresses; empty for none. */
+  /** For https:// and http:// URLs; empty for no proxy. */
   readonly https: string;
   readonly http: string;
-  /** Hosts without a proxy: names, domains, addresses, networks in CIDR notation, each with a port or not, or `*`. */
+  /** Hosts without a proxy: names, domains, addresses, each with or without a port; networks in CIDR notation; `*`. */
   readonly none: string;
 }
 
@@ -20,7 +20,7 @@ export function readProxyEnvironment(
   return { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY"), none: read("NO_PROXY") };
 }
 
-/** `undefined` where none does. Nobody asks a proxy for this machine itself. */
+/** `undefined` if the URL needs no proxy. Loopback hosts never use a proxy. */
 export function proxyFor(url: string, { https, http, none }: ProxyEnvironment): string | undefined {
   const { protocol, hostname, port } = new URL(url);
   const proxy = protocol === "https:" ? https : http;
@@ -36,7 +36,7 @@ interface Target {
   readonly port: string;
 }
 
-/** `example.com` stands for its subdomains as well, `.example.com` and `*.example.com` for these alone. */
+/** `example.com` covers the domain and its subdomains; `.example.com` and `*.example.com` cover only the subdomains. */
 function covers(entry: string, { host, port }: Target): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isIP(host) !== 0 && contains(entry, host);

@@ -1,12 +1,12 @@
 import { type Instant, MINUTE, parseInstant, SECOND } from "../util/time.ts";
 
-/** A server that asks for more is taken at this: a wrong header must not stop us for long. */
+/** Longer waits are cut to this, so that a wrong header does not stop the operator for long. */
 const LONGEST_WAIT_MS = 5 * MINUTE;
 
 /**
- * The moment `Retry-After` names, in our own time and at most five minutes ahead; `undefined` where it names
- * none that lies ahead. A date is read against the answer's own `Date`, where there is one, so that skewed
- * clocks do not matter. `seconds`, where the body says so too, counts if it is later.
+ * The instant that `Retry-After` names, on our clock and at most five minutes ahead; `undefined` if it is not in the
+ * future. A date is compared with the answer's `Date` header, if present, so that clock skew does not matter.
+ * `seconds` is the wait that the body requires, if any; the longer wait wins.
  */
 export function parseRetryAfter(
   headers: Readonly<Record<string, string>>,
@@ -31,7 +31,7 @@ function untilDate(text: string, serverDate: string | undefined, now: Instant): 
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/;
 
-/** An HTTP date in its one current form (RFC 9110, IMF-fixdate). */
+/** Parses an HTTP date in its only current form (RFC 9110, IMF-fixdate). */
 export function parseHttpDate(text: string | undefined): Instant | undefined {
   return text !== undefined && HTTP_DATE.test(text) ? parseInstant(text) : undefined;
 }

@@ -3,8 +3,8 @@ import { HttpError, type HttpRequest, type HttpResponse } from "./http.ts";
 import { type ClaimRoom, PendingAnswer } from "./pending-answer.ts";
 
 /**
- * Sends one request once: no retries, no redirects. Ends at the latest when the signal is aborted, for the
- * reason that it gives. Rejects with {@link HttpError} only, `refused` exactly where nothing was sent.
+ * Sends one request once: no retries, no redirects. Ends at the latest when the signal is aborted, with the signal's
+ * reason. Rejects with {@link HttpError} only, as `refused` if and only if nothing was sent.
  */
 export async function sendOnce(
   dispatcher: Dispatcher,

@@ -1,23 +1,23 @@
-/** Whose certificates a TLS connection accepts, and which one it presents. */
+/** The CAs that a TLS connection trusts, and the client certificate that it presents. */
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { Redacted } from "../util/redacted.ts";
 
 export interface TlsSettings {
-  /** PEM certificates of authorities. */
+  /** CA certificates in PEM. */
   readonly caBundle?: string | undefined;
-  /** Whether only they are trusted, and not those of the system as well. */
+  /** Whether only `caBundle` is trusted, without the system's CAs. */
   readonly trustOnlyCABundle?: boolean | undefined;
-  /** Presented where the server asks for one. */
+  /** Presented if the server requests a client certificate. */
   readonly clientCertificate?: ClientCertificate | undefined;
 }
 
 export interface ClientCertificate {
-  /** PEM: the certificate, and those between it and its authority. */
+  /** PEM: the certificate and its intermediate certificates. */
   readonly chain: string;
   readonly key: Redacted;
 }
 
-/** For `tls.connect`; made once for all connections, since reading hundreds of authorities takes a while. */
+/** Options for `tls.connect`. Call it once for all connections, because reading hundreds of CAs takes a while. */
 export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: TlsSettings): {
   readonly secureContext?: SecureContext;
 } {
@@ -25,7 +25,7 @@ export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: T
   const pair = pairOf(clientCertificate);
   if (trustOnlyCABundle === true)
     return { secureContext: createSecureContext({ ca: caBundle ?? [], ...pair }) };
-  // As many copies of the system's authorities as there are Connections would fill the container's memory: 1.3 MB each.
+  // A copy of the system's CAs takes 1.3 MB; one for each Connection would fill the container's memory.
   const secureContext: SharedContext = createSecureContext(pair);
   if (caBundle === undefined) return { secureContext };
   if (secureContext.context.addCACert === undefined)
@@ -39,12 +39,12 @@ export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: T
   return { secureContext };
 }
 
-/** What Node itself calls for `ca`; absent in a version that changes it. */
+/** The method that Node itself calls for `ca`; absent if a Node version changes it. */
 interface SharedContext extends SecureContext {
   readonly context: { addCACert?(pem: string): void };
 }
 
-/** `undefined` where they are not a certificate in PEM and its key, unencrypted. */
+/** `undefined` if they are not a PEM certificate and its unencrypted key. */
 export function readClientCertificate(chain: string, key: string): ClientCertificate | undefined {
   const pair = { chain, key: new Redacted(key) };
   try {

@@ -1,4 +1,4 @@
-/** undici's answers and errors in our own terms. */
+/** Converts undici's answers and errors to our types. */
 import { HttpError } from "./http.ts";
 
 /** Lower-case names; repeated headers are joined by ", ". */
@@ -12,14 +12,14 @@ export function joinHeaders(
   return Object.fromEntries(joined);
 }
 
-/** What went wrong with a connection. */
+/** The error for a failed connection. */
 export function connectionFailure(error: unknown): HttpError {
   return error instanceof HttpError
     ? error
     : new HttpError("network", `the connection failed (${codeOf(error)})`);
 }
 
-/** The code alone, or the name: messages and properties of these errors may hold bytes of the answer. */
+/** Only the code, or the name: messages and properties of these errors may contain bytes of the answer. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const code: unknown = "code" in error ? error.code : undefined;
