@@ -20,7 +20,7 @@ const LOCAL = [
   // Metadata and credentials: Alibaba, Oracle, Azure; Amazon's instance services, Google, Scaleway, Akamai.
   ...["100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"],
   ...["fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128", "fd00:a9fe:a9fe::/48"],
-  // IPv6 addresses that gateways translate to IPv4: IPv4-compatible, IPv4-translated, Teredo, 6to4, NAT64 (local prefix).
+  // IPv6 that gateways translate to IPv4: IPv4-compatible, IPv4-translated, Teredo, 6to4, NAT64 with a local prefix.
   ...["::/96", "::ffff:0:0:0/96", "2001::/32", "2002::/16", "64:ff9b:1::/48"],
 ];
 
@@ -36,9 +36,9 @@ export interface AddressLists {
 
 /**
  * As in routing, the narrowest matching network of both lists decides; `allowed` wins if both networks are equally
- * narrow: `127.0.0.0/8` allows loopback addresses, `0.0.0.0/0` does not. An IPv4 address inside an IPv6 address (mapped,
- * or with NAT64) counts as the IPv4 address. The lists contain IP addresses or networks in CIDR notation; throws a
- * RangeError for anything else.
+ * narrow: `127.0.0.0/8` allows loopback addresses, `0.0.0.0/0` does not. An IPv4 address inside an IPv6 address
+ * (mapped, or with NAT64) counts as the IPv4 address. The lists contain IP addresses or networks in CIDR notation;
+ * throws a RangeError for anything else.
  */
 export function createAddressPolicy(lists: AddressLists = {}): AddressPolicy {
   const given = (lists.allowed ?? []).map(networkOf);

@@ -32,7 +32,7 @@ export function longestPrefix(networks: readonly Network[], address: string): nu
   return having.length === 0 ? undefined : Math.max(...having.map(({ prefix }) => prefix));
 }
 
-/** The IPv4 address inside an IPv6 address (mapped, or with the well-known NAT64 prefix); else the address without zone. */
+/** The IPv4 address inside an IPv6 address (mapped, or with the well-known NAT64 prefix); other addresses: the same. */
 export function untranslated(address: string): string {
   const [bare = ""] = address.split("%");
   if (isIP(bare) !== 6) return bare;
