@@ -1,7 +1,7 @@
 import type { Redacted } from "../util/redacted.ts";
 import type { Instant } from "../util/time.ts";
 
-/** A closed set: switched over exhaustively, and a metric label as it is. */
+/** A closed set: code switches over it exhaustively, and metrics use the codes as labels. */
 export type IamErrorCode =
   | "Unauthenticated"
   | "PermissionDenied"
@@ -13,7 +13,7 @@ export type IamErrorCode =
   | "Unavailable"
   | "Timeout"
   | "MalformedResponse"
-  /** The login asks for a second factor; no further login until the credentials change. */
+  /** The login requires a second factor; no further login until the credentials change. */
   | "MfaRequired"
   /** Too many failed logins: no login is tried before `retryAt`. */
   | "LoginPaused";
@@ -23,23 +23,23 @@ export interface IamErrorDetails {
   readonly status?: number;
   readonly requestId?: string;
   readonly retryAt?: Instant;
-  /** False where it is certain that the console never received the request. */
+  /** False if it is certain that the console never received the request. */
   readonly sent?: boolean;
-  /** The console answered 401 to this call and still accepts the login. */
+  /** The console answered 401 to this call but still accepts the login. */
   readonly loginStands?: boolean;
-  /** Whether the response was larger than the operator reads. */
+  /** Whether the response exceeded the operator's size limit. */
   readonly isTooLarge?: boolean;
   readonly cause?: unknown;
 }
 
-/** What a call to the console failed with. The message is bounded and never holds a whole body or a secret. */
+/** The error of a failed call to the console. Its message is bounded and never contains a whole body or a secret. */
 export class IamError extends Error {
   override readonly name = "IamError";
   readonly code: IamErrorCode;
   readonly operation: string;
   readonly status: number | undefined;
   readonly requestId: string | undefined;
-  /** Not before this moment (`Retry-After`, or the end of a pause). */
+  /** Do not retry before this instant (`Retry-After`, or the end of a pause). */
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
   readonly isTooLarge: boolean;
@@ -70,8 +70,8 @@ const REFUSED: ReadonlySet<IamErrorCode> = new Set([
 ]);
 
 /**
- * Whether a failed createServiceAccount or issueKey can have taken effect. `NotCommitted` only where the console answered 401,
- * 403, 404 or 422, or never received the request; everything else is `Unknown` and needs recovery.
+ * Whether a failed createServiceAccount or issueKey may have taken effect. `NotCommitted` only if the console answered
+ * 401, 403, 404 or 422, or never received the request; everything else is `Unknown` and requires recovery.
  */
 export function commitOutcome(error: unknown): "NotCommitted" | "Unknown" {
   if (!isIamError(error)) return "Unknown";
@@ -80,9 +80,9 @@ export function commitOutcome(error: unknown): "NotCommitted" | "Unknown" {
 
 const MAX_QUOTE = 256;
 
-/** Text of a server for a person to read: one line, bounded, without the secrets given. */
+/** A server's text for people to read: one line, bounded, without the given secrets. */
 export function quoteServerText(text: string, secrets: readonly Redacted[] = []): string {
-  // Longest first: a secret may contain another. Once more after joining the lines: it may have held breaks.
+  // Longest first: a secret may contain another secret. Again after joining the lines: a break may have split a secret.
   const longestFirst = secrets
     .map((secret) => secret.reveal())
     .filter((secret) => secret !== "")
@@ -96,6 +96,6 @@ export function quoteServerText(text: string, secrets: readonly Redacted[] = [])
 
 function without(text: string, secrets: readonly string[]): string {
   const left = secrets.reduce((result, secret) => result.replaceAll(secret, "<redacted>"), text);
-  // What is called a secret may be half a character.
+  // A given secret may be half a surrogate pair, so its removal can leave the other half.
   return left.toWellFormed();
 }

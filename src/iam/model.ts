@@ -1,4 +1,4 @@
-/** The words of the console's API as the operator uses them. Wire shapes are parsed elsewhere. */
+/** The operator's types for the console's API. The wire formats are parsed elsewhere. */
 import type { Redacted } from "../util/redacted.ts";
 
 export type Json =
@@ -36,7 +36,7 @@ export const operations = [
   "listResourceQuotas",
   "searchActions",
 ] as const;
-/** Calls that an administrator named on the connection (`extraCalls`). */
+/** Calls that an administrator can configure on the connection (`extraCalls`). */
 export const extraOperations = ["disableKey", "deleteKey", "deleteServiceAccount"] as const;
 export type ExtraOperation = (typeof extraOperations)[number];
 export type Operation = (typeof operations)[number] | ExtraOperation;
@@ -53,9 +53,9 @@ export interface IamServiceAccount {
 }
 
 export interface IamServiceAccountDetail extends IamServiceAccount {
-  /** Ids of the account's keys; `undefined` where the answer holds none that can be read. */
+  /** IDs of the account's keys; `undefined` if the answer has no readable key list. */
   readonly keyIds: readonly string[] | undefined;
-  /** By keyId, what the console shows of a key in addition; the documentation promises none of it. */
+  /** Further data of the keys, by keyId. The documentation does not promise it. */
   readonly keyRecords?: ReadonlyMap<string, IamKeyRecord>;
 }
 
@@ -76,7 +76,7 @@ export interface KeyPair {
   readonly secret: Redacted;
 }
 
-/** Characters of an issued secret, by the console's documentation. */
+/** Length of an issued secret in characters, according to the console's documentation. */
 export const SECRET_LENGTH = 43;
 
 export interface NewKey {
@@ -87,7 +87,7 @@ export interface NewKey {
 export interface IamPolicy {
   readonly policyId: string;
   readonly name?: string;
-  /** Such as `scp`; `undefined` where the record does not say. */
+  /** For example `scp`; `undefined` if the record does not contain it. */
   readonly kind?: string;
 }
 
@@ -98,7 +98,7 @@ export type LiveBindings =
 export interface BindingSet {
   readonly tpn: string;
   readonly orgId: string;
-  /** The whole set: what is not in it is revoked. */
+  /** The complete set: every other policy is unbound. */
   readonly policyIds: readonly string[];
 }
 

@@ -3,12 +3,12 @@ import type { QuotaPage } from "../wire/catalogue.ts";
 import { MAX_RECORDS } from "../wire/listing.ts";
 import { ShapeError } from "../wire/shape-error.ts";
 
-/** More than any listing has; a console that always says "next" ends here. */
+/** More pages than any listing has. Stops a console that always reports a next page. */
 const MAX_PAGES = 1_000;
 
 /**
- * Every quota, from page 1 on, or ShapeError: a listing that changed while it was read, repeats a record,
- * or ends before its own total is not returned in part.
+ * Reads every quota, from page 1 on. Throws ShapeError instead of a partial result if the listing changes while it is
+ * read, repeats a record, or ends before its own total.
  */
 export async function readAllPages(
   readPage: (page: number) => Promise<QuotaPage>,

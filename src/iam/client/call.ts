@@ -3,27 +3,27 @@ import type { Json, KeyPair, Operation } from "../model.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One call as data: everything about it but the connection and the credentials' values. */
+/** One call as data: everything except the connection and the values of its credentials. */
 export interface Call {
   readonly operation: Operation;
   readonly method: Method;
   /** Under baseURL, with its query; every variable part is escaped. */
   readonly path: string;
-  /** Nobody, the connection's user (Bearer), or a key. */
+  /** Without credentials, as the connection's user (Bearer), or with a key. */
   readonly as: "nobody" | "user" | KeyPair;
   readonly body?: Json;
-  /** What in the body must not be quoted. */
+  /** Parts of the body that must not be quoted. */
   readonly secrets?: readonly Redacted[];
-  /** Changes the world: fenced, and with a short deadline (S8). */
+  /** The call changes something in the console: it is fenced and has a short deadline (S8). */
   readonly isMutating?: true;
-  /** Answers with a list: has a larger bound. */
+  /** The answer is a list and has a larger size limit. */
   readonly isList?: true;
-  /** Is sent although the console asked to wait. */
+  /** The call is sent even while a `Retry-After` holds the connection. */
   readonly ignoresHold?: true;
-  /** Has connections of its own and waits for no rate limit, which counts it all the same. */
+  /** The call uses the slots for urgent calls and does not wait for the rate limit, which still counts it. */
   readonly isUrgent?: true;
-  /** Takes no X-Partition-Id. */
+  /** The call is sent without X-Partition-Id. */
   readonly ignoresPartition?: true;
-  /** Is told each time that the call leaves, after all that it had to wait for. */
+  /** Called every time the call is sent, after all its waits. */
   readonly onSend?: () => void;
 }

@@ -16,13 +16,13 @@ export interface CallerOptions {
   readonly tokenChecks: TokenChecks;
   readonly clock: Clock;
   readonly closing: AbortSignal;
-  /** Whether a call that begins now is sent although the console asked to wait (`isHeld`), or will. */
+  /** Whether a call that starts now is sent despite a `Retry-After`, current (`isHeld`) or later. */
   readonly mayPassHold: (isHeld: boolean) => boolean;
-  /** Bound of a call with all that it waits for, which also makes it urgent. */
+  /** Time limit of a call including all its waits. If present, the calls are urgent. */
   readonly deadlineMs?: number;
 }
 
-/** Makes calls as whoever they are to be made by. */
+/** Makes calls with the credentials that each call requires. */
 export class Caller {
   readonly #exchange: Exchange;
   readonly #session: TokenSession;
@@ -51,8 +51,8 @@ export class Caller {
   }
 
   /**
-   * The answer, whatever its status. A Bearer call that is answered 401 is repeated once with another
-   * token, if there is one and the console refuses the first one for other calls too: it did nothing at the first attempt.
+   * Resolves to the answer, whatever its status. A Bearer call that gets a 401 is repeated once with another token, if
+   * there is one and the console refuses the first token for other calls too. The refused attempt had no effect.
    */
   async call(plain: Call, signal?: AbortSignal): Promise<Exchanged> {
     const either = this.#eitherSignal(signal);
@@ -80,7 +80,7 @@ export class Caller {
     return other === undefined ? first : this.#callWith(other, call, either);
   }
 
-  /** Makes sure that there is a token that is not known to be refused. */
+  /** Ensures that there is a token that is not known to be refused. */
   async authenticate(signal?: AbortSignal): Promise<void> {
     const either = this.#eitherSignal(signal);
     const call = this.#passingHold({ operation: "login" as const });
@@ -103,12 +103,12 @@ export class Caller {
     return { ...exchanged, loginStands };
   }
 
-  /** The call, marked to be sent although the console asked to wait, if it may. */
+  /** The call, marked with `ignoresHold` if it may pass a `Retry-After`. */
   #passingHold<T extends object>(call: T): T & Pick<Call, "ignoresHold"> {
     return this.#mayPassHold(this.#exchange.isHeld) ? { ...call, ignoresHold: true } : call;
   }
 
-  /** What has to be done before a call, with a cancellation told as one. */
+  /** Runs the work that must precede a call. If it is cancelled, rejects with an IamError. */
   async #before<T>(
     { operation, ignoresHold }: Pick<Call, "operation" | "ignoresHold">,
     signal: AbortSignal,

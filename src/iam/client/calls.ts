@@ -28,7 +28,7 @@ export function login({ username, password, domain }: LoginCredentials): Call {
     as: "nobody",
     body: { username, password: password.reveal(), domain },
     secrets: [password],
-    // The calls that need a token are held before they ask for one.
+    // Calls that need a token are held before they log in.
     ignoresHold: true,
     isUrgent: true,
   };
@@ -80,7 +80,7 @@ export function issueKey(saId: string, { description, expiresInDays }: NewKey): 
   };
 }
 
-/** The body is not shown; every text in it is treated as secret. */
+/** The spec does not show the body; every text in it is treated as secret. */
 export function validateKey(body: Json): Call {
   return {
     operation: "validateKey",
@@ -129,7 +129,7 @@ export function listBindings(tpn: string): Call {
   };
 }
 
-/** The body is not shown. */
+/** The spec does not show the body. */
 export function evaluatePolicy(body: Json): Call {
   return {
     operation: "evaluatePolicy",
@@ -186,10 +186,10 @@ export function searchActions({ q, pageSize }: ActionQuery, key?: KeyPair): Call
   };
 }
 
-/** A call that the spec does not show, as the administrator wrote it on the connection. */
+/** A call that is not in the spec, as the administrator configured it on the connection. */
 export interface ExtraCall {
   readonly method: Exclude<Method, "GET">;
-  /** Holds `{saId}` and `{keyId}` where they belong. */
+  /** A template with `{saId}` and `{keyId}`. */
   readonly path: string;
 }
 
@@ -204,7 +204,7 @@ export function extraCall(
   return { operation, method, path: filled, as: "user", isMutating: true };
 }
 
-/** One path segment. Dot segments and nothing at all would name another path, escaped or not. */
+/** One path segment. Dot segments and an empty segment would change the path, escaped or not. */
 function segment(operation: Operation, id: string): string {
   if (id !== "" && id !== "." && id !== ".." && id.isWellFormed()) return encodeURIComponent(id);
   throw new IamError("InvalidArgument", `${operation} was not sent: the id cannot be in a path`, {
@@ -220,7 +220,7 @@ function withQuery(path: string, parameters: readonly (readonly [string, string]
   return `${path}?${query.join("&")}`;
 }
 
-/** Shorter texts are no secrets, and would blot out the words around them. */
+/** Shorter texts are not secrets; redacting them would hide ordinary words. */
 const SHORTEST_SECRET = 8;
 
 function textsIn(json: Json): readonly Redacted[] {

@@ -15,38 +15,39 @@ import type {
 } from "../model.ts";
 
 /**
- * One console seen through one connection: a method per documented endpoint, and the extra calls of the
- * connection. Every method sends its request once. After a 401 on a Bearer call the session checks its token by a neutral
- * call (searchActions), and repeats the call once with a new login if the console refuses the token for that one too. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, five
- * minutes at most: they reject with RateLimited, unsent. Rejects with IamError only.
+ * Access to one console through one connection: one method per documented endpoint, and the extra calls of the
+ * connection. Every method sends its request once. After a 401 on a Bearer call, the client checks the token with a
+ * neutral call (searchActions). If the console refuses the token for that call too, the client logs in again and
+ * repeats the first call once. An answer of 429 or 5xx with a `Retry-After` holds every later call until then, for five
+ * minutes at most: held calls reject with RateLimited and are not sent. Rejects with IamError only.
  */
 export interface IamClient {
-  /** Unless a token is at hand: proves that the credentials are accepted. */
+  /** Logs in if there is no token, which proves that the console accepts the credentials. */
   authenticate(signal?: AbortSignal): Promise<void>;
   /** Not idempotent. */
   createServiceAccount(
     account: NewServiceAccount,
     signal?: AbortSignal,
   ): Promise<IamServiceAccount>;
-  /** All pages; rejects with MalformedResponse where the listing is not whole. */
+  /** All accounts; rejects with MalformedResponse if the listing is incomplete. */
   listServiceAccounts(signal?: AbortSignal): Promise<readonly IamServiceAccount[]>;
-  /** getServiceAccount; `undefined` where the console does not know the account (404). */
+  /** `undefined` if the console does not know the account (404). */
   getServiceAccount(
     saId: string,
     signal?: AbortSignal,
   ): Promise<IamServiceAccountDetail | undefined>;
-  /** Not idempotent; the secret is shown by this answer only. */
+  /** Not idempotent. Only this answer contains the secret. */
   issueKey(saId: string, key: NewKey, signal?: AbortSignal): Promise<KeyPair>;
   /** Opaque in and out: the spec shows neither body. */
   validateKey(body: Json, signal?: AbortSignal): Promise<Json>;
-  /** All pages. */
+  /** All matching policies; rejects with MalformedResponse if the listing is incomplete. */
   listPolicies(
     query: { orgId: string; status?: string; search?: string },
     signal?: AbortSignal,
   ): Promise<readonly IamPolicy[]>;
   /** Full replacement. Idempotent. */
   syncBindings(bindings: BindingSet, signal?: AbortSignal): Promise<void>;
-  /** Read tolerantly. */
+  /** Reads every known form of the answer; `readable: false` for any other form. */
   listBindings(tpn: string, signal?: AbortSignal): Promise<LiveBindings>;
   /** Opaque in and out: the spec shows neither body. */
   evaluatePolicy(body: Json, signal?: AbortSignal): Promise<Json>;
@@ -56,7 +57,7 @@ export interface IamClient {
     key: KeyPair,
     signal?: AbortSignal,
   ): Promise<readonly Json[]>;
-  /** All pages or nothing; with the key where one is given, otherwise as the connection's user. */
+  /** All pages or a rejection. Uses the key if given, otherwise the connection's user. */
   listResourceQuotas(
     query: QuotaQuery,
     key?: KeyPair,
@@ -68,18 +69,21 @@ export interface IamClient {
     key?: KeyPair,
     signal?: AbortSignal,
   ): Promise<readonly IamAction[]>;
-  /** Present where the connection names the call. */
+  /** Contains the calls that the connection configures. */
   readonly extra: {
     readonly disableKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
     readonly deleteKey?: (saId: string, keyId: string, signal?: AbortSignal) => Promise<void>;
     readonly deleteServiceAccount?: (saId: string, signal?: AbortSignal) => Promise<void>;
   };
-  /** The same connection for revoking access: its calls, and logins for them, go through while `Retry-After` holds all others, have slots of their own, and end within 5 s. */
+  /**
+   * The same connection for revoking access. Its calls, and their logins, are sent even while a `Retry-After` holds all
+   * other calls. They have reserved slots and end within 5 s.
+   */
   readonly urgent: IamClient;
-  /** The same for what a person asks for: only so many calls go through while a `Retry-After` holds. */
+  /** The same connection for user requests. During a `Retry-After`, only a limited number of its calls are sent. */
   readonly requested: IamClient;
-  /** How many seconds the console's clock was ahead by the last answer with a `Date`. */
+  /** Seconds by which the console's clock is ahead, according to the last answer with a `Date`. */
   clockSkew(): number | undefined;
-  /** Frees pooled connections; running calls are aborted. */
+  /** Aborts running calls and closes the pooled connections. */
   close(): Promise<void>;
 }

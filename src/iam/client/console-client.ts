@@ -51,9 +51,9 @@ import type { IamClient } from "./client.ts";
 import { shareCalls } from "./share-calls.ts";
 import { spaceCalls } from "./space-calls.ts";
 
-/** What happens on the wire, for metrics. Must not throw. */
+/** Observes requests and logins, for metrics. Must not throw. */
 export interface IamObserver {
-  /** A request ended; `code` is the status of its answer, or the IamErrorCode where there is none. */
+  /** A request ended; `code` is the status of its answer, or the IamErrorCode if there is no answer. */
   onRequest(operation: Operation, code: string, seconds: number): void;
   onLogin(result: LoginEnd): void;
 }
@@ -66,33 +66,33 @@ export interface IamClientOptions extends Organization, TlsSettings {
   readonly baseURL: string;
   readonly credentials: IamCredentials;
   readonly limits: Limits;
-  /** Deadline of calls that change something, at most that of the others. Default 5 s (S8). */
+  /** Deadline of mutating calls, at most the deadline of other calls. Default 5 s (S8). */
   readonly mutationTimeoutMs?: number;
-  /** The proxy that leads to the console; absent: none. */
+  /** The proxy for the console; absent: no proxy. */
   readonly proxy?: string;
-  /** Which addresses the console (or the proxy) may have, asked after name resolution; absent: any. */
+  /** The allowed addresses of the console (or the proxy), checked after name resolution; absent: any address. */
   readonly addresses?: AddressPolicy;
   readonly extraCalls?: ExtraCalls;
   /** `iam-operator/<version>` */
   readonly userAgent: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** Takes the place of the network; for the simulation. */
+  /** Replaces the network; for the simulation. */
   readonly send?: SendHttp;
-  /** The fence: throws where a call that lasts `timeoutMs` could outlive the lease. */
+  /** The fence: throws if a call that takes `timeoutMs` could outlive the lease. */
   readonly beforeMutation?: (timeoutMs: number) => void;
   readonly observer?: IamObserver;
-  /** Gets a span for every call. */
+  /** Records a span for every call. */
   readonly tracer?: Tracer;
 }
 
 const URGENT_DEADLINE_MS = 5_000;
-/** Calls of requests that pass a `Retry-After`: enough for a key or two at once, then one in six seconds. */
+/** Requested calls that can pass a `Retry-After`: enough for one or two keys at once, then one call every 6 s. */
 const REQUESTED_CALLS = { perSecond: 1 / 6, burst: 20 };
 const MUTATION_TIMEOUT_MS = 5_000;
 const MAX_LIST_PAUSE_MS = 200;
 
-/** A client for one console, with its own connections and session. Changed options need a new one. */
+/** A client for one console, with its own connections and session. Changed options require a new client. */
 export function createIamClient(options: IamClientOptions): IamClient {
   const closing = new AbortController();
   const wire = createWire(options);
@@ -178,7 +178,7 @@ function createSession(
   });
 }
 
-/** By the smallest answer of a documented Bearer call, which names no account, key, policy or cluster. */
+/** Checks tokens with the smallest documented Bearer call that names no account, key, policy or cluster. */
 function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
   const neutral = {
     ...calls.searchActions({ q: "a", pageSize: 1 }),
@@ -190,7 +190,7 @@ function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
 
 /** Calls about identities. */
 function managementCalls(caller: Caller, clock: Clock) {
-  // Every account that is created asks for the whole list.
+  // Creating an account requires the whole list.
   const listAccounts = shareCalls(
     "listServiceAccounts",
     spaceCalls({ clock, maxPauseMs: MAX_LIST_PAUSE_MS }, async (_: "all", onSend: () => void) => {
@@ -198,7 +198,7 @@ function managementCalls(caller: Caller, clock: Clock) {
       return readAnswer(await caller.call(call), readServiceAccounts);
     }),
   );
-  // Every key that is issued asks for the account's list of keys.
+  // Issuing a key requires the account's key list.
   const lookAtAccount = shareCalls("getServiceAccount", (saId: string, onSend) =>
     unlessNotFound(async () => {
       const call = { ...calls.getServiceAccount(saId), onSend };
@@ -284,7 +284,7 @@ async function allQuotas(
   }
 }
 
-/** Reads an answer that holds a secret, and wipes its bytes. */
+/** Reads an answer that contains a secret, and wipes its bytes. */
 function readOnce<T>(exchanged: Exchanged, read: (json: Json) => T): T {
   try {
     return readAnswer(exchanged, read);
@@ -293,13 +293,13 @@ function readOnce<T>(exchanged: Exchanged, read: (json: Json) => T): T {
   }
 }
 
-/** Any JSON, or `null` for no body. */
+/** Any JSON; `null` if the body is empty. */
 function readOpaque(exchanged: Exchanged): Json {
   requireSuccess(exchanged);
   return exchanged.response.body.length === 0 ? null : readAnswer(exchanged, (json) => json);
 }
 
-/** Only the console's own 404 is NotFound; a login that ends so is Unauthenticated. */
+/** NotFound is always the 404 of this call: a 404 of the login is Unauthenticated. */
 async function unlessNotFound<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

@@ -16,13 +16,13 @@ const readingMethods = [
   "clockSkew",
 ] as const satisfies readonly (keyof IamClient)[];
 
-/** One console, to be looked at only: there is no method by which anything could be changed. */
+/** Read-only access to one console: there is no method that changes anything. */
 export type IamReader = Pick<IamClient, (typeof readingMethods)[number]> & {
-  /** Calls that the connection names: what may be planned. */
+  /** The calls that the connection configures, and that can therefore be planned. */
   readonly extraCalls: ReadonlySet<ExtraOperation>;
 };
 
-/** The reading half of a client, as an object of its own. */
+/** A separate object with only the reading methods of a client. */
 export function toIamReader(client: IamClient): IamReader {
   const methods = readingMethods.map((name) => [name, client[name].bind(client)]);
   const extraCalls = new Set(extraOperations.filter((name) => client.extra[name] !== undefined));

@@ -3,9 +3,9 @@ import { IamError, isIamError } from "../errors.ts";
 import type { Operation } from "../model.ts";
 
 /**
- * Lets those who ask for the same key before a call leaves have one answer. `make` makes the call, and says when it leaves,
- * after all that it has to wait for: no answer is older than the question. The signal ends the wait of the one who asked, not
- * the call.
+ * Shares one answer among all callers that request the same key before the call is sent. `make` makes the call and must
+ * call `onSend` when the call is sent, after all its waits; so no answer is older than its request. The signal ends
+ * only the wait of its caller, not the call.
  */
 export function shareCalls<K, T>(
   operation: Operation,

@@ -1,11 +1,12 @@
 import type { Clock, Instant } from "../../util/time.ts";
 
-/** Times the call's own duration. */
+/** The pause as a multiple of the call's duration. */
 const PAUSE = 4;
 
 /**
- * Lets each call begin only when the one before it has ended, and after a pause. The pause is four times as long as that call
- * was, so that a slow call is made less often, and `maxPauseMs` at most. Only one call may wait at a time.
+ * Starts each call only after the previous call has ended and a pause has passed. The pause is four times the duration
+ * of the previous call, at most `maxPauseMs`, so that slow calls are made less often. Assumes that at most one call
+ * waits at a time.
  */
 export function spaceCalls<A extends readonly unknown[], T>(
   { clock, maxPauseMs }: { readonly clock: Clock; readonly maxPauseMs: number },

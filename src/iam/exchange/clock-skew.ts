@@ -2,8 +2,8 @@ import { parseHttpDate } from "../../http/retry-after.ts";
 import { type Instant, SECOND } from "../../util/time.ts";
 
 /**
- * How many seconds the console's clock is ahead, taking its `Date` for the middle of the call; `undefined` where
- * the answer has no date of its own (a cached one carries `Age`).
+ * Seconds by which the console's clock is ahead, assuming that its `Date` is from the middle of the call. `undefined`
+ * if the answer has no current date (a cached answer has an `Age` header).
  */
 export function measureSkew(
   headers: Readonly<Record<string, string>>,
@@ -12,7 +12,7 @@ export function measureSkew(
 ): number | undefined {
   const date = parseHttpDate(headers.date);
   if (date === undefined || headers.age !== undefined) return undefined;
-  // A date has whole seconds: on average half a second has passed since.
+  // A `Date` has whole seconds, so on average the real time is half a second later.
   const aheadMs = date + SECOND / 2 - (sentAt + receivedAt) / 2;
   return aheadMs / SECOND;
 }

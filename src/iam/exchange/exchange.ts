@@ -42,19 +42,19 @@ export interface ExchangeOptions {
   readonly tracer: Tracer;
 }
 
-/** Urgent calls and logins at once, in addition to the connection's own limit: others may all hang. */
+/** Concurrent urgent calls and logins, in addition to the connection's limit, because all other calls may hang. */
 export const URGENT_CALLS = 2;
 const ONE_MIB = 1_024 * 1_024;
 const MAX_RECORD_BYTES = ONE_MIB;
-/** Of one answer, and of a listing in all. */
+/** Limit of one list answer, and of all pages of a listing together. */
 export const MAX_LIST_BYTES = 8 * ONE_MIB;
 
 /**
- * Sends calls, each once, within the connection's limits.
+ * Sends each call once, within the connection's limits.
  *
- * *Guarantees*: a mutating call passes the fence after every wait here and again right before its first byte
- * leaves, and has its short deadline (S8); while the console asked to wait, only what `ignoresHold` is sent; what
- * fails before sending has `sent: false`; rejects with IamError only.
+ * *Guarantees*: a mutating call passes the fence after all waits here and again right before its first byte is sent,
+ * and has a short deadline (S8). During a `Retry-After`, only calls with `ignoresHold` are sent. A failure before
+ * sending has `sent: false`. Rejects with IamError only.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -62,7 +62,7 @@ export class Exchange {
   readonly #slots: Slots;
   readonly #urgentSlots = new Slots(URGENT_CALLS);
   readonly #bucket: TokenBucket;
-  /** What the console asked for by `Retry-After`. */
+  /** The pause that the console required with `Retry-After`. */
   readonly #hold: Pause;
   #skew: number | undefined;
 
@@ -79,12 +79,12 @@ export class Exchange {
     return this.#skew;
   }
 
-  /** Whether the console asked to wait. */
+  /** Whether a `Retry-After` of the console is in effect. */
   get isHeld(): boolean {
     return this.#hold.until !== undefined;
   }
 
-  /** Rejects while the console asked to wait: of all calls of the connection, whichever was answered so. */
+  /** Throws RateLimited while a `Retry-After` is in effect, whichever call of the connection got it. */
   refuseWhileHeld(operation: Operation): void {
     const retryAt = this.#hold.until;
     if (retryAt === undefined) return;
@@ -92,7 +92,7 @@ export class Exchange {
     throw new IamError("RateLimited", message, { operation, sent: false, retryAt });
   }
 
-  /** The answer, whatever its status. */
+  /** Resolves to the answer, whatever its status. */
   send(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
     const { operation, method } = call;
     const fields = {
@@ -160,7 +160,7 @@ export class Exchange {
   }
 
   #holdUntil(retryAt = 0): void {
-    // Of several answers the one that asks for most counts.
+    // Of several answers, the longest wait counts.
     if (retryAt > (this.#hold.until ?? 0)) this.#hold.start(retryAt - this.#options.clock.now());
   }
 
@@ -195,12 +195,12 @@ export class Exchange {
   }
 }
 
-/** Other refusals are about their call alone. */
+/** Answers with any other status concern only their own call. */
 function asksToWait(status: number): boolean {
   return status === 429 || status >= 500;
 }
 
-/** Nothing that goes wrong here may cost an answer, which may be the only one with a key's secret. */
+/** A failure here must not lose the answer: it may be the only answer with a key's secret. */
 function noteAnswer(span: Span, exchanged: Exchanged): void {
   if (!span.isRecording) return;
   const { status } = exchanged.response;
@@ -208,7 +208,7 @@ function noteAnswer(span: Span, exchanged: Exchanged): void {
     span.set({ "http.response.status_code": status, requestId: requestIdOf(exchanged) });
     if (!isSuccess(status)) span.fail(codeOfStatus(status));
   } catch {
-    // The span has less to say.
+    // The span lacks these fields.
   }
 }
 
@@ -216,12 +216,12 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Rejects an answer that is no success. */
+/** Throws if the answer is not a success. */
 export function requireSuccess(exchanged: Exchanged): void {
   if (!isSuccess(exchanged.response.status)) throw statusFailure(exchanged);
 }
 
-/** What a successful answer says; MalformedResponse where it is no JSON or `read` cannot use it. */
+/** Reads a successful answer; MalformedResponse if it is not JSON or `read` cannot use it. */
 export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T {
   requireSuccess(exchanged);
   try {
@@ -237,12 +237,12 @@ export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T 
 
 const LARGE_BYTES = 1_048_576;
 
-/** Whether a response that cannot be understood may be so because of its size: valid JSON with too many values. */
+/** Whether a response may be unreadable because of its size: valid JSON with too many values. */
 function isLarge(body: Buffer): boolean {
   return body.length > LARGE_BYTES;
 }
 
-/** Whether an answer shows that the console took the credentials. */
+/** Whether an answer proves that the console accepted the credentials. */
 export function provesCredentials({ response: { status } }: Exchanged): boolean {
   if (isSuccess(status)) return true;
   const code = codeOfStatus(status);

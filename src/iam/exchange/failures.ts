@@ -1,4 +1,4 @@
-/** The door through which everything that can go wrong becomes an IamError. */
+/** Converts every failure of a call to an IamError. */
 
 import { HttpError, type HttpResponse } from "../../http/http.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
@@ -20,7 +20,7 @@ const byStatus: Readonly<Record<number, IamErrorCode>> = {
   429: "RateLimited",
 };
 
-/** The code of an answer that is no success, by its status alone. */
+/** The error code of an unsuccessful answer; depends only on its status. */
 export function codeOfStatus(status: number): IamErrorCode {
   const known = byStatus[status];
   if (known !== undefined) return known;
@@ -28,18 +28,18 @@ export function codeOfStatus(status: number): IamErrorCode {
   return status >= 400 ? "FailedPrecondition" : "MalformedResponse";
 }
 
-/** An answer together with what went into the call. */
+/** An answer, with the parts of its call that are needed to read it. */
 export interface Exchanged {
   readonly operation: Operation;
   readonly response: HttpResponse;
-  /** Everything secret that the request carried. */
+  /** All secrets of the request. */
   readonly secrets: readonly Redacted[];
   readonly receivedAt: Instant;
-  /** A 401 of this call alone: the same token is accepted otherwise. */
+  /** True if only this call got a 401 and the console still accepts the token. */
   readonly loginStands?: boolean;
 }
 
-/** Credentials go to the origin of the connection only. */
+/** Credentials are sent only to the origin of the connection. */
 const REDIRECTED =
   ", a redirect, which the operator does not follow; check the connection's baseURL";
 
@@ -69,7 +69,7 @@ export function statusFailure(exchanged: Exchanged): IamError {
   );
 }
 
-/** A success that cannot be understood. */
+/** The error for a successful answer that cannot be read. */
 export function shapeFailure(
   exchanged: Exchanged,
   error: ShapeError,
@@ -85,10 +85,10 @@ export function shapeFailure(
   });
 }
 
-/** A call without an answer. */
+/** The error for a call without an answer. */
 export function transportFailure(operation: Operation, error: unknown): IamError {
   if (!(error instanceof HttpError)) {
-    // Not quoted and not kept as cause: a transport that breaks its promise may say anything.
+    // Not quoted and not kept as the cause: the message of an unexpected error may contain anything.
     return new IamError("Unavailable", `${operation} failed in an unexpected way`, { operation });
   }
   return new IamError(
@@ -118,7 +118,7 @@ function codeOfFailure({ failure }: HttpError): IamErrorCode {
   }
 }
 
-/** A call that was given up before anything was sent. */
+/** The error for a call that ended before anything was sent. */
 export function unsentFailure(operation: Operation, why: string, cause?: unknown): IamError {
   return new IamError("Unavailable", `${operation} was not sent: ${why}`, {
     operation,
@@ -127,7 +127,7 @@ export function unsentFailure(operation: Operation, why: string, cause?: unknown
   });
 }
 
-/** The console's name for the request, which its people can look up; from the answer or its headers. */
+/** The console's request ID, from the body or the headers of the answer, for the console's support. */
 export function requestIdOf(exchanged: Exchanged): string | undefined {
   return saidBy(exchanged).requestId;
 }

@@ -1,8 +1,8 @@
 import { Redacted } from "../../util/redacted.ts";
 
 /**
- * A secret in every spelling in which a peer may quote it: raw, URL- or JSON-escaped, base64, base64url,
- * hex, and each of them with its blanks joined or trimmed. All stay wrapped.
+ * Every form in which a peer may quote a secret: raw, URL- or JSON-escaped, base64, base64url and hex, each also with
+ * its whitespace joined or trimmed. All forms stay wrapped.
  */
 export function spellings(secret: Redacted): readonly Redacted[] {
   const raw = secret.reveal();

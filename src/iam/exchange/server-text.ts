@@ -1,4 +1,4 @@
-/** What the console says about a failure, wherever it says it: the spec shows no error body. */
+/** Finds the console's message about a failure in any part of the answer, because the spec shows no error body. */
 import { Redacted } from "../../util/redacted.ts";
 import type { Json } from "../model.ts";
 import { isJsonObject, parseJson } from "../wire/json.ts";
@@ -10,17 +10,17 @@ export interface ServerText {
   readonly secrets: readonly Redacted[];
 }
 
-/** No error says more; looking for secrets in more of either takes the product of both. */
+/** No error message is longer. The search for secrets takes time proportional to the product of both limits. */
 const MAX_TEXT = 16_384;
 const MAX_SECRETS = 32;
 
-/** Nobody explains an error at greater length; what is longer is not read at all. */
+/** No error answer is larger. Larger bodies are not read at all. */
 const MAX_BODY_BYTES = 64 * 1_024;
 
-/** Nothing is quoted, not even a header, which might hold a secret of the body. */
+/** Nothing is quoted, not even a header, because it might contain a secret from the body. */
 const UNREAD: ServerText = { message: undefined, requestId: "", secrets: [] };
 
-/** Reads a body of any kind. Never throws. Texts too long to be searched for secrets are left out. */
+/** Reads a body of any kind. Never throws. Omits texts that are too long to search for secrets. */
 export function readServerText(body: Buffer): ServerText {
   if (body.length > MAX_BODY_BYTES) return UNREAD;
   const json = parseJson(body);
@@ -37,7 +37,7 @@ function bounded(text: string | undefined): string | undefined {
   return text === undefined || text.length > MAX_TEXT ? undefined : text;
 }
 
-/** A text that is no page and no broken JSON, which might hold anything. */
+/** The body as text, unless it looks like a page or broken JSON, which might contain anything. */
 function plainText(body: Buffer): string | undefined {
   const text = body.toString("utf8").trim();
   return text === "" || /^[<{["]/.test(text) || text.includes("\uFFFD") ? undefined : text;

@@ -1,4 +1,4 @@
-/** Bounds how many calls are under way at once. First come, first served. */
+/** Bounds the number of concurrent calls. First come, first served. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Runs `work` in a slot; rejects with the signal's reason when aborted while waiting for one. */
+  /** Runs `work` in a slot. Rejects with the signal's reason if aborted while waiting for a slot. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {
@@ -26,7 +26,7 @@ export class Slots {
     const turn = Promise.withResolvers<void>();
     const enter = () => turn.resolve();
     const giveUp = () => {
-      // Once the slot is handed over, it is the worker's to give back.
+      // After the slot was handed over, the worker itself releases it.
       if (this.#waiting.delete(enter)) turn.reject(signal?.reason);
     };
     this.#waiting.add(enter);

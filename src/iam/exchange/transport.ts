@@ -10,11 +10,11 @@ import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
 import type { Clock } from "../../util/time.ts";
 
 export interface ConsoleTransportOptions extends TlsSettings {
-  /** The only origin that is ever sent anything. */
+  /** The only origin that requests are sent to. */
   readonly origin: string;
-  /** The proxy that leads to the console, which is asked for a tunnel. */
+  /** The proxy for the console; connections use a tunnel through it. */
   readonly proxy?: string;
-  /** Which addresses the console may have, or the proxy where there is one; absent: any. */
+  /** The allowed addresses of the console, or of the proxy if there is one; absent: any address. */
   readonly addresses?: AddressPolicy;
   readonly connections: number;
   readonly clock: Clock;
@@ -22,21 +22,21 @@ export interface ConsoleTransportOptions extends TlsSettings {
 
 export interface Transport {
   readonly send: SendHttp;
-  /** Ends every connection and request. */
+  /** Closes every connection and aborts every request. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
-/** Of all connections together: what tenants' consoles send must not fill the process. */
+/** Shared by all connections: the answers of tenants' consoles must not fill the process's memory. */
 const largeAnswers = new AnswerBudget(32 * 2 ** 20);
 
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
  *
- * A POST gets a connection of its own, used once: a pooled one that the console closes at that moment
- * would leave it open whether a service account or key was created.
+ * Each POST uses a new connection once. If the console closed a pooled connection at that moment, it would be unknown
+ * whether the service account or key was created.
  */
 export function createTransport(options: ConsoleTransportOptions): Transport {
   const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
@@ -78,9 +78,9 @@ function createAgent(
     ...pool,
     uri: proxy,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // For the console alone: the proxy is presented no certificate.
+    // Only for the console: the proxy does not get a client certificate.
     requestTls: tls,
-    // Plain http:// goes through a tunnel as well: the proxy gets to see no credentials that it could note.
+    // Plain http:// uses a tunnel too: the proxy then does not process, and possibly log, requests with credentials.
     proxyTunnel: true,
     clientFactory: (url) =>
       new Pool(url, { connect: withoutAddressAsName(guarded(wire, addresses)) }),

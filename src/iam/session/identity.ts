@@ -1,7 +1,7 @@
 import { Redacted } from "../../util/redacted.ts";
 import type { KeyPair } from "../model.ts";
 
-/** Who makes a request: its credential headers, and what in them is secret. */
+/** The identity of a request: its credential headers and the secrets in them. */
 export interface Identity {
   readonly headers: Redacted<Readonly<Record<string, string>>>;
   readonly secrets: readonly Redacted[];
@@ -48,7 +48,7 @@ export function organizationHeaders(
   };
 }
 
-/** Headers are bytes: text beyond ASCII, such as an organization's name, goes out as UTF-8. */
+/** Headers are bytes: non-ASCII text, for example an organization's name, is sent as UTF-8. */
 function asHeader(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

@@ -8,8 +8,8 @@ const FIRST_PAUSE_MS = MINUTE;
 const LONGEST_PAUSE_MS = HOUR;
 
 /**
- * Keeps a wrong password from locking its user out: after three failed logins in a row none is tried for
- * a minute, then for twice as long after each further failure, up to an hour (S19).
+ * Prevents a wrong password from locking out its user: after three failed logins in a row, logins pause for one
+ * minute. Each further failure doubles the pause, up to one hour (S19).
  */
 export class LoginCircuit {
   readonly #random: Random;
@@ -25,7 +25,7 @@ export class LoginCircuit {
     return this.#failures;
   }
 
-  /** When a login may be tried again; `undefined` where it may be now. */
+  /** When the next login may be tried; `undefined` if it may be tried now. */
   get retryAt(): Instant | undefined {
     return this.#pause.until;
   }
@@ -34,7 +34,7 @@ export class LoginCircuit {
     this.#failures += 1;
     if (this.#failures < TOLERATED) return;
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - TOLERATED), LONGEST_PAUSE_MS);
-    // Never shorter: the pause is what keeps the user from being locked out.
+    // Jitter only makes the pause longer: a shorter pause could lock the user out.
     const spreadMs = jittered(pauseMs, { least: 1, most: 1.2 }, this.#random.fraction());
     this.#pause.start(Math.min(spreadMs, LONGEST_PAUSE_MS));
   }

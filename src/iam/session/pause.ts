@@ -1,6 +1,6 @@
 import type { Clock, Instant } from "../../util/time.ts";
 
-/** A time of waiting. On the monotonic clock: a step of the wall clock neither ends nor prolongs it. */
+/** A waiting period on the monotonic clock: a step of the wall clock neither ends nor extends it. */
 export class Pause {
   readonly #clock: Clock;
   #end = Number.NEGATIVE_INFINITY;
@@ -9,13 +9,13 @@ export class Pause {
     this.#clock = clock;
   }
 
-  /** When it is over, by the wall clock as it stands; `undefined` where it is over. */
+  /** When the pause ends, on the current wall clock; `undefined` if it has ended. */
   get until(): Instant | undefined {
     const leftMs = this.#end - this.#clock.monotonic();
     return leftMs > 0 ? this.#clock.now() + leftMs : undefined;
   }
 
-  /** Starts over; 0 ends it. */
+  /** Restarts the pause; 0 ends it. */
   start(ms: number): void {
     this.#end = this.#clock.monotonic() + ms;
   }

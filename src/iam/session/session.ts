@@ -6,7 +6,7 @@ import { IamError, type IamErrorCode, isIamError } from "../errors.ts";
 import type { LoginAnswer } from "../wire/login.ts";
 import { LoginCircuit } from "./login-circuit.ts";
 
-/** A user token, and which login it came from. */
+/** A user token, and the number of the login that returned it. */
 export interface AccessToken {
   readonly value: Redacted;
   readonly generation: number;
@@ -14,21 +14,21 @@ export interface AccessToken {
 
 export type LoginEnd = "success" | "rejected" | "mfaRequired" | "error";
 
-/** Where Bearer calls get their token. Rejects with an IamError whose `sent` is false, or when aborted. */
+/** The source of tokens for Bearer calls. Rejects with an IamError whose `sent` is false, or when aborted. */
 export interface TokenSession {
   /** A token that is not known to be refused. */
   token(signal?: AbortSignal): Promise<AccessToken>;
-  /** Another token in place of one that was answered 401; `undefined` where there can be none. */
+  /** Replaces a token that got a 401; `undefined` if there cannot be another token. */
   replace(refused: AccessToken, signal?: AbortSignal): Promise<AccessToken | undefined>;
-  /** Whether calls from now on would get this token. */
+  /** Whether new calls get this token. */
   isCurrent(token: AccessToken): boolean;
-  /** The console took the token. */
+  /** Records that the console accepted the token. */
   accepted(token: AccessToken): void;
 }
 
-/** A ready-made token: there is no other one. */
+/** A session with one fixed token. */
 export function tokenSession(token: Redacted): TokenSession {
-  // Secrets written by hand tend to end in a line break, which no token does.
+  // Secrets written by hand often end with a line break; tokens never do.
   const only = { value: new Redacted(token.reveal().trim()), generation: 0 };
   return {
     token: async () => {
@@ -42,7 +42,7 @@ export function tokenSession(token: Redacted): TokenSession {
 }
 
 export interface LoginSessionOptions {
-  /** login, once. Rejects with IamError only. */
+  /** Sends one login. Rejects with IamError only. */
   readonly login: () => Promise<LoginAnswer>;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,14 +50,14 @@ export interface LoginSessionOptions {
 }
 
 /**
- * Tokens by login.
+ * A session that gets its tokens by login.
  *
- * *Guarantees* (S19): at most one login is under way, shared by everybody who waits; after three failed
- * ones in a row the circuit pauses them; after `mfaRequired` there is none ever again. A token that is
- * refused without having been accepted once counts as a failed login.
- * The token is in memory only, and its form and lifetime are nobody's business: the spec shows neither.
+ * *Guarantees* (S19): at most one login is in progress, and all waiting calls share it. After three failed logins in a
+ * row, the circuit pauses logins. After `mfaRequired`, the session never logs in again. A token that the console
+ * refuses before accepting it once counts as a failed login. The token is in memory only. The session does not rely on
+ * its format or lifetime, because the spec shows neither.
  *
- * *Caveat*: changed credentials need a new session.
+ * *Caveat*: changed credentials require a new session.
  */
 export class LoginSession implements TokenSession {
   readonly #options: LoginSessionOptions;
@@ -80,7 +80,7 @@ export class LoginSession implements TokenSession {
   }
 
   async replace(refused: AccessToken, signal?: AbortSignal): Promise<AccessToken> {
-    // Of many calls refused at the same time, the first one drops the token; the others find a new one.
+    // If many calls are refused at the same time, only the first drops the token; the others get the new token.
     if (this.#current?.generation === refused.generation) {
       this.#current = undefined;
       if (this.#isDoubtful(refused)) this.#circuit.failed();
@@ -98,7 +98,7 @@ export class LoginSession implements TokenSession {
     this.#circuit.succeeded();
   }
 
-  /** Never accepted: whether its login was any good is open. */
+  /** Whether the console has never accepted the token, so its login may not have been good. */
   #isDoubtful({ generation }: AccessToken): boolean {
     return generation > this.#accepted;
   }
@@ -120,7 +120,7 @@ export class LoginSession implements TokenSession {
       throw mfaRequired();
     }
     this.#options.onLogin("success");
-    // After a token that was never accepted, a new one alone proves nothing: the count goes on.
+    // If the previous token was never accepted, a new token alone proves nothing, so the failure count stays.
     if (previous === this.#accepted) this.#circuit.succeeded();
     this.#generation = previous + 1;
     this.#current = { value: answer.token, generation: this.#generation };
@@ -155,8 +155,8 @@ export class LoginSession implements TokenSession {
 }
 
 /**
- * Answers that say no to the credentials. All of them reach the waiting calls as Unauthenticated: a 404 or
- * 422 of the login says nothing about what those calls asked for.
+ * Login answers that reject the credentials. The waiting calls get all of them as Unauthenticated: a 404 or 422 of the
+ * login is not about the objects of those calls.
  */
 const REJECTIONS: ReadonlySet<IamErrorCode> = new Set([
   "Unauthenticated",
@@ -174,7 +174,7 @@ function mfaRequired(): IamError {
   );
 }
 
-/** Whatever happened to the login, the call that wanted the token was not made. */
+/** However the login failed, the call that needed the token was not sent. */
 function unsent(
   code: IamErrorCode,
   message: string,

@@ -3,8 +3,8 @@ import { codeOfStatus, type Exchanged } from "../exchange/failures.ts";
 import type { AccessToken } from "./session.ts";
 
 /**
- * Whether a 401 is about the login or about its call alone. Anyone whose objects make calls with a shared login can cause
- * a 401 by what the call names; only a token that a neutral call cannot use either is given up.
+ * Decides whether a 401 is about the login or only about its call. Any user of a shared login can cause a 401 by the
+ * names in an object. A token is dropped only if a neutral call cannot use it either.
  */
 export class TokenChecks {
   readonly #check: (token: AccessToken) => Promise<Exchanged>;
@@ -16,8 +16,8 @@ export class TokenChecks {
   }
 
   /**
-   * Costs a neutral call, which calls answered 401 at the same time share. True if the token was accepted, and if the
-   * console did not say: a login is not given up for an answer that is missing.
+   * Makes one neutral call, shared by all calls that get a 401 at the same time. True if the console accepted the
+   * token, and also if there is no clear answer: a missing answer does not end a login.
    */
   isAccepted(token: AccessToken): Promise<boolean> {
     const running = this.#running.get(token.generation);
@@ -38,7 +38,7 @@ export class TokenChecks {
   }
 }
 
-/** A console without the neutral call answers 404 to any token: that proves nothing, and the 401 counts. */
+/** A console without the neutral call answers 404 to any token. This proves nothing, so the original 401 counts. */
 function isAccepted(status: number): boolean {
   if (status < 300) return true;
   const code = codeOfStatus(status);

@@ -1,4 +1,4 @@
-/** Quotas (listResourceQuotas) and actions (searchActions): the two records that the spec shows in full. */
+/** Quotas (listResourceQuotas) and actions (searchActions): the only records that the spec shows in full. */
 import * as z from "zod";
 import type { IamAction, Json, Quota } from "../model.ts";
 import { type Listing, readListing } from "./listing.ts";

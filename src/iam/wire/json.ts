@@ -1,13 +1,13 @@
 import type { Json } from "../model.ts";
 
-/** How deep an answer may nest before it is refused unparsed. */
+/** Maximum nesting depth; deeper answers are refused without parsing. */
 const MAX_DEPTH = 64;
-/** As many as 10,000 records of 20 fields have. Each costs memory whatever its size. */
+/** Enough for 10,000 records with 20 fields. Every value costs memory, whatever its size. */
 const MAX_VALUES = 200_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** What a byte outside of strings adds to the depth, and to the number of values. */
+/** The change of the depth, and of the number of values, for each byte outside strings. */
 const DEPTH = new Int8Array(256);
 const VALUES = new Int8Array(256);
 for (const byte of Buffer.from("[{")) DEPTH[byte] = 1;
@@ -15,8 +15,8 @@ for (const byte of Buffer.from("]}")) DEPTH[byte] = -1;
 for (const byte of Buffer.from("[{,")) VALUES[byte] = 1;
 
 /**
- * The value of a JSON body; `undefined` where it is none, nests deeper than 64 levels, or has more than 200,000
- * values. Never throws: the parser's own errors quote the text, which may be a secret.
+ * The value of a JSON body; `undefined` if it is not JSON, is nested deeper than 64 levels, or has more than 200,000
+ * values. Never throws: the parser's errors quote the text, which may be a secret.
  */
 export function parseJson(body: Buffer): Json | undefined {
   if (!isModest(body)) return undefined;
@@ -27,7 +27,7 @@ export function parseJson(body: Buffer): Json | undefined {
   }
 }
 
-/** Counts brackets and commas outside of strings; exact for everything that is JSON. */
+/** Counts brackets and commas outside strings; exact for valid JSON. */
 function isModest(body: Buffer): boolean {
   let depth = 0;
   let values = 1;

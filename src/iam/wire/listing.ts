@@ -1,4 +1,4 @@
-/** Lists as the console may write them: in an envelope with pagination, or as a bare array. */
+/** Reads lists in each form that the console may use: in an envelope with pagination, or as a bare array. */
 import * as z from "zod";
 import { ownEntry } from "../../util/own-entry.ts";
 import type { Json } from "../model.ts";
@@ -7,13 +7,13 @@ import { ShapeError } from "./shape-error.ts";
 
 export interface Listing {
   readonly records: readonly Json[];
-  /** `undefined` where the answer does not say. */
+  /** `undefined` if the answer does not contain it. */
   readonly page: number | undefined;
   readonly hasNext: boolean | undefined;
   readonly totalCount: number | undefined;
 }
 
-/** More than any organization has: whatever a listing is kept as is bounded. */
+/** More records than any organization has. Bounds the memory for a listing. */
 export const MAX_RECORDS = 10_000;
 
 const count = z.int().min(0).optional().catch(undefined);
@@ -28,7 +28,7 @@ const Counts = z.object({
 });
 type Counts = z.infer<typeof Counts>;
 
-/** The payload of an answer: `result` of an envelope, or the answer itself where it has none. */
+/** The payload of an answer: `result` of its envelope, or the answer itself without an envelope. */
 export function payloadOf(json: Json): Json {
   if (!isJsonObject(json)) return json;
   const { result } = json;
@@ -36,8 +36,8 @@ export function payloadOf(json: Json): Json {
 }
 
 /**
- * The records of a list. `names` are the properties they may be under besides the documented `data`.
- * Throws ShapeError where there is no list, fewer or more records than `dataCount` says, or more than 10,000.
+ * The records of a list. `names` are possible properties for the list, in addition to the documented `data`. Throws
+ * ShapeError if there is no list, if the number of records differs from `dataCount`, or if it exceeds 10,000.
  */
 export function readListing(json: Json, names: readonly string[] = []): Listing {
   const payload = payloadOf(json);
@@ -56,7 +56,7 @@ function bounded(records: readonly Json[]): readonly Json[] {
   throw new ShapeError(`the list has more than ${MAX_RECORDS} records`);
 }
 
-/** The records of a list that is known to be complete; throws ShapeError where it is not. */
+/** The records of a complete list; throws ShapeError if the list is incomplete. */
 export function readWholeListing(json: Json, names?: readonly string[]): readonly Json[] {
   const { records, hasNext, totalCount } = readListing(json, names);
   if (hasNext === true) throw new ShapeError("the list continues after this page");
@@ -72,7 +72,7 @@ function readCounts(payload: JsonObject): Partial<Counts> {
   return isJsonObject(pagination) ? merged(own, Counts.parse(pagination)) : own;
 }
 
-/** What `pagination` says goes before what stands beside it. */
+/** Counts in `pagination` take precedence over the counts next to it. */
 function merged(own: Counts, pagination: Counts): Partial<Counts> {
   const said = Object.entries(pagination).filter(([, value]) => value !== undefined);
   return { ...own, ...Object.fromEntries(said) };
@@ -89,7 +89,7 @@ function recordsOf(payload: JsonObject, counts: Partial<Counts>, names: readonly
     const found = ownEntry(payload, name);
     if (Array.isArray(found)) return found as readonly Json[];
   }
-  // `data` is optional in a list result: absent, it stands for no records where the count agrees.
+  // `data` is optional in a list result: if it is absent and the count is 0, the list is empty.
   if ((payload.data ?? null) === null && counts.dataCount === 0) return [];
   throw new ShapeError("the answer lacks a list");
 }

@@ -9,10 +9,10 @@ export type LoginAnswer =
   | { readonly kind: "Token"; readonly token: Redacted }
   | { readonly kind: "MfaRequired" };
 
-/** Visible ASCII: what a header can carry unchanged. */
+/** Visible ASCII, which a header transports unchanged. */
 const Token = z.string().regex(/^[\x21-\x7e]+$/);
 
-/** login. `mfaRequired` decides, also where a token stands beside it. */
+/** Reads the answer of login. `mfaRequired` decides, even if there is also a token. */
 export function readLogin(json: Json): LoginAnswer {
   const payload = payloadOf(json);
   if (!isJsonObject(payload)) throw new ShapeError("the answer lacks a login result");

@@ -1,4 +1,4 @@
-/** Policies and bindings as listPolicies and listBindings can return them: the spec shows neither record. */
+/** Reads policies and bindings in every likely form, because the spec does not show these records. */
 
 import type { IamPolicy, Json, LiveBindings } from "../model.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
@@ -6,7 +6,7 @@ import { payloadOf, readListing, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
 import { firstText, isConsoleId } from "./texts.ts";
 
-/** listPolicies. The spec shows no paging parameters, so the one answer must be the whole list. */
+/** Reads the answer of listPolicies. It must be the whole list, because the spec shows no paging parameters. */
 export function readPolicies(json: Json): readonly IamPolicy[] {
   return readWholeListing(json, ["policies"]).map(readPolicy);
 }
@@ -27,13 +27,13 @@ function readPolicy(record: Json): IamPolicy {
 
 const UNREADABLE: LiveBindings = { readable: false };
 
-/** Where policy ids may be; all that are present must say the same. */
+/** Properties that can contain policy IDs. All present properties must contain the same IDs. */
 const PLACES = ["data", "items", "policyIds", "policies", "bindings"] as const;
 
 /**
- * listBindings. Anything in doubt makes the whole answer unreadable; an explicit empty list is readable. Throws
- * ShapeError where the list is known to be incomplete: that is no basis for a full replacement, whoever
- * made the account.
+ * Reads the answer of listBindings. Any doubtful part makes the whole answer unreadable; an explicit empty list is
+ * readable. Throws ShapeError if the list is known to be incomplete: it must not be the basis of a full replacement,
+ * even for an account that the operator created.
  */
 export function readBindings(json: Json, tpn: string): LiveBindings {
   const payload = payloadOf(json);
@@ -49,7 +49,7 @@ export function readBindings(json: Json, tpn: string): LiveBindings {
 
 function refuseIncomplete(payload: JsonObject): void {
   const { hasNext, totalCount, records } = readListing(payload, PLACES);
-  // A record may hold several ids, so a total is compared only with what it can count: records.
+  // A record can contain several IDs, so the total is compared with the number of records.
   if (hasNext === true || (totalCount !== undefined && totalCount > records.length)) {
     throw new ShapeError("the list of bindings is not whole");
   }
@@ -62,7 +62,7 @@ function readIds(records: readonly Json[], tpn: string): LiveBindings {
     : UNREADABLE;
 }
 
-/** The policy ids of one entry: a text, a policy, a binding, or a binding of several policies. */
+/** The policy IDs of one entry: a string, a policy, a binding, or a binding of several policies. */
 function readBinding(record: Json, tpn: string): readonly string[] | undefined {
   if (typeof record === "string") return record === "" ? undefined : [record];
   if (!isJsonObject(record) || isForAnother(record, tpn)) return undefined;
@@ -71,7 +71,7 @@ function readBinding(record: Json, tpn: string): readonly string[] | undefined {
   return policyId === undefined ? undefined : [policyId];
 }
 
-/** `id` of a record that names a target or a policy is the id of a binding. */
+/** The `id` of the record, unless the record has a target or a policy: then it is the ID of a binding. */
 function ownId({ id, targetId, targetType, policy }: JsonObject): string | undefined {
   const others = [targetId, targetType, policy];
   if (typeof id !== "string" || id === "") return undefined;

@@ -1,4 +1,4 @@
-/** Service accounts and API keys in the answers of the console. */
+/** Reads service accounts and API keys from the console's answers. */
 import * as z from "zod";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
@@ -14,7 +14,7 @@ import { payloadOf, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
 import { isConsoleId, isOneLine, LONGEST_TEXT } from "./texts.ts";
 
-/** More keys, or longer names of keys, than a status can hold count as a list that cannot be read. */
+/** A list with more keys, or longer key names, than a status can hold counts as unreadable. */
 const MAX_KEYS = 10_000;
 const MAX_KEY_CHARACTERS = 262_144;
 
@@ -34,19 +34,19 @@ const AccountRecord = z.object({
 
 const KeyRecord = z.object({ description: text, status: text });
 
-/** A service account, bare (as documented for createServiceAccount) or in an envelope; only `saId` is indispensable. */
+/** A service account, bare (as documented for createServiceAccount) or in an envelope. Only `saId` is required. */
 export function readServiceAccount(json: Json): IamServiceAccount {
   return readAccountRecord(recordWith("saId", json));
 }
 
-/** listServiceAccounts. The spec shows no parameters, so the one answer must be the whole list. */
+/** Reads the answer of listServiceAccounts. It must be the whole list, because the spec shows no parameters. */
 export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
   return readWholeListing(json, ["serviceAccounts", "accounts"]).map(readAccountRecord);
 }
 
 /**
- * getServiceAccount for the account `saId`: an answer about another one is refused. A key list that cannot be read is
- * `undefined`; the account is still returned.
+ * Reads the answer of getServiceAccount for the account `saId`. Refuses an answer about another account. If the key
+ * list is unreadable, it is `undefined` and the account is still returned.
  */
 export function readServiceAccountDetail(json: Json, saId: string): IamServiceAccountDetail {
   const record = recordWith("saId", json);
@@ -61,8 +61,8 @@ const IssuedKey = z.object({
 });
 
 /**
- * issueKey. Any two lines are a pair: a prefix or length that the spec does not promise is no reason to lose a
- * key that exists.
+ * Reads the answer of issueKey. Accepts any two single-line strings as a pair: the spec promises no prefix or length,
+ * and refusing the pair would lose a key that exists.
  */
 export function readKeyPair(json: Json): KeyPair {
   const parsed = IssuedKey.safeParse(recordWith("secret", json));
@@ -70,7 +70,7 @@ export function readKeyPair(json: Json): KeyPair {
   return { keyId: parsed.data.keyId, secret: new Redacted(parsed.data.secret) };
 }
 
-/** The record that holds `field`: the answer itself, or the payload of its envelope. */
+/** The record with `field`: the answer itself, or the payload of its envelope. */
 function recordWith(field: string, json: Json): Json {
   return isJsonObject(json) && ownEntry(json, field) !== undefined ? json : payloadOf(json);
 }
@@ -86,7 +86,7 @@ function withoutUndefined(record: z.infer<typeof AccountRecord>): IamServiceAcco
   return Object.fromEntries(said) as Record<string, string> & { saId: string };
 }
 
-/** Every id in the key list, whatever the state of the key; `undefined` if one cannot be read. */
+/** Every ID in the key list, whatever the state of the key; `undefined` if an ID is unreadable. */
 function readKeys(record: Json): Pick<IamServiceAccountDetail, "keyIds" | "keyRecords"> {
   const entries = isJsonObject(record) ? entriesOf(record.keys) : undefined;
   if (entries === undefined || entries.length > MAX_KEYS) return { keyIds: undefined };

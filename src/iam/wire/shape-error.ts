@@ -1,6 +1,6 @@
 /**
- * An answer of another shape than the one the call needs. The message is ours alone: it never quotes the
- * answer. Leaves this folder as `IamError` MalformedResponse.
+ * The answer does not have the shape that the call requires. The message never quotes the answer. Callers get it as an
+ * `IamError` MalformedResponse.
  */
 export class ShapeError extends Error {
   override readonly name = "ShapeError";

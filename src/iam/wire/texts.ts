@@ -1,18 +1,18 @@
-/** Which texts of an answer are kept. All but secrets are bounded: whoever runs the console decides what they say. */
+/** Selects the texts to keep from an answer. All except secrets are bounded, because the console controls them. */
 import { ownEntry } from "../../util/own-entry.ts";
 
-/** A longer one could not be noted in any status. */
+/** A longer ID does not fit into any status. */
 const LONGEST_ID = 256;
 export const LONGEST_TEXT = 4_096;
 
 const BREAK_OR_CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** Whether the value can be used as an id of the console. */
+/** Whether the value can be an ID of the console. */
 export function isConsoleId(value: unknown): value is string {
   return isOneLine(value) && value.length <= LONGEST_ID;
 }
 
-/** Whether the value is a line that files, headers and paths can carry: a line break would begin another one. */
+/** Whether the value is a single line, so that it is safe in files, headers and paths. */
 export function isOneLine(value: unknown): value is string {
   return (
     typeof value === "string" &&
@@ -22,7 +22,7 @@ export function isOneLine(value: unknown): value is string {
   );
 }
 
-/** The first of these fields that holds a text, neither empty nor longer than is kept. */
+/** The first of these fields with a text that is neither empty nor longer than `LONGEST_TEXT`. */
 export function firstText(
   record: Readonly<Record<string, unknown>>,
   names: readonly string[],
