@@ -1,6 +1,6 @@
 import type { Instant } from "../util/time.ts";
 
-/** A closed set: switched over exhaustively, and a metric label as it is. */
+/** A closed set: code switches over it exhaustively, and metrics use the codes as labels. */
 export type KubeErrorCode =
   | "Unauthenticated"
   | "Forbidden"
@@ -14,7 +14,7 @@ export type KubeErrorCode =
   | "Unavailable"
   | "Timeout"
   | "MalformedResponse"
-  /** The lease may be lost: the call was not made. */
+  /** The lease may be lost; the call was not sent. */
   | "NotLeading";
 
 export interface KubeErrorDetails {
@@ -25,7 +25,7 @@ export interface KubeErrorDetails {
   readonly cause?: unknown;
 }
 
-/** What a call to the API server failed with. The message holds the server's message, bounded, never a body. */
+/** The error of a failed call to the API server. Its message contains the server's message, bounded, never a body. */
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KubeErrorCode;

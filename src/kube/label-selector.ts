@@ -6,7 +6,7 @@ export type MatchesLabels = (labels: Readonly<Record<string, string>> | undefine
 const REQUIREMENT =
   /^(?<not>!)?(?<key>[-_./A-Za-z0-9]+)(?:(?<operator>=|==|!=)(?<value>[-_.A-Za-z0-9]*))?$/;
 
-/** What the text selects; `undefined` where it cannot be read. The empty text selects everything. */
+/** Parses a label selector; `undefined` if it is not valid. The empty selector selects everything. */
 export function parseLabelSelector(text: string): MatchesLabels | undefined {
   const requirements: MatchesLabels[] = [];
   for (const part of text.split(",").map((each) => each.trim())) {

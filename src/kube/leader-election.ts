@@ -1,16 +1,17 @@
 /**
- * Leader election by a Lease, after client-go's rules.
+ * Leader election by a Lease, with client-go's rules.
  *
- * Guarantees: a candidate takes a held lease only after it has itself watched it stay unchanged for the whole
- * lease duration on a monotonic clock; nobody's wall clock is compared with anybody else's. Every write carries
- * the resource version that was read. The leader counts its time from before it sent the renewal, so it stops
- * before any other can start, as long as no clock runs more than half as fast again as another. A lease that does
- * not exist may have been deleted under a leader, so nobody leads by creating it: it is created as held by
- * {@link UNKNOWN_HOLDER}, and from then on the same rule applies. Only the leader itself takes it back at once.
+ * Guarantees: a candidate takes a held lease only after it has observed the lease unchanged for the whole lease
+ * duration on its own monotonic clock; the wall clocks of two processes are never compared. Every write contains the
+ * resource version that was read. The leader counts its time from before it sent the renewal, so it stops before
+ * another candidate can start, provided that no clock runs more than 1.5 times as fast as another. If the lease does
+ * not exist, it may have been deleted while a process leads. Therefore creating the lease does not make a candidate
+ * the leader: it creates the lease with the holder {@link UNKNOWN_HOLDER}, and then the same rule applies. Only the
+ * current leader takes the lease back at once.
  *
- * Caveats: a lease is not a fence. A write that has left this process can arrive late, hence
- * {@link LeaderElection.assertMayMutate} before every mutating call and again when its first byte is about to
- * leave, and preconditions in each of them.
+ * Caveats: a lease is not a fence. A write that has left this process can arrive late. Therefore
+ * {@link LeaderElection.assertMayMutate} runs before every mutating call and again right before its first byte is
+ * sent, and every mutating call has preconditions.
  */
 import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
@@ -24,11 +25,11 @@ import type { KubeObject } from "./resource.ts";
 import { type Lease, type LeaseSpec, leaseType } from "./resource-types.ts";
 
 export interface LeaseTimings {
-  /** Others wait so long after the last change of the lease that they saw. */
+  /** Candidates wait this long after the last change of the lease that they observed. */
   readonly leaseMs: number;
-  /** The leader gives up when it could not renew for so long. */
+  /** The leader stops leading if it could not renew the lease for this long. */
   readonly renewDeadlineMs: number;
-  /** Time between two tries; up to a sixth less at random, so that candidates do not march in step. */
+  /** Time between two attempts; up to a sixth less at random, so that candidates do not synchronize. */
   readonly retryMs: number;
 }
 
@@ -40,51 +41,51 @@ const defaultLeaseTimings: LeaseTimings = {
 
 const JITTER = { least: 1 / 1.2, most: 1 };
 
-/** Holds a recreated lease, for the holder of the deleted lease, if any. */
+/** The holder of a newly created lease; stands for the holder of a deleted lease, if any. */
 export const UNKNOWN_HOLDER = "unknown";
 
 export type LeadershipEnd = "Stopped" | "Lost";
 
 export interface ElectionRun {
-  /** Aborting it releases the lease. First end what mutates. */
+  /** Aborting it releases the lease. All mutating work must have ended before. */
   readonly signal: AbortSignal;
-  /** Called once when the lease is won. The signal is aborted when leadership ends, for whatever reason. */
+  /** Called once when the lease is acquired. The signal is aborted when leadership ends for any reason. */
   readonly onStartedLeading: (leading: AbortSignal) => void;
 }
 
 export interface LeaderElection {
   readonly isLeader: boolean;
-  /** Throws KubeError NotLeading unless a call that takes `timeoutMs` at most must end before the lease can be lost (S8). */
+  /** Throws KubeError NotLeading if a call of at most `timeoutMs` might end after the lease can be lost (S8). */
   assertMayMutate(timeoutMs: number): void;
-  /** Resolves when the signal was aborted, or when the lease was lost: then the process should exit. May be called once. */
+  /** Resolves after the signal is aborted or the lease is lost; then the process should exit. Can be called only once. */
   run(run: ElectionRun): Promise<LeadershipEnd>;
 }
 
-/** What a leader leaves to the next one, in annotations of the lease: written with the renewals, at no other cost. */
+/** Data for the next leader, in annotations of the lease. Written with the renewals, so it costs no extra calls. */
 export interface Legacy {
-  /** Called with what was left, before leading starts. */
+  /** Called with the annotations of the lease, before leading starts. */
   take(annotations: Readonly<Record<string, string>>): void;
-  /** Called at each renewal; it may take a few seconds until it is written. `undefined` removes an annotation. */
+  /** Called at each renewal, so changes are written a few seconds later. `undefined` removes an annotation. */
   leave(): Readonly<Record<string, string | undefined>>;
 }
 
 export interface ElectionOptions {
-  /** A client of its own: its pool is not shared, its calls are not fenced. */
+  /** A separate client: its connection pool is not shared and its calls are not fenced. */
   readonly client: KubeClient;
   readonly namespace: string;
   readonly name: string;
-  /** Unlike that of any other process, also of one that runs on the same host later. */
+  /** Different from the identity of any other process, even of a later process on the same host. */
   readonly identity: string;
   readonly timings?: LeaseTimings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Told whenever leadership changes. */
+  /** Called at the start of {@link LeaderElection.run} and whenever leadership changes. */
   readonly onStatus?: (leading: boolean) => void;
   readonly legacy?: Legacy;
 }
 
-/** For a process that runs alone: it leads from the start to the end. */
+/** For a process that runs alone and therefore always leads. */
 export function noElection(onStatus?: (leading: boolean) => void): LeaderElection {
   let leading = true;
   return {
@@ -116,9 +117,9 @@ class Elector implements LeaderElection {
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent (monotonic). */
   #renewedAt: number | undefined;
-  /** Until when the server asked to be left alone (monotonic). */
+  /** The end of the pause that the server requested (monotonic). */
   #askedPauseUntil = 0;
-  /** The holder that the log says is waited for. */
+  /** The holder in the last log line about waiting. */
   #waitingFor: string | undefined;
   #hasTakenLegacy = false;
 
@@ -146,7 +147,7 @@ class Elector implements LeaderElection {
     onStartedLeading(leading.signal);
 
     const end = await this.#keep(signal);
-    // From here on nothing may mutate, also not while the release is under way.
+    // From here on nothing may mutate, not even during the release.
     this.#renewedAt = undefined;
     onStatus?.(false);
     leading.abort(notLeading());
@@ -155,13 +156,13 @@ class Elector implements LeaderElection {
     return end;
   }
 
-  /** Time left in which mutating calls may run. */
+  /** Remaining time for mutating calls. */
   #remainingMs(): number {
     if (this.#renewedAt === undefined) return Number.NEGATIVE_INFINITY;
     return this.#renewedAt + this.#timings.renewDeadlineMs - this.#options.clock.monotonic();
   }
 
-  /** Tries until the lease is won (true) or the signal is aborted (false). */
+  /** Tries until the lease is acquired (true) or the signal is aborted (false). */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const won = await this.#attempt(this.#timings.renewDeadlineMs);
@@ -174,7 +175,7 @@ class Elector implements LeaderElection {
     return false;
   }
 
-  /** Once for each holder, so that neither a first start nor a standby is silent. */
+  /** Logs once for each holder, so that neither a first start nor a standby is silent. */
   #logWait(): void {
     const { log, namespace, name } = this.#options;
     const holder = this.#seen?.lease.spec?.holderIdentity;
@@ -195,13 +196,13 @@ class Elector implements LeaderElection {
     }
   }
 
-  /** Whether somebody else holds the lease; a try that merely failed is made again. */
+  /** Whether the lease is lost: another process holds it or the deadline has passed. Other failed attempts are repeated. */
   async #renewalIsRefused(): Promise<boolean> {
     if (await this.#attempt(this.#remainingMs())) return false;
     return this.#remainingMs() <= 0 || this.#isHeldByAnother(this.#seen?.lease);
   }
 
-  /** One try to take or renew the lease. A try that hangs leaves time for another. */
+  /** Tries once to take or renew the lease. An attempt that hangs leaves time for another attempt. */
   async #attempt(remainingMs: number): Promise<boolean> {
     const { clock } = this.#options;
     const limitMs = Math.min(remainingMs, this.#timings.renewDeadlineMs / 2);
@@ -214,7 +215,7 @@ class Elector implements LeaderElection {
       return this.#remainingMs() > 0;
     } catch (error) {
       this.#noteRetryAfter(error);
-      // What was read may be out of date: read again next time.
+      // The lease as read may be outdated: read it again next time.
       this.#seen = this.#seen && { ...this.#seen, lease: withoutVersion(this.#seen.lease) };
       if (isKubeError(error, "Conflict") || isKubeError(error, "AlreadyExists")) return false;
       this.#logFailure(error);
@@ -231,7 +232,7 @@ class Elector implements LeaderElection {
     } else log.warn({ err: toError(error) }, "could not take or renew the lease");
   }
 
-  /** The lease as written, or `undefined` where somebody else holds it. */
+  /** The lease as written, or `undefined` if this process does not hold it. */
   async #takeOrRenew(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
     if (this.#isOurs(this.#seen?.lease) && this.#seen?.lease.metadata.resourceVersion) {
@@ -244,7 +245,7 @@ class Elector implements LeaderElection {
     return mayTake ? this.#write(lease, signal) : undefined;
   }
 
-  /** As ours where we lead; else `undefined`, and everybody has to wait. */
+  /** Creates the lease: as ours if we lead; otherwise `undefined`, and every candidate must wait. */
   async #create(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, identity } = this.#options;
     const holder = this.isLeader ? identity : UNKNOWN_HOLDER;
@@ -265,7 +266,7 @@ class Elector implements LeaderElection {
     this.#hasTakenLegacy = true;
   }
 
-  /** Until it is taken, it stays as it is. */
+  /** Adds the data for the next leader, but only after the data of the previous leader was taken. */
   #withLegacy(metadata: ObjectMeta): ObjectMeta {
     const { legacy } = this.#options;
     if (legacy === undefined || !this.#hasTakenLegacy) return metadata;
@@ -287,7 +288,7 @@ class Elector implements LeaderElection {
     };
   }
 
-  /** Notes what the server says. Time counts from when a state was first seen. */
+  /** Records the lease as the server returned it. Time counts from the first observation of a state. */
   #see(lease: Lease): void {
     const before = this.#seen;
     const isSame = before !== undefined && stateOf(lease) === stateOf(before.lease);
@@ -304,7 +305,7 @@ class Elector implements LeaderElection {
     return holder !== "" && holder !== this.#options.identity;
   }
 
-  /** Until the lease of somebody else may be taken: their duration where it is longer than ours. */
+  /** Time until the lease of another process may be taken. Uses its lease duration if it is longer than ours. */
   #untilExpiryMs(): number {
     if (this.#seen === undefined) return Number.POSITIVE_INFINITY;
     const theirs = (this.#seen.lease.spec?.leaseDurationSeconds ?? 0) * SECOND;
@@ -316,13 +317,13 @@ class Elector implements LeaderElection {
     return jittered(this.#timings.retryMs, JITTER, this.#options.random.fraction());
   }
 
-  /** As long as is usual, at most `mostMs`, but no shorter than the server asks for. */
+  /** The usual time, at most `mostMs`, but no shorter than the server requires. */
   #untilNextTryMs(usualMs: number, mostMs: number): number {
     const asked = this.#askedPauseUntil - this.#options.clock.monotonic();
     return Math.max(Math.min(usualMs, mostMs), asked);
   }
 
-  /** Believed as far as it leaves time for another try: a lost lease would make more work for the server, not less. */
+  /** Limits `Retry-After` to leave time for another attempt: a lost lease would mean more load for the server, not less. */
   #noteRetryAfter(error: unknown): void {
     const { clock } = this.#options;
     if (!isKubeError(error) || error.retryAt === undefined) return;
@@ -334,7 +335,7 @@ class Elector implements LeaderElection {
     await this.#options.clock.sleep(Math.max(1, ms), signal).catch(() => undefined);
   }
 
-  /** Lets the next candidate go on at once. Best effort: otherwise it waits for the lease to run out. */
+  /** Lets the next candidate lead at once. Best effort: if it fails, the candidate waits until the lease expires. */
   async #release(): Promise<void> {
     const lease = this.#seen?.lease;
     this.#renewedAt = undefined;
@@ -363,7 +364,7 @@ function leaseObject(metadata: KubeObject["metadata"], spec: LeaseSpec): Lease {
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
 }
 
-/** A lease that was deleted and created again is another one, whatever it says. */
+/** A lease that was deleted and created again has a different state, even with an equal spec. */
 function stateOf({ metadata, spec }: Lease): string {
   return JSON.stringify([metadata.uid, spec]);
 }
@@ -380,7 +381,7 @@ function notLeading(): KubeError {
   );
 }
 
-/** Rejects after `ms` even where the call does not heed its signal. */
+/** Rejects after `ms` even if the call ignores its signal. */
 async function within<T>(
   clock: Clock,
   ms: number,

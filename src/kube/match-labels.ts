@@ -4,7 +4,7 @@ import type { LabelSelector } from "./resource-types.ts";
 type Labels = Readonly<Record<string, string>>;
 type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
-/** Whether labels are those that a metav1.LabelSelector asks for. An unknown operator matches nothing. */
+/** Whether the labels match a metav1.LabelSelector. An unknown operator matches nothing. */
 export function matchesLabels(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Labels,
@@ -31,7 +31,7 @@ function holds({ key, operator, values = [] }: Expression, labels: Labels): bool
   }
 }
 
-/** The selector as the query of a list has it: `team=a,tier in (x,y),!legacy`. */
+/** The selector in the form of a list query: `team=a,tier in (x,y),!legacy`. */
 export function labelSelectorText({
   matchLabels = {},
   matchExpressions = [],

@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds that the operator touches. */
+/** The built-in Kubernetes kinds and the Argo Rollouts kind that the operator uses. */
 import type { KubeObject, ResourceType } from "./resource.ts";
 
 export interface Secret extends KubeObject {
@@ -47,10 +47,10 @@ export interface ClusterEvent extends KubeObject {
   readonly deprecatedLastTimestamp?: string;
 }
 
-/** The part of a container that says what it takes from Secrets. */
+/** The fields of a container that show how it uses Secrets. */
 export interface Container {
   readonly name: string;
-  /** `Always` makes an init container one that goes on running. */
+  /** `Always` makes an init container a sidecar, which keeps running. */
   readonly restartPolicy?: string;
   readonly env?: readonly {
     readonly valueFrom?: { readonly secretKeyRef?: { readonly name?: string } };
@@ -105,9 +105,9 @@ export interface LabelSelector {
 /** A Deployment, StatefulSet, DaemonSet or Rollout. */
 export interface Workload extends KubeObject {
   readonly spec?: {
-    /** Of a Rollout: Pods from before are replaced. */
+    /** Rollout only: older Pods are replaced. */
     readonly restartAt?: string | null;
-    /** Of a Rollout that has no template of its own. */
+    /** Rollout only: the workload that has the template. */
     readonly workloadRef?: { readonly kind?: string; readonly name?: string };
     readonly selector?: LabelSelector;
     readonly template?: {

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from "../util/object-meta.ts";
 
-/** Where a kind of object lives in the API. */
+/** The location of a kind in the API. */
 export interface ResourceType<T extends KubeObject = KubeObject> {
   /** "" for the core group. */
   readonly group: string;
@@ -10,7 +10,7 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** Only carries the type of its objects. */
   readonly objectType?: T;
-  /** What every object that is read, listed, watched or written back becomes at once; pure, and without effect on its result. */
+  /** Applied to every object from a read, list, watch or write. Pure and idempotent. */
   readonly asRead?: <Read extends KubeObject>(object: Read) => Read;
 }
 
@@ -18,18 +18,18 @@ export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
-  /** Of a cached object: the cache has left something out, and whoever needs it has to read the object. */
+  /** Set on a cached object if the cache omitted some fields; code that needs them must read the object. */
   readonly isPartial?: true;
-  /** Of a partial one: lists of its status are among what is left out. */
+  /** Set on a partial object if lists in its status are among the omitted fields. */
   readonly lacksStatus?: true;
 }
 
-/** `object` as its type is read. */
+/** Applies the `asRead` of its type to `object`. */
 export function asRead<T extends KubeObject>({ asRead }: ResourceType, object: T): T {
   return asRead === undefined ? object : asRead(object);
 }
 
-/** Names one object of a kind. `namespace` is "" for cluster-scoped ones. */
+/** Names one object of a kind. `namespace` is "" for cluster-scoped objects. */
 export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
@@ -52,8 +52,8 @@ export function parseKey(text: string): ObjectKey {
 }
 
 /**
- * Compares resource versions of one resource: negative when `a` is older. They are decimal numbers of any
- * length, comparable since Kubernetes 1.35 (KEP-5504).
+ * Compares two resource versions of one resource; negative if `a` is older. Resource versions are decimal numbers of
+ * any length and comparable since Kubernetes 1.35 (KEP-5504).
  */
 export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;

@@ -5,8 +5,8 @@ export interface SecretUse {
   readonly secret: string;
   readonly container: string;
   /**
-   * Whether the container keeps what it got at its start: variables, files mounted by subPath, and all that an
-   * init container reads, which runs once. Files of whole volumes are kept up to date by the kubelet.
+   * Whether the container keeps the values from its start: variables, files mounted by subPath, and everything that an
+   * init container reads, because it runs once. The kubelet updates files of whole volumes.
    */
   readonly atStart: boolean;
 }

@@ -2,19 +2,19 @@
 
 const NEWLINE = 0x0a;
 
-/** A line is longer than it may be: nobody buffers without bound. */
+/** A line exceeds the limit, which bounds the buffer. */
 export class LineTooLong extends Error {
   override readonly name = "LineTooLong";
 }
 
-/** The stream ended within a line. What was delivered before is whole. */
+/** The stream ended within a line. All lines before it are complete. */
 export class LineTruncated extends Error {
   override readonly name = "LineTruncated";
 }
 
 /**
- * Yields each line without its newline, blank ones left out. Parts of a line are kept apart until it is whole:
- * joining them at every chunk would cost the square of a long line's length.
+ * Yields each line without its newline; skips blank lines. The parts of a line are joined only once it is complete:
+ * joining them at every chunk would take time quadratic in the length of the line.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,

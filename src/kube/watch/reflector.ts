@@ -1,13 +1,12 @@
 /**
- * Keeps a store equal to what the API server holds, for ever.
+ * Keeps a store equal to the API server's objects.
  *
- * Guarantees: it ends only when aborted, and then leaves no request open. The store is written in here and
- * nowhere else, by one event after the other. Nothing is done about an event here: whoever cares listens to
- * the store.
+ * Guarantees: it ends only when aborted, and then leaves no request open. Only the reflector writes the content of the
+ * store, one event after the other. It does not react to events; other code subscribes to the store.
  *
- * Caveats: an etcd restored from a backup without a bump of its revision is noticed by its older versions. If
- * they overtake ours before we ask, nothing tells them apart, for no client; etcd's manual has the revision
- * bumped and marked as compacted, which is seen as Gone.
+ * Caveats: if etcd was restored from a backup without a revision bump, the reflector notices it by the older versions.
+ * If the versions have passed ours before the next check, no client can notice it. etcd's manual says to bump the
+ * revision and mark it as compacted; the reflector then gets Gone.
  */
 import type { Log } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
@@ -35,15 +34,15 @@ import { openWatch, parseWatchLine, type WatchApi } from "./watch-stream.ts";
 import { type Silence, Watchdog } from "./watchdog.ts";
 
 export interface ReflectorLimits {
-  /** A stream on which nothing came for this long is dead; bookmarks come about once a minute. */
+  /** A stream that is silent for this long is dead; bookmarks arrive about once a minute. */
   readonly idleMs: number;
-  /** The same while initial objects are awaited, which come in one go. */
+  /** The same limit while waiting for initial objects, which arrive without long pauses. */
   readonly initialIdleMs: number;
-  /** Bounds of the time after which the server is asked to close a stream. */
+  /** Bounds of the random time after which the server must close a stream (`timeoutSeconds`). */
   readonly streamSeconds: readonly [number, number];
-  /** How much later than that the stream is given up. */
+  /** The stream is aborted this long after that time. */
   readonly graceMs: number;
-  /** Deadline of a page, of a version check, and of a stream's head. */
+  /** Deadline of a page, of a version check, and of the head of a stream's answer. */
   readonly callMs: number;
   readonly maxLineBytes: number;
 }
@@ -61,7 +60,7 @@ const DEFAULT_LIMITS: ReflectorLimits = {
 /** For metrics; every function is optional and must not throw. */
 export interface ReflectorObserver {
   onRestart?(reason: RestartReason): void;
-  /** An object was added, changed or deleted, or a bookmark came. */
+  /** An object was added, changed or deleted, or a bookmark arrived. */
   onEvent?(): void;
   /** The store's first listing is complete. */
   onSynced?(): void;
@@ -70,12 +69,12 @@ export interface ReflectorObserver {
 export interface ReflectorOptions<T extends KubeObject> {
   readonly api: WatchApi;
   readonly type: ResourceType<T>;
-  /** No namespace: all of them, or the cluster. */
+  /** Without a namespace: all namespaces, or the cluster-scoped objects. */
   readonly scope: { readonly namespace?: string };
   readonly labelSelector?: string;
-  /** Keeps everything but metadata out of memory; for Secrets. */
+  /** Keeps only metadata in memory; for Secrets. */
   readonly metadataOnly?: boolean;
-  /** What the store keeps of an object. `size` is the length of its JSON, or more. */
+  /** Returns the part of an object that the store keeps. `size` is at least the length of its JSON. */
   readonly shrink?: (object: T, size: number) => T;
   readonly store: WritableStore<T>;
   readonly random: Random;
@@ -86,7 +85,7 @@ export interface ReflectorOptions<T extends KubeObject> {
 }
 
 export interface Reflector {
-  /** Resolves once the reflector was aborted and nothing of it is left; never rejects. */
+  /** Resolves once the reflector was aborted and has released everything; never rejects. */
   readonly done: Promise<void>;
 }
 
@@ -118,7 +117,7 @@ class ReflectorLoop<T extends KubeObject> {
     const { signal } = this.#options;
     let next = this.#feed({ kind: "Started" });
     while (!signal.aborted) {
-      // Every step ends in another one; a step that did not would be a bug, so it starts over.
+      // Every step returns a next step. A missing next step is a bug, so the step is repeated.
       next = (await this.#perform(next ?? { kind: "ListPages" })) ?? next;
     }
   }
@@ -140,7 +139,7 @@ class ReflectorLoop<T extends KubeObject> {
     }
   }
 
-  /** Reads one stream until it ends or the protocol has had enough of it. */
+  /** Reads one stream until it ends or the protocol requires another step. */
   async #follow(version: string | undefined): Promise<NextStep | undefined> {
     if (version === undefined) this.#collection = new Collection(this.#writer);
     const { api, type, random } = this.#options;
@@ -174,7 +173,7 @@ class ReflectorLoop<T extends KubeObject> {
     } finally {
       watchdog.stop();
       unlink();
-      // Whatever ended it, nothing stays open.
+      // Leave no request open, whatever ended the stream.
       stream.abort();
     }
   }
@@ -186,7 +185,7 @@ class ReflectorLoop<T extends KubeObject> {
       const next = this.#feed(parseWatchLine(api, type, line));
       observer?.onEvent?.();
       if (next !== undefined) return next;
-      // What else was left out nobody knows: a listing does.
+      // More events may be missing. Only a new listing is certain to be complete.
       if (this.#writer.hasMissed) return this.#fail(new KubeError("Gone", "an event was left out"));
     }
     return this.#feed({ kind: "Closed", ...this.#moment() });
@@ -211,14 +210,14 @@ class ReflectorLoop<T extends KubeObject> {
     return this.#feed({ kind: "Woke" });
   }
 
-  /** What the store gets of an object. */
+  /** The object as the store keeps it. */
   #keep(object: T, size: number): T {
     const kept = this.#options.shrink?.(object, size) ?? object;
     this.#strings.share(kept);
     return kept;
   }
 
-  /** Hands `input` to the protocol and does to the store what it says. */
+  /** Passes `input` to the protocol and applies the resulting effects to the store. */
   #feed(input: WatchInput<T>): NextStep | undefined {
     const wasSynced = this.#options.store.synced;
     const { state, effects, next, restart } = step(this.#state, input);
@@ -269,7 +268,7 @@ class ReflectorLoop<T extends KubeObject> {
     const { log, observer, type, scope } = this.#options;
     observer?.onRestart?.(reason);
     const { attempts } = this.#state;
-    // One lost stream is daily life; somebody may want to know when they cannot be had back.
+    // A single lost stream is normal. Warn only if the watch does not recover.
     if (attempts > 2) {
       const { namespace } = scope;
       log.warn({ kind: type.kind, namespace, reason, attempts }, "cannot watch");
@@ -300,7 +299,7 @@ async function* noticing(
   }
 }
 
-/** As AbortSignal.any, but detached as soon as it is not needed: the outer signal lives as long as we do. */
+/** Like AbortSignal.any, but can be detached: the outer signal lives as long as the program. */
 function linkAbort(outer: AbortSignal, inner: AbortController): () => void {
   const abort = () => inner.abort(outer.reason);
   if (outer.aborted) abort();

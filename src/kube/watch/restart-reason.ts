@@ -1,4 +1,4 @@
-/** Sorts what a stream or a listing failed with. */
+/** Maps the failure of a stream or a listing to its restart reason. */
 
 import { HttpError } from "../../http/http.ts";
 import { assertNever } from "../../util/assert-never.ts";

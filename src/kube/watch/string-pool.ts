@@ -1,16 +1,16 @@
-/** Strings held to find their equals; then the pool is emptied. */
+/** Maximum number of strings in the pool. When it is full, the pool is emptied. */
 const MOST_STRINGS = 2_048;
-/** Longer ones are seldom the same. */
+/** Longer strings are rarely equal. */
 const LONGEST = 100;
 
 /**
- * One copy of equal strings. What the API server sends says much the same of every object: types, reasons, messages,
- * times. After parsing, each is a string of its own.
+ * Keeps one copy of equal strings. Objects from the API server contain many equal strings: types, reasons, messages,
+ * times. After parsing, each of them is a separate string.
  */
 export class StringPool {
   readonly #strings = new Map<string, string>();
 
-  /** Replaces, in `value` itself, strings by equal ones that were seen lately. */
+  /** Replaces strings in `value` itself with equal strings that were seen recently. */
   share(value: object): void {
     const entries = value as Record<string, unknown>;
     for (const key of Object.keys(entries)) {

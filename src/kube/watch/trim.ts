@@ -5,10 +5,10 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 type Stored = KubeObject["metadata"] & { readonly managedFields?: unknown };
 
 /**
- * The object without what nobody reads and what makes up most of it: field ownership and kubectl's copy of the
- * whole object, which for a Secret holds its data.
+ * The object without field ownership and without kubectl's copy of the whole object, which for a Secret contains its
+ * data. The operator does not read these parts, and they are most of the object.
  *
- * Makes new objects: of one from which a property was deleted, V8 makes a dictionary, which is larger.
+ * Creates new objects: V8 turns an object with a deleted property into a dictionary, which is larger.
  */
 export function trim<T extends KubeObject>(object: T): T {
   const { managedFields: _, annotations, ...metadata } = object.metadata as Stored;

@@ -1,13 +1,14 @@
 /**
- * The protocol of a watch that never gives up, as a pure function: no I/O, no clock, no randomness.
+ * The protocol of a watch that never ends, as a pure function: no I/O, no clock, no randomness.
  *
  *   Initial ──(all initial objects)──> Synced(version) ──(stream lost)──> Resuming(version) ──> Synced
  *      ^                                  │                                  │
  *      └──────── Backoff(none) <──────────┴────────> Backoff(version) ──────┘
  *
- * Guarantees: the store changes at once from one complete listing to the next; the version only follows what
- * was delivered; a lost stream is resumed without listing again unless the server cannot or may not have
- * told everything, and now and then all the same; no wait is shorter than what the server asked for.
+ * Guarantees: the store changes from one complete listing to the next in one step. The version never passes the
+ * delivered events. A lost stream is resumed without a new listing, unless the server cannot resume it or events may
+ * be missing; now and then a stream is followed by a new listing anyway. Back-off waits are no shorter than the server
+ * requires.
  */
 import { jittered } from "../../util/jitter.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
@@ -17,29 +18,29 @@ import { compareResourceVersions } from "../resource.ts";
 export type RestartReason =
   /** The server closed the stream after its time. */
   | "Ended"
-  /** It closed the stream early. */
+  /** The server closed the stream early. */
   | "EndedEarly"
-  /** Nothing came for so long that the connection counts as dead. */
+  /** The stream was silent for so long that the connection counts as dead. */
   | "Idle"
   /** The server did not close the stream in time. */
   | "Deadline"
   | "Gone"
-  /** The server's versions are older than ours: it lags, or etcd was restored. */
+  /** The server's versions are older than ours: the server lags, or etcd was restored. */
   | "VersionWentBack"
   | "RateLimited"
-  /** The server has not filled its own cache of the kind yet: the kind is new, or the server has just started. */
+  /** The server has not filled its cache of the kind yet: the kind is new, or the server has just started. */
   | "Initializing"
   /** The server did not answer, or not in time. */
   | "Unavailable"
   | "Unauthenticated"
   | "Forbidden"
   | "NotFound"
-  /** The server or a proxy does not do what was asked. */
+  /** The server or a proxy does not support the request. */
   | "Unsupported"
   | "Truncated"
-  /** A line, an answer or an error within the stream that cannot be read. */
+  /** A line, an answer or an error within the stream is not readable. */
   | "Malformed"
-  /** A bug of ours. */
+  /** A bug in the operator. */
   | "Unexpected";
 
 /** How the first complete listing is read. */
@@ -56,16 +57,16 @@ interface Footing {
 export type WatchState = Footing &
   (
     | { readonly phase: "Empty" }
-    /** Objects are being collected; the store still shows what it showed before. */
+    /** Objects are being collected; the store still has its previous content. */
     | { readonly phase: "Initial" }
     | { readonly phase: "Synced"; readonly version: string }
-    /** Making sure that the server has not gone back behind `version`. */
+    /** Checks that the server's version is not older than `version`. */
     | { readonly phase: "Resuming"; readonly version: string }
-    /** No version: everything is listed again afterwards. */
+    /** Without a version, everything is listed again afterwards. */
     | { readonly phase: "Backoff"; readonly version: string | undefined }
   );
 
-/** What a decision about timing needs; drawn by the loop. */
+/** The inputs of decisions about timing; the loop provides them. */
 export interface Moment {
   /** Monotonic milliseconds. */
   readonly at: number;
@@ -92,29 +93,29 @@ export type WatchInput<T> =
   | ({
       readonly kind: "Failed";
       readonly reason: RestartReason;
-      /** How long the server wants to be left alone. */
+      /** The wait that the server requires. */
       readonly waitAtLeastMs: number;
     } & Moment);
 
-/** What is to be done with the store, in order. */
+/** A change to the store. The loop applies the changes in order. */
 export type StoreEffect<T> =
-  /** Keep aside until the listing is complete. */
+  /** Keep the object aside until the listing is complete. */
   | {
       readonly kind: "Collect";
       readonly deleted: boolean;
       readonly object: T;
       readonly size: number;
     }
-  /** What was kept aside becomes the store's content. */
+  /** The objects kept aside become the store's content. */
   | { readonly kind: "Swap"; readonly version: string }
   | { readonly kind: "Replace"; readonly objects: readonly T[]; readonly version: string }
   | { readonly kind: "Put"; readonly object: T; readonly size: number }
   | { readonly kind: "Remove"; readonly object: T; readonly size: number }
   | { readonly kind: "Advance"; readonly version: string };
 
-/** What is to be done next. It ends whatever stream is open. */
+/** The next step of the loop. It ends the open stream, if any. */
 export type NextStep =
-  /** No version: with all initial objects. */
+  /** Without a version, the stream starts with all initial objects. */
   | { readonly kind: "OpenStream"; readonly version: string | undefined }
   | { readonly kind: "ListPages" }
   | { readonly kind: "CheckVersion" }
@@ -123,9 +124,9 @@ export type NextStep =
 export interface WatchStep<T> {
   readonly state: WatchState;
   readonly effects: readonly StoreEffect<T>[];
-  /** Absent: go on with what is under way. */
+  /** Absent: the current step continues. */
   readonly next?: NextStep;
-  /** Present where a stream or a listing ended. */
+  /** Present if a stream or a listing ended. */
   readonly restart?: RestartReason;
 }
 
@@ -138,15 +139,15 @@ export const INITIAL_STATE: WatchState = {
 
 const FIRST_DELAY = 800;
 const LONGEST_DELAY = 30 * SECOND;
-/** A stream that held for this long wipes out the failures before it. */
+/** A stream that stays open this long resets the count of failures. */
 const HEALTHY_AFTER = 2 * MINUTE;
-/** A server that closes streams at once would otherwise be asked without pause. */
+/** A shorter stream counts as a failure; otherwise a server that closes streams at once would get requests nonstop. */
 const SHORT_STREAM = 5 * SECOND;
-/** The server closes no stream before this; the shortest `timeoutSeconds` that is asked for. */
+/** The server should close no stream earlier: this is the shortest requested `timeoutSeconds`. */
 const FULL_STREAM = 5 * MINUTE;
 /**
- * How many of the streams that ended in good order are followed by a new listing: about one an hour. An event that
- * the server never sent would be missed for ever otherwise, and nothing else shows that.
+ * The share of regularly ended streams that are followed by a new listing: about one listing per hour. Without it, an
+ * event that the server never sent would be missing forever, and nothing else would reveal that.
  */
 const RELIST_SHARE = 1 / 8;
 
@@ -173,7 +174,7 @@ export function step<T>(state: WatchState, input: WatchInput<T>): WatchStep<T> {
   }
 }
 
-/** Milliseconds before try number `attempts` (from 0): 0.8 s doubling up to 30 s, with full jitter. */
+/** Milliseconds before attempt number `attempts` (from 0): 0.8 s, doubling up to 30 s, with full jitter. */
 export function backOffMs(attempts: number, fraction: number): number {
   const ms = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(attempts, 16));
   return Math.round(jittered(ms, { least: 0, most: 1 }, fraction));
@@ -183,10 +184,10 @@ function onChange<T>(
   state: WatchState,
   { deleted, object, version, size }: Extract<WatchInput<T>, { kind: "Changed" }>,
 ): WatchStep<T> {
-  // Initial objects do not come in the order of their versions, so the version waits for the bookmark.
+  // Initial objects do not arrive in version order, so the version is set at the bookmark.
   if (state.phase === "Initial") return stay(state, { kind: "Collect", deleted, object, size });
   if (state.phase !== "Synced") return stay(state);
-  // A replayed event would bring back what is gone.
+  // A replayed event could restore a deleted object.
   if (compareResourceVersions(version, state.version) <= 0) return stay(state);
   return stay({ ...state, version }, { kind: deleted ? "Remove" : "Put", object, size });
 }
@@ -210,8 +211,8 @@ function onListed<T>(state: WatchState, objects: readonly T[], version: string):
 }
 
 /**
- * A watch from a version in the server's future stays silent and looks healthy, and the events that follow a
- * restored etcd have versions we believe to know. Only asking shows it.
+ * A watch from a version in the server's future stays silent and looks healthy, and after an etcd restore new events
+ * can have versions that we have already seen. Only this check reveals it.
  */
 function onChecked<T>(state: WatchState, version: string): WatchStep<T> {
   if (state.phase !== "Resuming") return stay(state);
@@ -226,7 +227,7 @@ function onWoke<T>(state: WatchState): WatchStep<T> {
 
 function onClosed<T>(state: WatchState, moment: Moment): WatchStep<T> {
   const lasted = moment.at - (state.openedAt ?? moment.at);
-  // Within the initial objects an end is never orderly.
+  // A stream must not end within the initial objects.
   if (lasted < SHORT_STREAM || state.phase !== "Synced") {
     return onFailed(state, "EndedEarly", 0, moment);
   }
@@ -250,7 +251,7 @@ function onFailed<T>(
   if (state.phase === "Initial" && state.via === "stream" && needsPages(reason)) {
     return { ...list<T>({ ...state, via: "pages" }), restart: reason };
   }
-  // It answers lists meanwhile, from etcd. Once: whatever comes next, its wish to be left alone counts.
+  // Meanwhile the server answers lists from etcd. Only once: after the next failure, the required wait applies.
   if (state.phase === "Initial" && reason === "Initializing" && state.attempts === 0)
     return {
       ...list<T>({ ...state, attempts: 1 }),
@@ -260,7 +261,7 @@ function onFailed<T>(
   const footing = afterHealth(state, moment.at);
   const version =
     state.phase === "Synced" || state.phase === "Resuming" ? state.version : undefined;
-  // A silent stream has cost its time already, and resuming is cheap.
+  // The silence was already a wait, and resuming is cheap.
   if (version !== undefined && state.phase === "Synced" && isCheap(reason)) {
     return { ...resume<T>({ ...footing, version }), restart: reason };
   }
@@ -279,7 +280,7 @@ function onFailed<T>(
   };
 }
 
-/** Servers that do not stream initial objects say so; some proxies swallow the bookmark that ends them. */
+/** Servers without streaming lists report it; some proxies drop the bookmark that ends the initial objects. */
 function needsPages(reason: RestartReason): boolean {
   return reason === "Unsupported" || reason === "Idle";
 }
@@ -288,7 +289,7 @@ function isCheap(reason: RestartReason): boolean {
   return reason === "Idle" || reason === "Deadline";
 }
 
-/** After these, something may have been missed. A line that was cut has not been counted in, so it comes again. */
+/** After these, events may be missing. A truncated line has not changed the version, so its event is sent again. */
 const LOSES_VERSION: ReadonlySet<RestartReason> = new Set<RestartReason>([
   "Gone",
   "VersionWentBack",
@@ -303,7 +304,7 @@ function afterHealth(state: WatchState, at: number): Footing {
   return { via, openedAt: undefined, attempts: isHealthy ? 0 : state.attempts };
 }
 
-/** Without waiting, but counted: the next failure waits. */
+/** Lists again. The first time without a wait, but it counts as a failure, so the next failure waits. */
 function relist<T>(state: WatchState, reason: RestartReason): WatchStep<T> {
   const { via, attempts } = state;
   return {

@@ -1,4 +1,4 @@
-/** One watch request: opening it, and what its lines mean. */
+/** Opens one watch request and parses its lines. */
 import { HttpError, type OpenStream } from "../../http/http.ts";
 import { type KubeApi, MAX_BYTES } from "../client/api-call.ts";
 import { collectionPath, type Query, queryText } from "../client/api-path.ts";
@@ -15,7 +15,7 @@ export interface WatchApi extends KubeApi {
 
 export interface WatchRequest {
   readonly selection: Selection;
-  /** Absent: every object there is first, then the changes. */
+  /** Absent: the stream starts with every existing object, followed by the changes. */
   readonly version: string | undefined;
   readonly timeoutSeconds: number;
   readonly headTimeoutMs: number;
@@ -25,7 +25,7 @@ export interface WatchRequest {
 const METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/** Rejects with KubeError only; so does the body, where the server refused. */
+/** Rejects with KubeError if the server refuses or cannot be reached. */
 export async function openWatch(
   api: WatchApi,
   type: ResourceType,
@@ -60,13 +60,13 @@ function queryOf({ selection, version, timeoutSeconds }: WatchRequest): Query {
     labelSelector,
     fieldSelector,
   };
-  // Without a resourceVersion the initial objects are a consistent read.
+  // Without a resourceVersion, the initial objects are a consistent read.
   return version === undefined
     ? { ...common, sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" }
     : { ...common, resourceVersion: version };
 }
 
-/** Reads a refusal; always to its end or its bound, so that the connection is done with. */
+/** Reads a refusal to its end or to the size limit, so that the connection is released. */
 async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -88,8 +88,8 @@ export class StreamError extends Error {
 }
 
 /**
- * What a line of a watch says. Throws KubeError for an error the server reports in it, MalformedResponse for
- * what cannot be understood: skipping such an event would lose it.
+ * Parses a line of a watch. Throws KubeError or StreamError for an error that the server reports in it, and KubeError
+ * MalformedResponse for an unreadable line: skipping the line would lose an event.
  */
 export function parseWatchLine<T extends KubeObject>(
   api: KubeApi,
@@ -121,7 +121,7 @@ function parse(type: ResourceType, line: string): Readonly<Record<string, unknow
     const event: unknown = JSON.parse(line);
     if (isRecord(event)) return event;
   } catch {
-    // The parser's message quotes the line, which may hold anything.
+    // The parser's message quotes the line, which may contain anything.
   }
   throw malformed(type, "an event is not JSON");
 }

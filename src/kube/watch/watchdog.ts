@@ -1,11 +1,11 @@
-/** Notices a stream on which nothing comes any more: a dead connection looks exactly like a quiet one. */
+/** Detects a silent stream, because a dead connection looks exactly like a quiet connection. */
 import type { Clock } from "../../util/time.ts";
 
 export type Silence = "Idle" | "Deadline";
 
 export interface WatchdogOptions {
   readonly clock: Clock;
-  /** Asked again at every look, since it differs between the parts of a stream. */
+  /** Called at every check, because the limit differs between the parts of a stream. */
   readonly idleMs: () => number;
   readonly deadlineMs: number;
   readonly onSilence: (silence: Silence) => void;
@@ -24,7 +24,7 @@ export class Watchdog {
     this.#look();
   }
 
-  /** Something came. */
+  /** Records that data arrived. */
   alive(): void {
     this.#aliveAt = this.#options.clock.monotonic();
   }
@@ -33,7 +33,7 @@ export class Watchdog {
     this.#cancel();
   }
 
-  /** One timer that is restarted when it fires, rather than at every event of a storm. */
+  /** Uses one timer that is restarted when it fires, instead of at every event. */
   #look(): void {
     const { clock, idleMs, deadlineMs, onSilence } = this.#options;
     const now = clock.monotonic();
@@ -42,7 +42,7 @@ export class Watchdog {
     if (untilDeadline <= 0) onSilence("Deadline");
     else if (untilIdle <= 0) onSilence("Idle");
     else {
-      // Whole milliseconds, upwards: a timer that fires early would be set for nothing.
+      // Round up to whole milliseconds: a timer that fires early would only be set again.
       const ms = Math.max(1, Math.ceil(Math.min(untilIdle, untilDeadline)));
       this.#cancel = clock.setTimer(ms, () => this.#look());
     }
