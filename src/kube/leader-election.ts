@@ -57,7 +57,7 @@ export interface LeaderElection {
   readonly isLeader: boolean;
   /** Throws KubeError NotLeading if a call of at most `timeoutMs` might end after the lease can be lost (S8). */
   assertMayMutate(timeoutMs: number): void;
-  /** Resolves after the signal is aborted or the lease is lost; then the process should exit. Can be called only once. */
+  /** Resolves once the signal is aborted or the lease is lost; then the process should exit. Call it only once. */
   run(run: ElectionRun): Promise<LeadershipEnd>;
 }
 
@@ -196,7 +196,7 @@ class Elector implements LeaderElection {
     }
   }
 
-  /** Whether the lease is lost: another process holds it or the deadline has passed. Other failed attempts are repeated. */
+  /** Whether another process holds the lease or the deadline has passed. Other failed attempts are repeated. */
   async #renewalIsRefused(): Promise<boolean> {
     if (await this.#attempt(this.#remainingMs())) return false;
     return this.#remainingMs() <= 0 || this.#isHeldByAnother(this.#seen?.lease);
@@ -323,7 +323,7 @@ class Elector implements LeaderElection {
     return Math.max(Math.min(usualMs, mostMs), asked);
   }
 
-  /** Limits `Retry-After` to leave time for another attempt: a lost lease would mean more load for the server, not less. */
+  /** Limits `Retry-After` to leave time for another attempt: a lost lease would increase the load of the server. */
   #noteRetryAfter(error: unknown): void {
     const { clock } = this.#options;
     if (!isKubeError(error) || error.retryAt === undefined) return;

@@ -7,8 +7,8 @@ export type Access = "Allowed" | "Forbidden" | "Unauthenticated";
 const TIMEOUT_MS = 5 * SECOND;
 
 /**
- * Whether the holder of a token may `get` a path of no resource, such as /metrics: who it is says a TokenReview,
- * and what they may do a SubjectAccessReview. Rejects with KubeError where the API server does not say.
+ * Whether the owner of a token has permission to `get` a non-resource path, for example /metrics. A TokenReview returns
+ * the user, a SubjectAccessReview the permission. Rejects with KubeError if the API server does not answer.
  */
 export async function reviewAccess(api: KubeApi, token: string, path: string): Promise<Access> {
   const { authenticated, user } = await review(api, "authentication.k8s.io", "TokenReview", {
@@ -30,11 +30,14 @@ export interface ResourceRule {
   readonly verb: "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
   readonly group: string;
   readonly resource: string;
-  /** Absent: in every namespace, or in the cluster. */
+  /** Absent: in every namespace, or cluster-scoped. */
   readonly namespace?: string;
 }
 
-/** Whether the operator itself has a permission, by a SelfSubjectAccessReview. Rejects with KubeError where the API server does not say. */
+/**
+ * Whether the operator itself has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the API
+ * server does not answer.
+ */
 export async function mayI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
   const { allowed } = await review(api, "authorization.k8s.io", "SelfSubjectAccessReview", {
     resourceAttributes: rule,
@@ -42,7 +45,7 @@ export async function mayI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
   return allowed === true;
 }
 
-/** The status of a review, which the API server answers and keeps nowhere. */
+/** Resolves to the status of a review. The API server does not store reviews. */
 async function review(
   api: KubeApi,
   group: string,

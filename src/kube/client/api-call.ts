@@ -15,7 +15,7 @@ export interface KubeApi {
 }
 
 export interface ApiCall {
-  /** What is attempted, on what; opens every error message. */
+  /** The action and its object; every error message starts with it. */
   readonly attempted: string;
   readonly method: HttpRequest["method"];
   readonly path: string;
@@ -26,14 +26,14 @@ export interface ApiCall {
   readonly timeoutMs: number;
   readonly maxBytes?: number;
   readonly signal?: AbortSignal | undefined;
-  /** See {@link HttpRequest.beforeSending}; a KubeError that it throws is what the call fails with. */
+  /** See {@link HttpRequest.beforeSending}; if it throws a KubeError, the call rejects with this KubeError. */
   readonly beforeSending?: (() => void) | undefined;
 }
 
-/** Of one object or one page of a list. etcd takes 1.5 MiB an object, and pages hold 500. */
+/** Size limit of one object or one page of a list. etcd accepts 1.5 MiB per object; a page has up to 500 objects. */
 export const MAX_BYTES = 64 * 2 ** 20;
 
-/** Sends `call` once and gives the parsed answer. Rejects with KubeError only. */
+/** Sends `call` once and resolves to the parsed answer. Rejects with KubeError only. */
 export async function callApi(
   api: KubeApi,
   call: ApiCall,
@@ -85,7 +85,7 @@ function parseJson({ body }: HttpResponse): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
   } catch {
-    // A proxy's error page, or a truncated answer; the text may hold anything and is not kept.
+    // A proxy's error page, or a truncated answer. The text may contain anything, so it is not kept.
     return undefined;
   }
 }

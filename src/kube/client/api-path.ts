@@ -1,22 +1,22 @@
-/** Where objects live at the API server. */
+/** Paths of objects in the API. */
 import { KubeError } from "../errors.ts";
 import type { ObjectKey, ResourceType } from "../resource.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** `apiVersion` as manifests write it: `v1`, `iam.example.com/v1`. */
+/** `apiVersion` in the form of manifests: `v1`, `iam.example.com/v1`. */
 export function apiVersionOf({ group, version }: ResourceType): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-/** Path of a collection: of one namespace, of all of them, or of the cluster. */
+/** Path of a collection: of one namespace, of all namespaces, or of the cluster. */
 export function collectionPath(type: ResourceType, namespace = ""): string {
   const root = type.group === "" ? `/api/${type.version}` : `/apis/${apiVersionOf(type)}`;
   const within = type.namespaced && namespace !== "" ? `/namespaces/${segment(namespace)}` : "";
   return `${root}${within}/${type.plural}`;
 }
 
-/** Path of one object. BadRequest where the key cannot name one, since such a path would mean something else. */
+/** Path of one object. Throws BadRequest if the key is not valid, because its path would mean something else. */
 export function objectPath(type: ResourceType, key: ObjectKey, subresource?: string): string {
   if (type.namespaced && key.namespace === "") {
     throw new KubeError("BadRequest", `${type.kind} ${key.name} lacks a namespace`);
@@ -25,7 +25,7 @@ export function objectPath(type: ResourceType, key: ObjectKey, subresource?: str
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** `?a=b&c=d` without the parameters that are undefined; "" where none is left. */
+/** `?a=b&c=d` without undefined parameters; "" if no parameter is left. */
 export function queryText(query: Query): string {
   const parameters = Object.entries(query)
     .filter(([, value]) => value !== undefined)

@@ -5,7 +5,7 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Runs admission, quota and validation without storing anything. The answer is as secret as the object. */
+  /** Runs admission, quota and validation without storing the object. The answer is as secret as the object. */
   readonly dryRun?: boolean;
 }
 
@@ -28,54 +28,54 @@ export interface ListOptions extends CallOptions {
 }
 
 /**
- * The Kubernetes API for any kind of object. Every method sends its request once and rejects with KubeError
- * only; mutating calls are refused with NotLeading while the lease may be lost.
+ * The Kubernetes API for any kind of object. Every method sends its request once and rejects with KubeError only.
+ * Mutating calls reject with NotLeading while the lease may be lost.
  */
 export interface KubeClient {
-  /** `undefined` where the object does not exist. */
+  /** `undefined` if the object does not exist. */
   get<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
     options?: CallOptions,
   ): Promise<T | undefined>;
-  /** Every page; all or nothing. */
+  /** Resolves to the objects of all pages; rejects if a page is missing. */
   list<T extends KubeObject>(type: ResourceType<T>, options?: ListOptions): Promise<readonly T[]>;
-  /** As {@link KubeClient.list}, but keeps only what `digest` makes of each object, page by page. */
+  /** Like {@link KubeClient.list}, but keeps only the result of `digest` for each object, page by page. */
   collect<T extends KubeObject, R>(
     type: ResourceType<T>,
     digest: (object: T) => R | undefined,
     options?: ListOptions,
   ): Promise<readonly R[]>;
-  /** AlreadyExists where the name is taken. */
+  /** Rejects with AlreadyExists if the name is in use. */
   create<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
     options?: WriteOptions,
   ): Promise<T>;
   /**
-   * Server-side apply with force. `metadata.uid` and `metadata.resourceVersion`, where given, are
-   * preconditions (Conflict). Creates the object where it does not exist and no uid is given, whatever the
-   * resourceVersion. On a subresource a uid without a resourceVersion costs a read, since the server ignores it there.
+   * Server-side apply with force. `metadata.uid` and `metadata.resourceVersion`, if given, are preconditions
+   * (Conflict). Creates the object if it does not exist and no uid is given, whatever the resourceVersion. On a
+   * subresource, a uid without a resourceVersion costs a read, because the server ignores the uid there.
    */
   apply<T extends KubeObject>(
     type: ResourceType<T>,
     object: KubeObject & object,
     options?: ApplyOptions,
   ): Promise<T>;
-  /** JSON merge patch; put preconditions into `metadata`. */
+  /** JSON merge patch. Preconditions belong in `metadata`. */
   mergePatch<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
     patch: object,
     options?: WriteOptions,
   ): Promise<T>;
-  /** Full replacement of an untyped object read before; its resourceVersion is the precondition. */
+  /** Full replacement of an object that was read before; its resourceVersion is the precondition. */
   replace<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
     options?: WriteOptions,
   ): Promise<T>;
-  /** Resolves also where the object is already gone; Conflict where a precondition fails. */
+  /** Resolves even if the object no longer exists. Rejects with Conflict if a precondition fails. */
   delete(
     type: ResourceType,
     key: ObjectKey,

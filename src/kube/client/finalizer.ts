@@ -8,11 +8,11 @@ export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boole
 }
 
 /**
- * Adds a finalizer to the object as it was read; to be done before anything that would need cleaning up.
- * Gives the object back unchanged where it has the finalizer or is being deleted: then it is too late.
+ * Adds a finalizer to the object as it was read. Must run before any action that requires a cleanup. Resolves to the
+ * unchanged object if it already has the finalizer, or if it is being deleted and it is too late.
  *
- * Rejects with Conflict where the object has changed or was re-created since, and with NotFound where it is
- * gone: nothing was written, and the reconcile starts again from what is there.
+ * Rejects with Conflict if the object was changed or re-created since, and with NotFound if it no longer exists. In
+ * both cases nothing was written, and the next reconcile starts from the current state.
  */
 export async function addFinalizer<T extends KubeObject>(
   client: KubeClient,
@@ -25,9 +25,9 @@ export async function addFinalizer<T extends KubeObject>(
 }
 
 /**
- * Removes a finalizer from the object as it was read; only after the cleanup has succeeded, since the object
- * may vanish at once. Resolves to the object as written, unchanged where it has no such finalizer, or
- * `undefined` where it is gone already, which is as good. Rejects with Conflict as {@link addFinalizer} does.
+ * Removes a finalizer from the object as it was read. Must run only after a successful cleanup, because the object may
+ * be deleted at once. Resolves to the object as written, unchanged if it does not have the finalizer, or to `undefined`
+ * if it no longer exists. Rejects with Conflict like {@link addFinalizer}.
  */
 export async function removeFinalizer<T extends KubeObject>(
   client: KubeClient,
@@ -45,7 +45,7 @@ export async function removeFinalizer<T extends KubeObject>(
   }
 }
 
-/** A merge patch replaces the list as a whole; the resource version makes sure that it is the list we read. */
+/** A merge patch replaces the whole list; the resource version ensures that it is the list that was read. */
 function setFinalizers<T extends KubeObject>(
   client: KubeClient,
   type: ResourceType<T>,

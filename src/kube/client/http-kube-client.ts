@@ -24,16 +24,16 @@ import { withoutSecretValues } from "./secret-values.ts";
 
 export interface Timeouts {
   readonly readMs: number;
-  /** Must leave room inside the lease's renew deadline, or no write could ever start (S8). */
+  /** Must be shorter than the lease's renew deadline; otherwise no write could start (S8). */
   readonly writeMs: number;
 }
 
 export interface KubeClientOptions extends KubeApi {
-  /** Owner of every field the operator writes. */
+  /** Field manager of every field that the operator writes. */
   readonly fieldManager: string;
   /**
-   * The fence: called before every mutating request that is not a dry run, and again right before it leaves,
-   * with the longest time it may take. Throws KubeError NotLeading to forbid it.
+   * The fence: called before every mutating request that is not a dry run, and again right before the request is sent,
+   * with its time limit. Throws KubeError NotLeading to forbid the request.
    */
   readonly beforeMutation?: (timeoutMs: number) => void;
   readonly timeouts?: Partial<Timeouts>;
@@ -41,7 +41,7 @@ export interface KubeClientOptions extends KubeApi {
 
 const DEFAULT_TIMEOUTS: Timeouts = { readMs: 15_000, writeMs: 5_000 };
 
-/** A client that sends every request once, with a deadline, and fails with KubeError only. */
+/** A client that sends every request once, with a deadline, and rejects with KubeError only. */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   return new HttpKubeClient(options);
 }
@@ -97,7 +97,7 @@ class HttpKubeClient implements KubeClient {
     options: WriteOptions = {},
   ): Promise<T> {
     const key = keyOf(object);
-    // A key that could not name the object is refused here as everywhere.
+    // Refuses an invalid key, as all other methods do.
     objectPath(type, key);
     return this.#write<T>(type, options, {
       attempted: describe("create", type, key),
@@ -107,7 +107,7 @@ class HttpKubeClient implements KubeClient {
     });
   }
 
-  /** Caveat: of a missing object, a resourceVersion without a uid refuses nothing, the server creates it. */
+  /** Caveat: if the object does not exist, a resourceVersion without a uid has no effect and the server creates it. */
   async apply<T extends KubeObject>(
     type: ResourceType<T>,
     object: KubeObject & object,
@@ -119,7 +119,7 @@ class HttpKubeClient implements KubeClient {
       method: "PATCH",
       path: objectPath(type, key, subresource),
       query: { force: true, ...(fieldManager === undefined ? {} : { fieldManager }) },
-      // JSON is YAML, and this content type is the one that every server takes.
+      // JSON is valid YAML, and every server accepts this content type.
       contentType: "application/apply-patch+yaml",
     } as const;
     const meant =
@@ -130,9 +130,9 @@ class HttpKubeClient implements KubeClient {
   }
 
   /**
-   * On a subresource of a custom resource the server ignores the uid and would write to a successor of the
-   * object that was meant; it does respect the resourceVersion. So a uid alone is turned into one, at the
-   * price of a read. Whoever gives a resourceVersion does not pay it.
+   * On a subresource of a custom resource, the server ignores the uid and would write to a later object with the same
+   * name, but it checks the resourceVersion. Therefore a uid without a resourceVersion costs a read that adds the
+   * resourceVersion.
    */
   async #pinned(
     type: ResourceType,
@@ -200,7 +200,7 @@ class HttpKubeClient implements KubeClient {
     call: WriteCall,
   ): Promise<T> {
     const { fieldManager } = this.#options;
-    // Without it the server parses the body a second time, to warn of fields that it does not know.
+    // Without this, the server parses the body a second time to warn about unknown fields.
     const fieldValidation = "Ignore";
     const dryRun = options.dryRun ? { dryRun: "All" } : {};
     const query = { fieldManager, fieldValidation, ...dryRun, ...call.query };
@@ -219,7 +219,7 @@ class HttpKubeClient implements KubeClient {
 
 type WriteCall = Omit<ApiCall, "timeoutMs" | "signal">;
 
-/** The server reads options from the query only when there is no body, so a dry run belongs here. */
+/** The server reads options from the query only if there is no body, so the body must contain the dry run. */
 function deleteOptions(preconditions: Preconditions, { dryRun }: WriteOptions): object {
   return {
     apiVersion: "v1",
@@ -266,8 +266,8 @@ function redacted(error: KubeError, body: object | undefined): KubeError {
 }
 
 /**
- * Only the API server's own word counts: a 404 of a proxy, or for a kind that is not installed, carries no
- * such Status, and taking it for absence could have a key issued again.
+ * Only a NotFound Status of the API server proves absence. A 404 from a proxy, or for a kind that is not installed, has
+ * no such Status; treating it as absence could issue a key again.
  */
 function absentAsUndefined(error: unknown): undefined {
   if (!isKubeError(error, "NotFound") || error.reason !== "NotFound") throw error;

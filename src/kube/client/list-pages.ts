@@ -6,7 +6,7 @@ import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
 import { apiVersionOf, collectionPath } from "./api-path.ts";
 import { isRecord } from "./status.ts";
 
-/** Kubernetes' own tools use the same; the server may give fewer. */
+/** The page size of Kubernetes' own tools; the server may return fewer objects. */
 const PAGE_SIZE = 500;
 
 const METADATA_ONLY_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -16,20 +16,20 @@ export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Objects come without spec, status and data. */
+  /** Returns objects without spec, status and data. */
   readonly metadataOnly?: boolean | undefined;
 }
 
 export interface ObjectListing<T> {
   readonly objects: readonly T[];
-  /** The moment of the listing; a watch from here misses nothing. */
+  /** The version of the listing; a watch from this version misses no event. */
   readonly version: string;
 }
 
 /**
- * Reads every page, and what was current when it was called or later. All or nothing: a token that expires
- * between pages rejects with Gone, since a partial list looks like deletions. `keep` is asked page by page what is kept of
- * an object.
+ * Reads every page of a listing that is at least as new as the call. Never returns a partial list, because missing
+ * objects would look deleted: if a token expires between pages, it rejects with Gone. `keep` is called page by page and
+ * returns the part of each object to keep.
  */
 export async function listPages<T extends KubeObject>(
   api: KubeApi,
@@ -47,7 +47,7 @@ export async function listPages<T extends KubeObject>(
   return { objects, version: first ?? "" };
 }
 
-/** One page after the other, as the server gives them; the next one is asked for when this one is done with. */
+/** Yields one page after the other. Requests the next page only when the consumer is done with the current page. */
 export async function* pagesOf<T extends KubeObject>(
   api: KubeApi,
   type: ResourceType<T>,
@@ -58,13 +58,13 @@ export async function* pagesOf<T extends KubeObject>(
   do {
     const page = await readPage(api, type, selection, { ...options, token, limit: PAGE_SIZE });
     yield page;
-    // A server that hands out the same token again would keep us here for ever.
+    // A server that returns the same token again would make this loop endless.
     if (page.token !== undefined && page.token === token) throw malformed(type, "repeats a page");
     token = page.token;
   } while (token !== undefined);
 }
 
-/** The current version of a collection, read with as little as possible. */
+/** The current version of a collection, read with a minimal request. */
 export async function readVersion(
   api: KubeApi,
   type: ResourceType,
@@ -93,7 +93,7 @@ async function readPage<T extends KubeObject>(
     attempted: `list ${type.plural}`,
     method: "GET",
     path: collectionPath(type, namespace),
-    // No resourceVersion: with "0" the server ignores the limit and may answer from the past.
+    // No resourceVersion: with "0", the server ignores the limit and may return outdated objects.
     query: { labelSelector, fieldSelector, limit, continue: token },
     ...(metadataOnly ? { accept: METADATA_ONLY_LIST } : {}),
   });
@@ -119,7 +119,7 @@ function toPage<T extends KubeObject>(
   };
 }
 
-/** Items of lists come without their type, or as PartialObjectMetadata; those of a watch have it. */
+/** Adds the type: list items have no type or are PartialObjectMetadata. Objects of a watch have their type. */
 export function complete<T extends KubeObject>(type: ResourceType<T>, object: T): T {
   return asRead(type, { ...object, apiVersion: apiVersionOf(type), kind: type.kind });
 }

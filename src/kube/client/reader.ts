@@ -1,9 +1,9 @@
 import type { KubeClient } from "./client.ts";
 
-/** The Kubernetes API, to be looked at only: there is no method by which anything could be changed. */
+/** Read-only access to the Kubernetes API: there is no method that changes anything. */
 export type KubeReader = Pick<KubeClient, "get" | "list" | "collect">;
 
-/** The reading half of a client, as an object of its own. */
+/** A separate object with only the reading methods of a client. */
 export function toKubeReader(client: KubeClient): KubeReader {
   return {
     get: (type, key, options) => client.get(type, key, options),

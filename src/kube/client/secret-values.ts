@@ -1,12 +1,12 @@
-/** Keeps what a Secret holds out of what the server says about it. */
+/** Removes the values of a Secret from the server's messages about it. */
 import { isRecord } from "./status.ts";
 
-/** Shorter ones would blank out ordinary words. */
+/** Replacing shorter values would hide ordinary words. */
 const MIN_LENGTH = 6;
 
 /**
- * Replaces every value of `body`'s `data` and `stringData` in `message`. Validation errors quote the value
- * they refuse, and admission plugins may say anything.
+ * Replaces every value of `data` and `stringData` of `body` in `message`. Validation errors quote the refused value,
+ * and admission plugins may quote anything.
  */
 export function withoutSecretValues(message: string, body: object | undefined): string {
   if (!isRecord(body)) return message;
@@ -19,7 +19,7 @@ export function withoutSecretValues(message: string, body: object | undefined): 
     .reduce((text, value) => text.replaceAll(value, "<redacted>"), message);
 }
 
-/** At any depth: a value of the wrong type is quoted as well. */
+/** The strings at any depth, because the server also quotes values of the wrong type. */
 function valuesOf(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(valuesOf) : [];

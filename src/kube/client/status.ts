@@ -1,4 +1,4 @@
-/** What the API server says when it refuses: HTTP status and metav1.Status to KubeError. */
+/** Converts the API server's refusals, an HTTP status and a metav1.Status, to KubeError. */
 import type { HttpError, HttpFailure } from "../../http/http.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
 import type { Instant } from "../../util/time.ts";
@@ -7,20 +7,20 @@ import { KubeError, type KubeErrorCode } from "../errors.ts";
 const MAX_MESSAGE = 500;
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
 
-/** The part of metav1.Status that is read. */
+/** The fields of metav1.Status that the operator reads. */
 export interface ServerStatus {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
   readonly retryAfterSeconds?: number;
-  /** Whether the resource version asked for lies in the server's future. */
+  /** Whether the requested resource version is newer than the server's version. */
   readonly versionTooLarge: boolean;
-  /** Whether the object is not the one that was meant. */
+  /** Whether the object has a different UID than the precondition. */
   readonly uidDiffers: boolean;
 }
 
 export interface ServerRefusal {
-  /** What was attempted, on what: `apply secrets team-a/ci`. */
+  /** The action and its object: `apply secrets team-a/ci`. */
   readonly attempted: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,13 +28,13 @@ export interface ServerRefusal {
   readonly now: Instant;
 }
 
-/** The error for an answer that is not a success. */
+/** The error for an unsuccessful answer. */
 export function toKubeError(refusal: ServerRefusal): KubeError {
   const { attempted, status, headers, serverStatus, now } = refusal;
   const retryAt = parseRetryAfter(headers, now, serverStatus?.retryAfterSeconds);
   const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;
   const said = bounded(serverStatus?.message ?? "");
-  // The server sees a UID that was given as a precondition as a change of an immutable field.
+  // The server treats a UID precondition that differs as a change of an immutable field.
   const code = status === 422 && serverStatus?.uidDiffers ? "Conflict" : codeOf(status, reason);
   return new KubeError(code, `${attempted}: ${said || `status ${status}`}`, {
     status,
@@ -43,12 +43,12 @@ export function toKubeError(refusal: ServerRefusal): KubeError {
   });
 }
 
-/** Whether the server does not know a resource version yet (it lags, or etcd was restored). */
+/** Whether the server does not know a resource version yet: the server lags, or etcd was restored. */
 export function isVersionTooLarge(error: KubeError): boolean {
   return error.reason === TOO_LARGE_VERSION;
 }
 
-/** Whether the server refuses to stream a kind because its own cache of it is not filled yet; nothing else tells. */
+/** Whether the server refuses to stream a kind because its cache is not filled yet. Only the message shows this. */
 export function isInitializing({ code, message }: KubeError): boolean {
   return code === "RateLimited" && message.endsWith(": storage is (re)initializing");
 }
@@ -68,7 +68,7 @@ export function fromHttpError(attempted: string, error: HttpError): KubeError {
   });
 }
 
-/** Reads a metav1.Status; `undefined` where the value is none. */
+/** Reads a metav1.Status; `undefined` if the value is not a Status. */
 export function parseStatus(value: unknown): ServerStatus | undefined {
   if (!isRecord(value) || value.kind !== "Status") return undefined;
   const details = isRecord(value.details) ? value.details : {};
@@ -80,7 +80,7 @@ export function parseStatus(value: unknown): ServerStatus | undefined {
     ...(typeof details.retryAfterSeconds === "number"
       ? { retryAfterSeconds: details.retryAfterSeconds }
       : {}),
-    // Older servers give no cause, only the text: client-go looks at both.
+    // Older servers send only the text without a cause. client-go checks both too.
     versionTooLarge:
       hasCause(details.causes, "reason", TOO_LARGE_VERSION) ||
       message?.startsWith("Too large resource version") === true,
@@ -110,14 +110,14 @@ const CODE_OF_STATUS: Readonly<Record<number, KubeErrorCode>> = {
   504: "Timeout",
 };
 
-/** A version the server cannot serve from is as good as gone: in both cases the caller reads again. */
+/** A version that is too large for the server maps to Gone too: in both cases the caller reads again. */
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   if (reason === TOO_LARGE_VERSION || reason === "Expired") return "Gone";
   if (status === 409 && reason === "AlreadyExists") return "AlreadyExists";
   const known = CODE_OF_STATUS[status];
   if (known !== undefined) return known;
   if (status >= 500) return "Unavailable";
-  // Redirects are not followed: they would carry the token elsewhere.
+  // Redirects are not followed: they would send the token to another server.
   return status >= 400 ? "BadRequest" : "MalformedResponse";
 }
 

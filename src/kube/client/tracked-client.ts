@@ -4,8 +4,8 @@ import type { KubeClient, WriteOptions } from "./client.ts";
 import { toKubeReader } from "./reader.ts";
 
 /**
- * Read your own writes: the answer to every write goes to the tracker of its type, if there is one. A dry run and a
- * deletion answer no new version of an object, so they are not tracked.
+ * Read your own writes: passes the answer of every write to the tracker of its type, if there is one. Dry runs and
+ * deletions return no new version of an object, so they are not tracked.
  */
 export function trackWrites(
   client: KubeClient,

@@ -1,7 +1,7 @@
 /**
- * Finds the API server and proves who we are. The only run-time user of @kubernetes/client-node, and a
- * dynamic one: loading it costs a third of a second and 60 MB. Its request path stays unused, since it opens a
- * connection per request.
+ * Finds the API server and the credentials for it. The only file that uses @kubernetes/client-node at run time, with a
+ * dynamic import, because loading it takes a third of a second and 60 MB. Its HTTP client is not used, because it opens
+ * a connection per request.
  */
 import { getCACertificates } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -10,17 +10,17 @@ import { CredentialSource, type KubeCredentials, type KubeEndpoint } from "./cre
 import { loadPodAccount } from "./pod-account.ts";
 
 export interface KubeEndpointOptions {
-  /** Path of a kubeconfig. Without it: the Pod's own account, else the default kubeconfig. */
+  /** Path of a kubeconfig. Absent: the Pod's ServiceAccount, otherwise the default kubeconfig. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  /** Host and port of the API server, where the environment is that of a Pod. */
+  /** Host and port of the API server if the environment is that of a Pod. */
   readonly podServer?: { readonly host: string; readonly port: string } | undefined;
   readonly clock: Clock;
-  /** Where the Pod's files are mounted, below this folder. For tests. */
+  /** The folder under which the Pod's files are mounted; for tests. */
   readonly rootDirectory?: string;
 }
 
-/** Rejects where there is no usable configuration, saying why. */
+/** Rejects with the reason if there is no usable configuration. */
 export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<KubeEndpoint> {
   const { kubeconfig, podServer, clock, rootDirectory = "" } = options;
   const pod =
@@ -30,7 +30,7 @@ export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<Ku
   return pod ?? loadKubeconfig(options);
 }
 
-/** The names of a kubeconfig's contexts; none if it cannot be read. */
+/** The names of a kubeconfig's contexts; empty if the kubeconfig cannot be read. */
 export async function contextNames(kubeconfig: string | undefined): Promise<readonly string[]> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
@@ -53,12 +53,12 @@ async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoin
     throw new Error("the kubeconfig's proxy-url is not an HTTP proxy");
   }
   const source = new CredentialSource((isRejected) => {
-    // A new KubeConfig forgets every cached token, which client-node offers no other way to do. A plugin's
-    // token has an expiry of its own, so it is asked again only when the token was refused.
+    // Only a new KubeConfig drops the cached tokens of client-node. A plugin's token has its own expiry, so the plugin
+    // runs again only if its token was refused.
     if (isRejected || !hasPlugin(config)) config = load();
     return readCredentials(config);
   }, options.clock);
-  // Broken files are found now rather than at the first call.
+  // Find broken files now, not at the first call.
   await source.get();
   const context = config.getContextObject(config.getCurrentContext());
   return {
@@ -85,7 +85,7 @@ async function loaderOf(options: KubeEndpointOptions): Promise<() => KubeConfig>
   };
 }
 
-/** A parser's message quotes the lines around the mistake, which may hold a token. */
+/** A parser's message quotes the lines around the mistake, which may contain a token. */
 function unreadable(error: unknown): Error {
   if (!(error instanceof Error)) return new Error("the kubeconfig cannot be read");
   if ("code" in error) return error;
@@ -94,12 +94,12 @@ function unreadable(error: unknown): Error {
 
 function hasPlugin(config: KubeConfig): boolean {
   const user = config.getCurrentUser();
-  // client-node's own name for a plain token file.
+  // client-node's name for a plain token file.
   const isTokenFile = user?.authProvider?.name === "tokenFile";
   return user?.exec !== undefined || (user?.authProvider !== undefined && !isTokenFile);
 }
 
-/** What client-node fills in; its own type is that of node:https. */
+/** The fields that client-node sets; its own type is that of node:https. */
 interface HttpsOptions {
   ca?: string | Buffer;
   cert?: string | Buffer;
@@ -117,7 +117,7 @@ async function readCredentials(config: KubeConfig): Promise<KubeCredentials> {
   const { ca, cert, key, passphrase, servername, rejectUnauthorized, auth, headers = {} } = options;
   return {
     tls: {
-      // An explicit authority replaces every other one, also those of NODE_EXTRA_CA_CERTS.
+      // An explicit CA replaces every other CA, even those of NODE_EXTRA_CA_CERTS, so add these again.
       ...(ca === undefined ? {} : { ca: [ca.toString(), ...getCACertificates("extra")] }),
       ...(cert === undefined ? {} : { cert: cert.toString() }),
       ...(key === undefined ? {} : { key: key.toString() }),
@@ -129,7 +129,7 @@ async function readCredentials(config: KubeConfig): Promise<KubeCredentials> {
   };
 }
 
-/** Token files end in a newline, which no header may. */
+/** Token files end with a newline, which is not allowed in headers. */
 function cleanHeaders(
   headers: Readonly<Record<string, string>>,
   auth: string | undefined,

@@ -1,4 +1,4 @@
-/** What requests to the API server are made with, read seldom and for all callers together. */
+/** Credentials for the API server, cached for all callers. */
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, SECOND } from "../../util/time.ts";
 
@@ -11,32 +11,32 @@ export interface TlsMaterial {
   readonly insecure: boolean;
 }
 
-/** What a connection and its requests are made with, as files and plugins had it a moment ago. */
+/** The settings of a connection and its requests, as last read from files and plugins. */
 export interface KubeCredentials {
-  /** One object for as long as nothing of it changes: connections that were made with it stay in use. */
+  /** The same object as long as the settings do not change, so that existing connections stay in use. */
   readonly tls: TlsMaterial;
   /** `authorization` and, rarely, impersonation. Secret. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An API server, and how to make oneself known to it. */
+/** An API server and the credentials for it. */
 export interface KubeEndpoint {
   /** Without a trailing slash. */
   readonly server: string;
-  /** An HTTP proxy named in the kubeconfig; the environment's proxies do not count for the API server. */
+  /** The HTTP proxy of the kubeconfig; the environment's proxies are not used for the API server. */
   readonly proxyUrl: string | undefined;
   /** Namespace of the context, or of the Pod. */
   readonly namespace: string | undefined;
   /**
-   * Read again every minute: kubelet renews tokens and authorities in place. `rejected` names the answer
-   * that got a 401, and has everything read again at once unless that has happened meanwhile.
+   * Read again after a minute, because the kubelet renews tokens and CAs in place. `rejected` are the credentials that
+   * got a 401: they are read again at once, unless another caller has done so meanwhile.
    */
   credentials(rejected?: KubeCredentials): Promise<KubeCredentials>;
 }
 
 const KEEP_MS = 60 * SECOND;
 
-/** Keeps credentials for a minute, and reads them again at once when they were refused. */
+/** Caches credentials for a minute, and reads them again at once if they were refused. */
 export class CredentialSource {
   readonly #read: (isRejected: boolean) => Promise<KubeCredentials>;
   readonly #clock: Clock;
@@ -52,7 +52,7 @@ export class CredentialSource {
   get(rejected?: KubeCredentials): Promise<KubeCredentials> {
     const known = this.#known;
     const isFresh = known !== undefined && this.#clock.monotonic() - this.#readAt < KEEP_MS;
-    // Many requests are refused at once when a token expires; one of them reads.
+    // When a token expires, many requests are refused at once; they share one read.
     if (isFresh && known !== rejected) return Promise.resolve(known);
     this.#reading ??= this.#renew(rejected !== undefined).finally(() => {
       this.#reading = undefined;
@@ -64,7 +64,7 @@ export class CredentialSource {
     try {
       this.#known = keepTls(await this.#read(isRejected), this.#known);
     } catch (error) {
-      // A file that is being replaced is there again in a minute, and the old token may still do.
+      // A file that is being replaced is readable again in a minute, and the old token may still be valid.
       if (this.#known === undefined || isRejected) throw error;
     }
     this.#readAt = this.#clock.monotonic();

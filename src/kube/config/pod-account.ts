@@ -1,4 +1,4 @@
-/** The account that Kubernetes mounts into a Pod. Read without client-node: a Pod starts faster and stays smaller. */
+/** The ServiceAccount that Kubernetes mounts into a Pod. Read without client-node, to save start time and memory. */
 import { readFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import type { Clock } from "../../util/time.ts";
@@ -7,14 +7,14 @@ import { CredentialSource, type KubeEndpoint } from "./credentials.ts";
 const FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export interface PodAccountOptions {
-  /** Host and port of the API server, as the Pod's environment names them. */
+  /** Host and port of the API server, from the Pod's environment. */
   readonly server: { readonly host: string; readonly port: string };
   readonly clock: Clock;
-  /** Where the Pod's files are mounted, below this folder. For tests. */
+  /** The folder under which the Pod's files are mounted; for tests. */
   readonly rootDirectory?: string;
 }
 
-/** `undefined` where no account is mounted. */
+/** `undefined` if no ServiceAccount is mounted. */
 export async function loadPodAccount(
   options: PodAccountOptions,
 ): Promise<KubeEndpoint | undefined> {
@@ -29,12 +29,12 @@ export async function loadPodAccount(
   const source = new CredentialSource(async () => {
     const [token, ca] = await Promise.all([read("token"), read("ca.crt")]);
     return {
-      // An explicit authority replaces every other one, also those of NODE_EXTRA_CA_CERTS.
+      // An explicit CA replaces every other CA, even those of NODE_EXTRA_CA_CERTS, so add these again.
       tls: { ca: [ca, ...getCACertificates("extra")], insecure: false },
       headers: { authorization: `Bearer ${token}` },
     };
   }, clock);
-  // Broken files are found now rather than at the first call.
+  // Find broken files now, not at the first call.
   await source.get();
   const host = server.host.includes(":") ? `[${server.host}]` : server.host;
   return {

@@ -10,13 +10,13 @@ export interface EventNote {
   readonly type: "Normal" | "Warning";
   /** One CamelCase word from a closed set. */
   readonly reason: string;
-  /** What the operator was doing: one CamelCase word. */
+  /** The operator's action: one CamelCase word. */
   readonly action: string;
   /** A sentence under 1 KiB without secrets. */
   readonly note: string;
 }
 
-/** Best effort: never fails, never blocks, bounded. */
+/** Records events with best effort: never fails, never blocks, has bounded memory. */
 export interface EventRecorder {
   record(target: EventTarget, event: EventNote): void;
 }

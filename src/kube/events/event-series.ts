@@ -1,29 +1,29 @@
-/** Decides what becomes of an event: a new one, one more of a series, or nothing. Pure but for its memory. */
+/** Decides whether an event starts a new series, extends a series, or is dropped. Pure except for its memory. */
 import { type Clock, MINUTE } from "../../util/time.ts";
 import type { EventNote, EventTarget } from "./event-recorder.ts";
 
-/** An event at the API server, new or repeated. */
+/** An event in the API, new or repeated. */
 export interface EventSeries {
   readonly target: EventTarget;
   readonly event: EventNote;
-  /** How often it has happened by now. */
+  /** How often the event has happened so far. */
   count: number;
-  /** What it was written as, once it was. */
+  /** Name of the written Event object; `undefined` until it is written. */
   name: string | undefined;
 }
 
 export interface EventLimits {
-  /** After so many events of an object that differ in their note alone, further ones are merged into one. */
+  /** After this many events of an object that differ only in their note, further events are merged into one series. */
   readonly similar: number;
-  /** A series ends when nothing was added to it for so long. */
+  /** A series ends when no event was added to it for this long. */
   readonly seriesMs: number;
   readonly burst: number;
   readonly refillMs: number;
-  /** Objects remembered. */
+  /** Maximum number of remembered objects. */
   readonly remembered: number;
 }
 
-/** client-go's figures. */
+/** The values of client-go. */
 export const defaultEventLimits: EventLimits = {
   similar: 10,
   seriesMs: 10 * MINUTE,
@@ -33,23 +33,23 @@ export const defaultEventLimits: EventLimits = {
 };
 
 interface RememberedSeries extends EventSeries {
-  /** Whether it is the one for all further notes. */
+  /** Whether this is the series for all further notes. */
   readonly isMerged: boolean;
   /** Monotonic. */
   until: number;
 }
 
-/** The events of one object, of which each has its effect until a time of its own (monotonic). */
+/** The events of one object. Each series and the allowance have an end time (monotonic). */
 interface ObjectEvents {
   series: readonly RememberedSeries[];
-  /** When all tokens are back, which also says how many there are. */
+  /** When all tokens are available again; the number of available tokens follows from it. */
   allowanceUntil: number;
 }
 
 export class EventCorrelator {
   readonly #clock: Clock;
   readonly #limits: EventLimits;
-  /** By object; what was used least recently comes first. */
+  /** By object; the least recently used object comes first. */
   readonly #objects = new Map<string, ObjectEvents>();
 
   constructor(clock: Clock, limits: EventLimits = defaultEventLimits) {
@@ -57,12 +57,12 @@ export class EventCorrelator {
     this.#limits = limits;
   }
 
-  /** How many objects are remembered. */
+  /** Number of remembered objects. */
   get size(): number {
     return this.#objects.size;
   }
 
-  /** The series to write, or `undefined` where the object has had too many events. It counts all the same. */
+  /** The series to write; `undefined` if the object has had too many events. The event counts in both cases. */
   add(target: EventTarget, event: EventNote): EventSeries | undefined {
     const now = this.#clock.monotonic();
     const of = this.#eventsOf(target, now);
@@ -72,7 +72,7 @@ export class EventCorrelator {
     return this.#isAllowed(of, now) ? series : undefined;
   }
 
-  /** What is left of an object's events; from now on it is the last to be forgotten. */
+  /** The current events of an object, which becomes the most recently used object. */
   #eventsOf(target: EventTarget, now: number): ObjectEvents {
     const id = objectId(target);
     const of = this.#objects.get(id) ?? { series: [], allowanceUntil: now };
@@ -84,8 +84,8 @@ export class EventCorrelator {
   }
 
   /**
-   * Forgets what has no effect any more, and what was used least recently where there is too much. Only the head is looked
-   * at: what has its effect for long may keep what has lost it for a while.
+   * Drops objects without any effect, and the least recently used objects if there are too many. Stops at the first
+   * object to keep, so an object that stays long can delay dropping the objects behind it.
    */
   #makeRoom(now: number): void {
     for (const [id, { series, allowanceUntil }] of this.#objects) {
@@ -95,7 +95,7 @@ export class EventCorrelator {
     }
   }
 
-  /** Events that differ in their note alone share a series when there are too many of them. */
+  /** If there are too many events that differ only in their note, they share a series. */
   #seriesOf(of: ObjectEvents, target: EventTarget, event: EventNote): RememberedSeries {
     const alike = of.series.filter((series) => isAlike(series.event, event));
     const own = alike.find(({ isMerged, event: { note } }) => !isMerged && note === event.note);
@@ -127,12 +127,12 @@ function isAlike(a: EventNote, b: EventNote): boolean {
   return a.type === b.type && a.reason === b.reason && a.action === b.action;
 }
 
-/** No part can have a line break in it. */
+/** No part of the ID can contain a line break. */
 function objectId({ kind, metadata: { namespace = "", name, uid } }: EventTarget): string {
   return uid ?? [kind, namespace, name].join("\n");
 }
 
-/** The object itself is not kept: a series outlives it by far, and it may be large. */
+/** A reference instead of the object: the object may be large, and the series is kept for long. */
 function referenceTo({ apiVersion, kind, metadata }: EventTarget): EventTarget {
   const { namespace, name, uid, resourceVersion } = metadata;
   return {

@@ -11,17 +11,17 @@ import { EventCorrelator, type EventLimits, type EventSeries } from "./event-ser
 
 const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
 
-/** Where events of objects without a namespace go. */
+/** The namespace for events of cluster-scoped objects. */
 const CLUSTER_SCOPED_NAMESPACE = "default";
 
 const MAX_NOTE_BYTES = 1_024;
 const MAX_WORD_BYTES = 128;
-/** Series that wait to be written. Each is there once, however often it happens. */
+/** Maximum number of series that wait to be written. Each series waits once, however often its event happens. */
 const MAX_QUEUED = 1_000;
 
 export interface EventWriterOptions {
   readonly client: KubeClient;
-  /** Name of the pod, or of the host. */
+  /** Name of the Pod or of the host. */
   readonly instance: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,13 +32,13 @@ export interface EventWriterOptions {
 }
 
 export interface EventWriter extends EventRecorder {
-  /** Resolves when everything recorded so far was tried, or after `timeoutMs`. From then on nothing waits for `Retry-After`. */
+  /** Resolves when every recorded event was tried, or after `timeoutMs`. Afterwards, no event waits for `Retry-After`. */
   flush(timeoutMs: number): Promise<void>;
 }
 
 /**
- * A recorder that writes in the background, one event after the other, and never tries one twice. Where the API server
- * says when to come back, the next one waits for that.
+ * A recorder that writes in the background, one event after the other, and never retries an event. If the API server
+ * answers with a `Retry-After`, the next event waits for it.
  */
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { clock, log, onDropped = () => undefined } = options;
@@ -71,7 +71,7 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
         return;
       }
       queue.add(series);
-      // The caller's reconcile goes on first.
+      // In a microtask, so that the caller's reconcile continues first.
       writing ??= Promise.resolve().then(drain);
     },
     async flush(timeoutMs) {
@@ -93,7 +93,7 @@ async function write(options: EventWriterOptions, series: EventSeries): Promise<
   series.name = event.metadata.name;
 }
 
-/** False where the event is gone: they live for an hour. */
+/** False if the Event object no longer exists: Events expire after an hour. */
 async function addToSeries(
   { client, clock }: EventWriterOptions,
   { target, count }: EventSeries,
@@ -129,7 +129,7 @@ function toEvent(options: EventWriterOptions, { target, event, count }: EventSer
       uid: target.metadata.uid,
       resourceVersion: target.metadata.resourceVersion,
     },
-    // Some happened before the first could be written.
+    // The event happened again before it was first written.
     ...(count > 1 ? { series: { count, lastObservedTime: now } } : {}),
   };
 }
@@ -147,13 +147,13 @@ function namespaceOf({ metadata }: EventTarget): string {
   return metadata.namespace ?? CLUSTER_SCOPED_NAMESPACE;
 }
 
-/** Starts with the object's name, as people expect, and is a valid name all the same. */
+/** A valid name that starts with the object's name, as people expect. */
 function eventName({ metadata }: EventTarget, suffix: string): string {
   const start = metadata.name.slice(0, 200).replace(/[^a-z0-9]+$/, "");
   return `${start}.${suffix}`;
 }
 
-/** Cuts between characters, so that the result has at most `maxBytes` in UTF-8. */
+/** Cuts the text between characters to at most `maxBytes` bytes in UTF-8. */
 function bounded(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;

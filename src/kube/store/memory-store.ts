@@ -13,36 +13,35 @@ import { StoreScope } from "./store-scope.ts";
 
 export interface StoreOptions<T> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Takes what a listener or an index function throws. */
+  /** Gets errors thrown by listeners and index functions. */
   readonly onListenerError: (error: unknown) => void;
 }
 
-/** A store with its writing side. One reflector writes each scope. */
+/** A store that can be written. Each scope has one reflector that writes it. */
 export interface WritableStore<T extends KubeObject> extends Store<T>, WriteTracker {
   readonly size: number;
-  /** Tells the store that `object` is the answer to a write of ours. */
+  /** Records that `object` is the answer to one of our writes. */
   noteWrite(object: KubeObject): void;
   /**
-   * Declares that a reflector will fill `namespace` ("" for all of them, or for cluster-scoped kinds). The
-   * store is synced when all its scopes are, so all are to be opened before the first one fills.
+   * Declares that a reflector will fill `namespace` ("" for all namespaces or for cluster-scoped kinds). The store is
+   * synced once all its scopes are synced, so all scopes must be opened before the first scope is filled.
    */
   openScope(namespace: string): StoreWriter<T>;
 }
 
 export interface StoreWriter<T extends KubeObject> {
   /**
-   * To be called before a listing is asked for. The returned function takes its complete result, which
-   * replaces the content at once; what vanished is reported as deleted. A listing that failed is forgotten
-   * by not calling it.
+   * Must be called before a listing is requested. The returned function takes the complete listing, which replaces the
+   * content in one step; missing objects are reported as deleted. If the listing fails, do not call the function.
    */
   beginReplace(): (objects: Iterable<T>, version: string) => void;
-  /** An object as of an event; a replayed older one is dropped. */
+  /** Stores the object of an event; drops the object of an older, replayed event. */
   put(object: T): void;
-  /** The last state of a deleted object, carrying the version of the deletion. */
+  /** Removes an object. `object` is its last state with the version of the deletion. */
   remove(object: T): void;
-  /** Everything up to `version` has been delivered (a bookmark). */
+  /** Records that every event up to `version` has been delivered (a bookmark). */
   advance(version: string): void;
-  /** Whether an event must have been left out: a write of ours is older than what came, and not in here. */
+  /** Whether an event is missing: one of our writes is not newer than the delivered events but not in the store. */
   readonly hasMissed: boolean;
 }
 
@@ -182,7 +181,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     this.#notify(changes);
   }
 
-  /** Changes content and indexes, and returns what listeners are to be told. */
+  /** Updates content and indexes, and returns the changes for the listeners. */
   #set(key: string, next: T | undefined): readonly StoreChange<T>[] {
     const old = this.#objects.get(key);
     if (next === undefined) this.#objects.delete(key);
@@ -192,7 +191,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     return changesOf(parseKey(key), old, next);
   }
 
-  /** Only now, when content, indexes and marks agree: listeners look into the store. */
+  /** Runs only after content, indexes and marks are consistent, because listeners read the store. */
   #notify(changes: readonly StoreChange<T>[]): void {
     for (const change of changes) {
       for (const listener of this.#listeners) this.#call(listener, change);
@@ -208,7 +207,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   }
 }
 
-/** An object with a new UID is another object: its predecessor's deletion went unseen. */
+/** An object with a new UID is a different object: the deletion of its predecessor was not observed. */
 function changesOf<T extends KubeObject>(
   key: ObjectKey,
   old: T | undefined,

@@ -1,4 +1,4 @@
-/** Finds objects by what an index function says of them. */
+/** Finds objects by the values of an index function. */
 
 /** Yields the values under which an object is found. */
 export type IndexFunction<T> = (object: T) => readonly string[];
@@ -38,7 +38,7 @@ export class StoreIndex<T> {
     if (objects?.size === 0) this.#found.delete(value);
   }
 
-  /** Stored objects may be older than any schema, so an index function may meet anything. */
+  /** Stored objects may be older than the schema, so an index function may get unexpected values and throw. */
   #values(object: T): readonly string[] {
     try {
       return this.#valuesOf(object);

@@ -1,22 +1,23 @@
-/** How far one reflector's part of a store has come, and which of our own writes it has not seen yet. */
+/** The version of one reflector's part of a store, and our own writes that are not in it yet. */
 import { compareResourceVersions } from "../resource.ts";
 
 interface Mark {
   readonly version: string;
-  /** Which relist was the latest when the write was noted. */
+  /** The number of the latest relist when the write was noted. */
   readonly era: number;
 }
 
 /**
- * A watch delivers changes in the order of their versions, so a scope that has come to version *v* has seen
- * every write up to *v*. That settles marks also where no event of the object itself ever comes: a write
- * that changed nothing, an object that no longer matches the selector, one that is deleted.
+ * Tracks our own writes as marks. A watch delivers changes in version order, so a scope at version *v* has received
+ * every write up to *v*. This settles marks even if there is no event for the object: after a write without changes, or
+ * if the object no longer matches the selector or was deleted.
  *
- * An object that is still there in an older version than our own write is the exception: its event was left out
- * by whoever serves the watch. Such a mark stays until a relist, which {@link StoreScope.hasMissed} asks for.
+ * Exception: if the stored object is older than our own write, the server of the watch has omitted its event. Such a
+ * mark stays until a relist, which {@link StoreScope.hasMissed} requests.
  *
- * Versions alone would let a mark wait for ever once etcd was restored from an older snapshot. So a relist
- * settles every mark that was noted before it began, whatever its version: listings are consistent reads.
+ * After a restore of etcd from an older snapshot, a mark could wait forever if only versions counted. Therefore a
+ * relist settles every mark that was noted before the relist began, whatever its version: listings are consistent
+ * reads.
  */
 export class StoreScope {
   readonly #marks = new Map<string, Mark>();
@@ -25,7 +26,7 @@ export class StoreScope {
   #era = 0;
   #isRelisting = false;
 
-  /** `isBehind`: whether the object is there, in an older version. */
+  /** `isBehind`: whether the stored object exists and is older than the version. */
   constructor(isBehind: (key: string, version: string) => boolean) {
     this.#isBehind = isBehind;
   }
@@ -35,7 +36,7 @@ export class StoreScope {
     return this.#version;
   }
 
-  /** Whether the event of a write of ours should have come, and has not. */
+  /** Whether the event of one of our writes should have arrived but has not. */
   get hasMissed(): boolean {
     if (this.#isRelisting || this.#marks.size === 0) return false;
     return this.#marks.values().some((mark) => this.covers(mark.version));
@@ -46,20 +47,20 @@ export class StoreScope {
   }
 
   note(key: string, version: string): void {
-    // During a relist our own version may be one that the server has lost.
+    // During a relist, the server may have lost the version of our write.
     if (!this.#isRelisting && this.#isSettled(key, version)) return;
     const known = this.#marks.get(key);
-    // The answers to two writes may be noted in either order.
+    // The answers of two writes can be noted in either order.
     if (known !== undefined && compareResourceVersions(known.version, version) >= 0) return;
     this.#marks.set(key, { version, era: this.#era });
   }
 
-  /** Whether everything up to `version` has been seen: a replayed event brings nothing. */
+  /** Whether the scope has received everything up to `version`, so that a replayed event adds nothing. */
   covers(version: string): boolean {
     return this.#version !== undefined && compareResourceVersions(version, this.#version) <= 0;
   }
 
-  /** Called before a listing is asked for; the answer goes to {@link relisted}. */
+  /** Must be called before a listing is requested. Returns the era for {@link relisted}. */
   beginRelist(): number {
     this.#era += 1;
     this.#isRelisting = true;
@@ -72,7 +73,7 @@ export class StoreScope {
     this.#settle((_key, mark) => mark.era < era || this.covers(mark.version));
   }
 
-  /** Moves forwards only. */
+  /** Only moves forward; ignores older versions. */
   advance(version: string): void {
     if (this.covers(version)) return;
     this.#version = version;

@@ -6,12 +6,12 @@ import { SECOND } from "../../util/time.ts";
 import type { KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
 
 const CONNECT_MS = 5 * SECOND;
-/** The server closes idle connections after about 90 s; being first avoids writing to a closed one. */
+/** The server closes idle connections after about 90 s; closing them earlier avoids writes to a closed connection. */
 const KEEP_ALIVE_MS = 60 * SECOND;
 /** Shorter than the idle limits of load balancers. */
 const TCP_KEEP_ALIVE_MS = 30 * SECOND;
 
-/** Connections to the API server. Silence on them is for the caller to judge, who has a deadline. */
+/** Connections to the API server, without timeouts for answers: every caller has its own limit. */
 export function createDispatcher(
   { server, proxyUrl }: KubeEndpoint,
   tls: TlsMaterial,
@@ -51,7 +51,7 @@ export function createDispatcher(
   return new Pool(origin, { ...common, connect: { ...connect, ...tlsOptions } });
 }
 
-/** One for all connections with the same settings: hundreds of authorities take a while to read. */
+/** One context for all connections with the same settings, because reading hundreds of CAs takes a while. */
 const secureContexts = new WeakMap<TlsMaterial, SecureContext>();
 
 function secureContextOf(tls: TlsMaterial): SecureContext {
@@ -62,7 +62,7 @@ function secureContextOf(tls: TlsMaterial): SecureContext {
   return made;
 }
 
-/** OpenSSL's own error says neither whose certificate it is nor what it is for. */
+/** Replaces OpenSSL's error, which names neither the certificate's owner nor its purpose. */
 function createContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
   try {
     return createSecureContext({ ca: ca && [...ca], cert, key, passphrase });

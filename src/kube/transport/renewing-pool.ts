@@ -5,7 +5,7 @@ import { createDispatcher } from "./dispatcher.ts";
 
 const CLOSE_MS = 5 * SECOND;
 
-/** A pool that is replaced when the authority or the client certificate changes. */
+/** A connection pool that is replaced when the CA or the client certificate changes. */
 export class RenewingPool {
   readonly #endpoint: KubeEndpoint;
   readonly #clock: Clock;
@@ -21,13 +21,13 @@ export class RenewingPool {
   get({ tls }: KubeCredentials): Dispatcher {
     if (this.#current?.tls === tls) return this.#current.dispatcher;
     const dispatcher = createDispatcher(this.#endpoint, tls, this.#connections);
-    // Calls under way end on the old connections.
+    // Running calls end on the old connections.
     void this.close();
     this.#current = { tls, dispatcher };
     return dispatcher;
   }
 
-  /** Waits for calls under way, a little. */
+  /** Waits for running calls for at most `CLOSE_MS`. */
   async close(): Promise<void> {
     const dispatcher = this.#current?.dispatcher;
     this.#current = undefined;

@@ -1,4 +1,4 @@
-/** Streams: each has a connection of its own, which ends with it. */
+/** Streams. Each stream has its own connection, which is closed with the stream. */
 import { type Dispatcher, request } from "undici";
 import type { Deadline } from "../../http/deadline.ts";
 import { HttpError, type StreamRequest, type StreamResponse } from "../../http/http.ts";
@@ -8,7 +8,7 @@ export interface OpenedStream extends StreamResponse {
   readonly close: () => void;
 }
 
-/** Opens a stream over a dispatcher that it takes over: closing the stream destroys it. */
+/** Opens a stream over a dispatcher and takes ownership of it: closing the stream destroys the dispatcher. */
 export async function openOnce(
   dispatcher: Dispatcher,
   call: Pick<StreamRequest, "url" | "headers">,
@@ -19,7 +19,7 @@ export async function openOnce(
     onClose();
     void dispatcher.destroy();
   };
-  // The caller may abort without ever having read the body.
+  // The caller may abort without reading the body.
   signal.addEventListener("abort", close, { once: true });
   try {
     const { statusCode, headers, body } = await request(call.url, {
@@ -35,7 +35,7 @@ export async function openOnce(
   }
 }
 
-/** The stream's body, which closes everything at its end. */
+/** The stream's body. Its end closes the stream and stops the deadline. */
 export async function* bodyOf(
   { body, close }: OpenedStream,
   { signal, stop }: Deadline,

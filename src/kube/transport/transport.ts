@@ -1,8 +1,8 @@
 /**
  * HTTP to the API server: undici over HTTP/1.1 with connection pools, deadlines and bounded bodies.
  *
- * HTTP/1.1 on purpose. Over HTTP/2 an aborted request leaves its session in place, so that behind a dead
- * connection every later request dies as well, watches included.
+ * HTTP/1.1 on purpose: with HTTP/2, an aborted request leaves its session open, so on a dead connection every later
+ * request fails too, including watches.
  */
 import type { Dispatcher } from "undici";
 import { startDeadline } from "../../http/deadline.ts";
@@ -25,18 +25,18 @@ import { bodyOf, type OpenedStream, openOnce } from "./stream.ts";
 export interface KubeTransportOptions {
   readonly endpoint: KubeEndpoint;
   readonly clock: Clock;
-  /** Told of every request on the wire; `code` is the status, or "<error>" where there was no answer. */
+  /** Called once for every request; `code` is the status, or "<error>" if there was no answer. */
   readonly onRequest?: (method: string, code: string) => void;
-  /** Connections for calls. */
+  /** Number of pooled connections for calls. */
   readonly connections?: number;
 }
 
 export interface KubeTransport {
   readonly send: SendHttp;
-  /** The same over connections of its own: renewing the lease never waits behind work. */
+  /** Like `send`, but with separate connections, so that renewing the lease never waits for other calls. */
   readonly sendLease: SendHttp;
   readonly openStream: OpenStream;
-  /** Waits for calls under way, a little; then closes everything. */
+  /** Waits a short time for running calls, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ async function send(
   return race(authenticated(options, attempt)).finally(stop);
 }
 
-/** Tells the observer of an attempt's outcome. */
+/** Reports the outcome of an attempt to the observer. */
 async function observed<R extends { readonly status: number }>(
   { onRequest }: KubeTransportOptions,
   method: HttpRequest["method"],
@@ -93,8 +93,8 @@ async function observed<R extends { readonly status: number }>(
 }
 
 /**
- * Sends with the credentials at hand; after a 401 reads them again and sends once more. A refused request was
- * not executed, so this is safe for writes as well, and it stays within the call's one deadline.
+ * Sends with the current credentials; after a 401, reads the credentials again and sends once more. A refused request
+ * was not executed, so this is safe for writes too. Both attempts share the call's deadline.
  */
 async function authenticated<R extends { readonly status: number }>(
   { endpoint }: KubeTransportOptions,
@@ -110,7 +110,7 @@ async function authenticated<R extends { readonly status: number }>(
   return attempt(renewed);
 }
 
-/** A plugin's error text may hold anything; its name must do. */
+/** A plugin's error text may contain anything, so only the error's name is used. */
 function withoutCredentials(error: unknown): never {
   const name = error instanceof Error ? error.name : "unknown";
   throw new HttpError("refused", `no credentials (${name})`);
