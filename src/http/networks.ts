@@ -1,4 +1,4 @@
-/** IP addresses, networks in CIDR notation, and hosts as URLs write them. Pure. */
+/** IP addresses, networks in CIDR notation, and hosts in the form of URLs. Pure. */
 import { BlockList, isIP } from "node:net";
 
 export interface Network {

@@ -7,7 +7,7 @@ export interface AnswerOptions {
   readonly maxBytes: number;
   /** Forbids the request by throwing. */
   readonly beforeSending?: (() => void) | undefined;
-  /** Claims room before the rest of a large answer is read. Without it, large answers are read at once. */
+  /** Claims room before the rest of a large answer is read. Without it, large answers are read without waiting. */
   readonly claimRoom?: ClaimRoom | undefined;
 }
 

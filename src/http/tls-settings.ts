@@ -25,7 +25,7 @@ export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: T
   const pair = pairOf(clientCertificate);
   if (trustOnlyCABundle === true)
     return { secureContext: createSecureContext({ ca: caBundle ?? [], ...pair }) };
-  // A copy of the system's CAs takes 1.3 MB; one for each Connection would fill the container's memory.
+  // A copy of the system's CAs takes 1.3 MB; a copy for each Connection would fill the container's memory.
   const secureContext: SharedContext = createSecureContext(pair);
   if (caBundle === undefined) return { secureContext };
   if (secureContext.context.addCACert === undefined)

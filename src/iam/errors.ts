@@ -27,7 +27,7 @@ export interface IamErrorDetails {
   readonly sent?: boolean;
   /** The console answered 401 to this call but still accepts the login. */
   readonly loginStands?: boolean;
-  /** Whether the response exceeded the operator's size limit. */
+  /** Whether the failure is, or may be, due to the size of the response. */
   readonly isTooLarge?: boolean;
   readonly cause?: unknown;
 }

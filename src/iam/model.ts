@@ -9,7 +9,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** How a client proves who it is. */
+/** The credentials of a connection: a login or a fixed token. */
 export type IamCredentials =
   | ({ readonly kind: "login" } & LoginCredentials)
   | { readonly kind: "token"; readonly token: Redacted };

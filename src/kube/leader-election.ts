@@ -113,7 +113,7 @@ export function createLeaderElection(options: ElectionOptions): LeaderElection {
 class Elector implements LeaderElection {
   readonly #options: ElectionOptions;
   readonly #timings: LeaseTimings;
-  /** The lease as last seen, and when it was first seen like that (monotonic). */
+  /** The last observed lease, and when its state was first observed (monotonic). */
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent (monotonic). */
   #renewedAt: number | undefined;

@@ -33,7 +33,7 @@ export interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Of `events.k8s.io`. */
+/** An Event of `events.k8s.io`. */
 export interface ClusterEvent extends KubeObject {
   readonly eventTime?: string;
   readonly reportingController?: string;
@@ -105,9 +105,9 @@ export interface LabelSelector {
 /** A Deployment, StatefulSet, DaemonSet or Rollout. */
 export interface Workload extends KubeObject {
   readonly spec?: {
-    /** Rollout only: older Pods are replaced. */
+    /** Rollout only: Pods created before this time are replaced. */
     readonly restartAt?: string | null;
-    /** Rollout only: the workload that has the template. */
+    /** The workload with the template, if a Rollout has no template itself. */
     readonly workloadRef?: { readonly kind?: string; readonly name?: string };
     readonly selector?: LabelSelector;
     readonly template?: {
@@ -177,7 +177,7 @@ export const workloadTypes = {
   DaemonSet: workloadType("daemonsets", "DaemonSet"),
 } as const;
 
-/** Of Argo Rollouts. */
+/** The Rollout kind of Argo Rollouts. */
 export const rolloutType: ResourceType<Workload> = {
   group: "argoproj.io",
   version: "v1alpha1",

@@ -16,7 +16,7 @@ export class Heap<T extends object> {
     return this.#items[0];
   }
 
-  /** The item must not be in the heap, and its order must not change while it is. */
+  /** The item must not be in the heap yet, and its order must not change while it is in the heap. */
   push(item: T): void {
     this.#place(item, this.#items.length);
     this.#up(item);

@@ -1,4 +1,4 @@
-/** The documented calls as data: spec, "Endpoints", in the order of its table. No other call is made. */
+/** The documented calls as data (spec, "Endpoints", in the order of its table) and the connection's extra calls. */
 import { Redacted } from "../../util/redacted.ts";
 import { IamError } from "../errors.ts";
 import type {

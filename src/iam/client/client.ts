@@ -47,7 +47,7 @@ export interface IamClient {
   ): Promise<readonly IamPolicy[]>;
   /** Full replacement. Idempotent. */
   syncBindings(bindings: BindingSet, signal?: AbortSignal): Promise<void>;
-  /** Reads every known form of the answer; `readable: false` for any other form. */
+  /** `readable: false` if the form of the answer is unknown; rejects with MalformedResponse if it is incomplete. */
   listBindings(tpn: string, signal?: AbortSignal): Promise<LiveBindings>;
   /** Opaque in and out: the spec shows neither body. */
   evaluatePolicy(body: Json, signal?: AbortSignal): Promise<Json>;

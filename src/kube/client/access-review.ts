@@ -8,7 +8,7 @@ const TIMEOUT_MS = 5 * SECOND;
 
 /**
  * Whether the owner of a token has permission to `get` a non-resource path, for example /metrics. A TokenReview returns
- * the user, a SubjectAccessReview the permission. Rejects with KubeError if the API server does not answer.
+ * the user, a SubjectAccessReview the permission. Rejects with KubeError if a review fails.
  */
 export async function reviewAccess(api: KubeApi, token: string, path: string): Promise<Access> {
   const { authenticated, user } = await review(api, "authentication.k8s.io", "TokenReview", {
@@ -35,8 +35,8 @@ export interface ResourceRule {
 }
 
 /**
- * Whether the operator itself has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the API
- * server does not answer.
+ * Whether the operator itself has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the
+ * review fails.
  */
 export async function mayI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
   const { allowed } = await review(api, "authorization.k8s.io", "SelfSubjectAccessReview", {

@@ -2,7 +2,7 @@ import { isKubeError } from "../errors.ts";
 import { type KubeObject, keyOf, type ResourceType } from "../resource.ts";
 import type { KubeClient } from "./client.ts";
 
-/** Whether the object carries the finalizer. */
+/** Whether the object has the finalizer. */
 export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.finalizers?.includes(finalizer) ?? false;
 }

@@ -4,7 +4,7 @@ import type { KubeClient, WriteOptions } from "./client.ts";
 import { toKubeReader } from "./reader.ts";
 
 /**
- * Read your own writes: passes the answer of every write to the tracker of its type, if there is one. Dry runs and
+ * Read your own writes: sends every write through the tracker of its type, if there is a tracker. Dry runs and
  * deletions return no new version of an object, so they are not tracked.
  */
 export function trackWrites(

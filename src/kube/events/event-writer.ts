@@ -32,7 +32,7 @@ export interface EventWriterOptions {
 }
 
 export interface EventWriter extends EventRecorder {
-  /** Resolves when every recorded event was tried, or after `timeoutMs`. Afterwards, no event waits for `Retry-After`. */
+  /** Resolves when every recorded event was tried, or after `timeoutMs`; the remaining events ignore `Retry-After`. */
   flush(timeoutMs: number): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ async function write(options: EventWriterOptions, series: EventSeries): Promise<
   series.name = event.metadata.name;
 }
 
-/** False if the Event object no longer exists: Events expire after an hour. */
+/** False if the Event object no longer exists: by default, Events expire after an hour. */
 async function addToSeries(
   { client, clock }: EventWriterOptions,
   { target, count }: EventSeries,

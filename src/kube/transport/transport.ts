@@ -132,7 +132,7 @@ async function openStream(
     });
   try {
     const opened = await deadline.race(authenticated(options, attempt, ({ close }) => close()));
-    // From here on only the caller's own signal counts.
+    // From here on, only the caller's signal applies.
     deadline.cancelTimer();
     return { status: opened.status, headers: opened.headers, body: bodyOf(opened, deadline) };
   } catch (error) {

@@ -227,7 +227,7 @@ function onWoke<T>(state: WatchState): WatchStep<T> {
 
 function onClosed<T>(state: WatchState, moment: Moment): WatchStep<T> {
   const lasted = moment.at - (state.openedAt ?? moment.at);
-  // A stream must not end within the initial objects.
+  // An end within the initial objects is always a failure.
   if (lasted < SHORT_STREAM || state.phase !== "Synced") {
     return onFailed(state, "EndedEarly", 0, moment);
   }

@@ -25,7 +25,7 @@ export interface WatchRequest {
 const METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/** Opens a watch. Rejects with KubeError only, also if the server refuses the watch. */
+/** Opens a watch. Rejects with KubeError only, even if the server refuses the watch. */
 export async function openWatch(
   api: WatchApi,
   type: ResourceType,
