@@ -53,8 +53,8 @@ async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoin
     throw new Error("the kubeconfig's proxy-url is not an HTTP proxy");
   }
   const source = new CredentialSource((isRejected) => {
-    // Only a new KubeConfig drops the cached tokens of client-node. A plugin's token has its own expiry, so the plugin
-    // runs again only if its token was refused.
+    // Only a new KubeConfig drops the cached tokens of client-node. A plugin's token has its own expiry, so with a
+    // plugin the kubeconfig is loaded again only after a refused token.
     if (isRejected || !hasPlugin(config)) config = load();
     return readCredentials(config);
   }, options.clock);
