@@ -21,11 +21,11 @@ export function noteStaged({
   return isHeld || isOfAttempt ? { kind: "NoteStaged" } : undefined;
 }
 
-export function stageHeldPair({
-  snapshot: { held, staging },
-}: ApiKeyProgress): ApiKeyStep | undefined {
+/** A create that a gateway repeats may bring back an older staging Secret, which would block the new pair for good. */
+export function stageHeldPair(progress: ApiKeyProgress): ApiKeyStep | undefined {
+  const { held, staging } = progress.snapshot;
   if (held === undefined || pairIn(staging)?.keyId === held.pair.keyId) return undefined;
-  return { kind: "StagePair", ...held };
+  return cleanStaging(progress) ?? { kind: "StagePair", ...held };
 }
 
 /** The Secret takes precedence over a status that was lost or is older. */

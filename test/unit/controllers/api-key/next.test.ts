@@ -63,6 +63,11 @@ describe("given this world, the next step is", () => {
       snapshot({ held, spec: suspended }),
       "StagePair",
     ],
+    [
+      "a pair in memory, and an old staging Secret is back: delete that first",
+      delivered({ held, staging: staged(pair(1)) }),
+      "DeleteStaging",
+    ],
     ["nothing at all: check", snapshot(), "Precheck"],
     [
       "an attempt of another ApiKey unexplained: queue",
