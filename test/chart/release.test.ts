@@ -243,13 +243,13 @@ describe("the admission policy", () => {
       "owned by something else",
       { labels: own, ownerReferences: [ownerOf("ConfigMap", "v1")] },
       "Opaque",
-      "nobody but an ApiKey",
+      "makes only ApiKeys the owners",
     ],
     [
       "owned by another group's ApiKey",
       { labels: own, ownerReferences: [ownerOf("ApiKey", "example.com/v1")] },
       "Opaque",
-      "nobody but an ApiKey",
+      "makes only ApiKeys the owners",
     ],
   ])("refuses a Secret %s", async (_, metadata, type, message) => {
     const text = JSON.parse(secret("new", metadata, type));

@@ -9,7 +9,7 @@ import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { booksBalance } from "./books.ts";
-import { apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import { accountsOf, apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
 
 export interface End {
   readonly world: SimWorld;
@@ -76,14 +76,17 @@ const everyKeyIsAccounted: EndCheck = ({ world }) => {
   return lost.length === 0 ? undefined : `no status accounts for ${lost.join(", ")}`;
 };
 
-/** Keys that no ApiKey of their account lists. What a deleted object leaves behind is told by its events. */
+/** Keys that neither an ApiKey of their account nor the account lists. Events tell what a deleted object leaves behind. */
 function unaccountedKeys(world: SimWorld): readonly KeyRecord[] {
   const objects = apiKeysOf(world);
   const { now } = world.kernel;
+  const unmanaged = new Set(
+    accountsOf(world).flatMap(({ status }) => status?.unmanagedKeys?.map(({ keyId }) => keyId)),
+  );
   const keys = [...world.console.world.keys.values()];
   // A day after its end, a key may leave the lists.
   return keys.filter(({ keyId, description, issueTime, expirationTime }) => {
-    if (now >= expirationTime + DAY) return false;
+    if (now >= expirationTime + DAY || unmanaged.has(keyId)) return false;
     const issuer = issuerOf(description);
     const object = objects.find(
       (each) => placeOf(each) === issuer?.key && Date.parse(createdAt(each)) <= issueTime,
