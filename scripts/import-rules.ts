@@ -20,7 +20,7 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "main.ts",
     because: "it refuses an older Node, so it stays readable for old versions",
-    imports: ["app/main.ts", "util/{node-flags,require-node}.ts"],
+    imports: ["app/main.ts", "util/require-node.ts"],
   },
   {
     files: "util/**",
