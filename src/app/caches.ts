@@ -46,7 +46,6 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
   const { kinds = allKinds } = options;
   const types = [...kinds, namespaceCache].map((module) => createType(module, options));
   const stores = new Map(types.map(({ type, store }) => [type, store]));
-  const byName = new Map(types.map(({ type, store }) => [nameOf(type), store]));
   const secrets = new WatchedSecrets(options);
   return {
     caches: {
@@ -59,7 +58,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
       indexedBy: (index) => types.filter(({ indexes }) => indexes.includes(index)),
     },
     types,
-    trackerOf: (type) => (isSecret(type) ? secrets : byName.get(nameOf(type))),
+    trackerOf: (type) => (type === secretType ? secrets : stores.get(type)),
     get synced() {
       return secrets.synced && types.every(({ store }) => store.synced);
     },
@@ -86,14 +85,6 @@ function createType(
       return keep === undefined ? trimmed : keep(trimmed, object);
     },
   };
-}
-
-function nameOf({ group, plural }: ResourceType): string {
-  return `${group}/${plural}`;
-}
-
-function isSecret({ group, plural }: ResourceType): boolean {
-  return group === secretType.group && plural === secretType.plural;
 }
 
 function follow(

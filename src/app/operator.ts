@@ -266,7 +266,7 @@ function createElection(
     random,
     log,
     onStatus,
-    legacy: {
+    handover: {
       take: (left) => deletedIssues.restore(left[annotations.deletedIssues]),
       leave: () => ({ [annotations.deletedIssues]: deletedIssues.toText(clock.now()) }),
     },

@@ -1,6 +1,7 @@
 /** The resource that a run waits for, so that the queue is fair to tenants: the connection. */
 import type { ServiceAccount } from "../api/service-account.ts";
 import type { KubeObject, ObjectKey } from "../kube/resource.ts";
+import { connectionKey } from "./connection-key.ts";
 import type { Caches } from "./frame/context.ts";
 import { accountKey } from "./refs.ts";
 import { serviceAccountType } from "./resource-types.ts";
@@ -19,8 +20,8 @@ type WithConnection = KubeObject & {
  * namespace, because a tenant can have any number of Connections.
  */
 export function connectionResource({ spec }: WithConnection): string | undefined {
-  const { kind, name = "default" } = spec?.connectionRef ?? {};
-  return kind === "Connection" ? undefined : `ClusterConnection/${name}`;
+  const ref = spec?.connectionRef;
+  return ref?.kind === "Connection" ? undefined : connectionKey(ref, "");
 }
 
 /** The ClusterConnection of the ServiceAccount with this key. */

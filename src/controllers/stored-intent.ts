@@ -4,6 +4,7 @@
  */
 import { annotations } from "../api/meta.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import { parseJson } from "../util/parse-json.ts";
 import { isAttemptOf } from "./marker.ts";
 
 /** The fields of a status about attempts. */
@@ -63,12 +64,4 @@ export function intentReader(
 /** Avoids parsing closed intents, which are almost all intents. */
 function beginsWith(text: string, attemptId: string | undefined): boolean {
   return attemptId !== undefined && text.startsWith(`{"attempt":{"id":"${attemptId}",`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

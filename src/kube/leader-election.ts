@@ -62,7 +62,7 @@ export interface LeaderElection {
 }
 
 /** Data for the next leader, in annotations of the lease. Written with the renewals, so it costs no extra calls. */
-export interface Legacy {
+export interface Handover {
   /** Called with the annotations of the lease, before leading starts. */
   take(annotations: Readonly<Record<string, string>>): void;
   /** Called at each renewal, so changes are written a few seconds later. `undefined` removes an annotation. */
@@ -82,7 +82,7 @@ export interface ElectionOptions {
   readonly log: Log;
   /** Called at the start of {@link LeaderElection.run} and whenever leadership changes. */
   readonly onStatus?: (leading: boolean) => void;
-  readonly legacy?: Legacy;
+  readonly handover?: Handover;
 }
 
 /** For a process that runs alone and therefore always leads. */
@@ -121,7 +121,7 @@ class Elector implements LeaderElection {
   #askedPauseUntil = 0;
   /** The holder in the last log line about waiting. */
   #waitingFor: string | undefined;
-  #hasTakenLegacy = false;
+  #hasTakenHandover = false;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -142,7 +142,7 @@ class Elector implements LeaderElection {
     if (!(await this.#acquire(signal))) return "Stopped";
     log.info({ identity }, "became leader");
     onStatus?.(true);
-    this.#takeLegacy();
+    this.#takeHandover();
     const leading = new AbortController();
     onStartedLeading(leading.signal);
 
@@ -249,7 +249,7 @@ class Elector implements LeaderElection {
   async #create(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, identity } = this.#options;
     const holder = this.isLeader ? identity : UNKNOWN_HOLDER;
-    const metadata = this.#withLegacy({ namespace, name });
+    const metadata = this.#withHandover({ namespace, name });
     const lease = leaseObject(metadata, this.#nextSpec(undefined, holder));
     this.#see(await client.create(leaseType, lease, { signal }));
     return holder === identity ? this.#seen?.lease : undefined;
@@ -257,20 +257,20 @@ class Elector implements LeaderElection {
 
   #write(lease: Lease, signal?: AbortSignal): Promise<Lease> {
     const spec = this.#nextSpec(lease.spec, this.#options.identity);
-    const next = leaseObject(this.#withLegacy(lease.metadata), spec);
+    const next = leaseObject(this.#withHandover(lease.metadata), spec);
     return this.#options.client.replace(leaseType, next, signal === undefined ? {} : { signal });
   }
 
-  #takeLegacy(): void {
-    this.#options.legacy?.take(this.#seen?.lease.metadata.annotations ?? {});
-    this.#hasTakenLegacy = true;
+  #takeHandover(): void {
+    this.#options.handover?.take(this.#seen?.lease.metadata.annotations ?? {});
+    this.#hasTakenHandover = true;
   }
 
   /** Adds the data for the next leader, but only after the data of the previous leader was taken. */
-  #withLegacy(metadata: ObjectMeta): ObjectMeta {
-    const { legacy } = this.#options;
-    if (legacy === undefined || !this.#hasTakenLegacy) return metadata;
-    const annotations = Object.entries({ ...metadata.annotations, ...legacy.leave() }).flatMap(
+  #withHandover(metadata: ObjectMeta): ObjectMeta {
+    const { handover } = this.#options;
+    if (handover === undefined || !this.#hasTakenHandover) return metadata;
+    const annotations = Object.entries({ ...metadata.annotations, ...handover.leave() }).flatMap(
       ([key, text]) => (text === undefined ? [] : [[key, text] as const]),
     );
     return { ...metadata, annotations: Object.fromEntries(annotations) };
@@ -351,7 +351,9 @@ class Elector implements LeaderElection {
     const { client, clock, log } = this.#options;
     try {
       await within(clock, this.#timings.retryMs, (signal) =>
-        client.replace(leaseType, leaseObject(this.#withLegacy(lease.metadata), spec), { signal }),
+        client.replace(leaseType, leaseObject(this.#withHandover(lease.metadata), spec), {
+          signal,
+        }),
       );
       log.info({}, "released the lease");
     } catch (error) {

@@ -23,10 +23,8 @@ export function watch<T extends KubeObject>(
   };
 }
 
-/** Maps a deletion to the object that the deleted object referred to. */
-export function whenGone<T extends KubeObject>(toKey: (object: T) => ObjectKey | undefined) {
-  return ({ old, new: now }: StoreChange<T>): readonly ObjectKey[] => {
-    const key = old !== undefined && now === undefined ? toKey(old) : undefined;
-    return key === undefined ? [] : [key];
-  };
+/** Maps a deletion to `toKeys` of the deleted object, and any other change to no keys. */
+export function whenGone<T extends KubeObject>(toKeys: (object: T) => Iterable<ObjectKey>) {
+  return ({ old, new: now }: StoreChange<T>): Iterable<ObjectKey> =>
+    old !== undefined && now === undefined ? toKeys(old) : [];
 }

@@ -214,8 +214,8 @@ export class MemoryCluster {
   }
 }
 
-/** Indexed as the operator's own, but filled by nobody yet. */
-function emptyCache(kinds: readonly AnyKind[]): ClusterCache {
+/** Indexed as the operator's own, but not filled yet. */
+export function emptyCache(kinds: readonly AnyKind[]): ClusterCache {
   const unused = () => Promise.reject(new Error("filled without a watch"));
   const api = { baseURL: BASE_URL, openStream: unused, send: unused, clock: systemClock };
   return createClusterCache({

@@ -1,14 +1,12 @@
 /** Anybody with `edit` may create thousands of ServiceAccounts that name one account. */
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
-import type { Caches } from "../../src/controllers/frame/context.ts";
 import { indexes } from "../../src/controllers/indexes.ts";
-import { clusterConnectionType, serviceAccountType } from "../../src/controllers/resource-types.ts";
 import { readOtherClaims, saIdIndex } from "../../src/controllers/service-account/claims.ts";
 import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
 import { observe } from "../../src/controllers/service-account/observe.ts";
-import type { ResourceType } from "../../src/kube/resource.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
+import { cachesWith } from "../support/caches-with.ts";
 import { rawSpec } from "../unit/controllers/connection/specs.ts";
 import {
   access,
@@ -38,15 +36,14 @@ function crowd(importServiceAccounts: boolean, age: (n: number) => number) {
   let asked = 0;
   const grant = { ...access.grant, importServiceAccounts, maxServiceAccounts: 20 };
   const none = { get: () => undefined, byIndex: () => [] };
-  const connection = { get: () => ({ metadata: { name: "default" }, spec: rawSpec }) };
-  const stores = new Map<ResourceType, unknown>([
-    [serviceAccountType, serviceAccounts],
-    [clusterConnectionType, connection],
-  ]);
-  const caches = {
-    of: (type: ResourceType) => stores.get(type) ?? none,
-    indexedBy: () => [],
-  } as unknown as Caches;
+  const caches = cachesWith({
+    serviceaccounts: serviceAccounts,
+    clusterconnections: { get: () => ({ metadata: { name: "default" }, spec: rawSpec }) },
+    apikeys: none,
+    policybindings: none,
+    connections: none,
+    namespaces: none,
+  });
   const connections = {
     resolve: async () => {
       asked += 1;

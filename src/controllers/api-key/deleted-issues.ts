@@ -2,6 +2,7 @@
  * Number of keys issued by namespace, connection and hour for ApiKeys that have been deleted since: no status lists
  * these keys. A leader passes the counts to the next leader as text, without counts older than 24 hours.
  */
+import { parseJson } from "../../util/parse-json.ts";
 import { DAY, HOUR, type Instant } from "../../util/time.ts";
 
 /** Only the entries with the most issues are stored: one for each connection and namespace, with at most 25 hours. */
@@ -51,12 +52,7 @@ function total(hours: Hours): number {
 }
 
 function parse(text = ""): unknown {
-  if (text.length > LONGEST_TEXT) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return text.length > LONGEST_TEXT ? undefined : parseJson(text);
 }
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {

@@ -2,7 +2,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import { parseKey } from "../../kube/resource.ts";
 import type { AccessParts } from "../access-watches.ts";
 import type { ConsumersView } from "../consumers-board.ts";
-import { defineKind } from "../frame/kind-module.ts";
+import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
 import { accountOf, connectionResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
@@ -20,7 +20,7 @@ export interface ApiKeyParts extends AccessParts {
   readonly consumers: ConsumersView;
 }
 
-export const apiKeys = defineKind<ApiKey, ApiKeyParts>({
+export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
   type: apiKeyType,
   cache: {
     indexes: {

@@ -5,7 +5,7 @@ import { labels } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/store/store.ts";
-import { type Watch, watch } from "../../runtime/watch.ts";
+import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
@@ -27,8 +27,9 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
   return [
     ...accessWatches(apiKeyType, caches, parts, keysWithAccountAt),
     // ApiKeys that name the same Secret.
-    watch(apiKeys, ({ old, new: now }) =>
-      old !== undefined && now === undefined ? keysFreedBy(old, caches) : [],
+    watch(
+      apiKeys,
+      whenGone((gone) => keysFreedBy(gone, caches)),
     ),
     watch(serviceAccounts, (change) =>
       mattersToKeys(change) ? keysOf(change.key) : unlistedKeys(change, caches),

@@ -1,6 +1,6 @@
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { bundleId } from "../../connections/client-settings.ts";
-import { defineKind } from "../frame/kind-module.ts";
+import { defineModule } from "../frame/kind-module.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
 import { createClusterConnectionController, createConnectionController } from "./controller.ts";
 import type { ConnectionSources } from "./observe.ts";
@@ -8,7 +8,7 @@ import { connectionWatches } from "./watches.ts";
 
 export type ConnectionParts = ConnectionSources;
 
-export const clusterConnections = defineKind<ClusterConnection, ConnectionParts>({
+export const clusterConnections = defineModule<ClusterConnection, ConnectionParts>({
   type: clusterConnectionType,
   // Only administrators write ClusterConnections, so the cache keeps the whole object.
   cache: { keep: (_, whole) => whole },
@@ -19,7 +19,7 @@ export const clusterConnections = defineKind<ClusterConnection, ConnectionParts>
   reconciler: createClusterConnectionController,
 });
 
-export const connections = defineKind<Connection, ConnectionParts>({
+export const connections = defineModule<Connection, ConnectionParts>({
   type: connectionType,
   cache: { keep: withBundleId },
   watches: (caches, { registry }) => connectionWatches("Connection", caches, registry.sessions),

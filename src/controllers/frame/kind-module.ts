@@ -74,7 +74,7 @@ export interface Unsaved {
 }
 
 /** A module without the types of its objects, so that modules can be listed. */
-export function defineKind<T extends KubeObject, Parts = unknown, Work extends KubeObject = T>(
+export function defineModule<T extends KubeObject, Parts = unknown, Work extends KubeObject = T>(
   module: KindModule<T, Parts, Work>,
 ): KindModule<KubeObject, Parts> {
   return module as unknown as KindModule<KubeObject, Parts>;

@@ -1,7 +1,7 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import { keyOf } from "../../kube/resource.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
-import { defineKind } from "../frame/kind-module.ts";
+import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
 import { accountResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
@@ -12,7 +12,7 @@ import { createAccountBindingsController } from "./controller.ts";
 import { isRevocationDue } from "./revocation.ts";
 
 /** A service account has one list of policies, so the queue holds ServiceAccounts. */
-export const policyBindings = defineKind<PolicyBinding, AccessParts, AccountRef>({
+export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRef>({
   type: policyBindingType,
   cache: {
     indexes: { [indexes.serviceAccount]: (binding) => indexedAs(accountKey(binding)) },

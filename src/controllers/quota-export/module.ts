@@ -1,7 +1,7 @@
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { AccessParts } from "../access-watches.ts";
 import { connectionOf } from "../connection-key.ts";
-import { defineKind } from "../frame/kind-module.ts";
+import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
 import { connectionResource } from "../queue-resources.ts";
 import { apiKeyKey, indexedAs } from "../refs.ts";
@@ -16,7 +16,7 @@ export interface QuotaExportParts extends AccessParts {
   readonly seriesLimits: SeriesLimits;
 }
 
-export const resourceQuotaExports = defineKind<ResourceQuotaExport, QuotaExportParts>({
+export const resourceQuotaExports = defineModule<ResourceQuotaExport, QuotaExportParts>({
   type: resourceQuotaExportType,
   cache: {
     indexes: {

@@ -2,7 +2,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { AccessParts } from "../access-watches.ts";
 import { connectionOf } from "../connection-key.ts";
-import { defineKind } from "../frame/kind-module.ts";
+import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
 import { connectionResource } from "../queue-resources.ts";
 import { serviceAccountType } from "../resource-types.ts";
@@ -12,7 +12,7 @@ import { createServiceAccountController } from "./controller.ts";
 import { serviceAccountGauges } from "./gauges.ts";
 import { serviceAccountWatches } from "./watches.ts";
 
-export const serviceAccounts = defineKind<ServiceAccount, AccessParts>({
+export const serviceAccounts = defineModule<ServiceAccount, AccessParts>({
   type: serviceAccountType,
   cache: { indexes: { [indexes.connection]: connectionOf, [indexes.saId]: saIdIndex } },
   watches: serviceAccountWatches,

@@ -25,7 +25,7 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
     // Objects that use an account block its deletion.
     ...caches
       .indexedBy(indexes.serviceAccount)
-      .map(({ store }) => watch(store, whenGone(accountKey))),
+      .map(({ store }) => watch(store, whenGone(accountIn))),
     watch(caches.of(apiKeyType), accountOfNewKey, NEW_KEYS_MS),
     // While access is revoked, the account's condition reports the bound policies.
     watch(serviceAccounts, ({ key, old, new: now }) =>
@@ -35,10 +35,15 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
         : [],
     ),
     // Objects that wait because of another object's claim.
-    watch(serviceAccounts, ({ old, new: now }) =>
-      now === undefined && old !== undefined && mayHaveClaimed(old)
-        ? saIdIndex(old).flatMap((value) => serviceAccounts.byIndex(indexes.saId, value).map(keyOf))
-        : [],
+    watch(
+      serviceAccounts,
+      whenGone((gone) =>
+        mayHaveClaimed(gone)
+          ? saIdIndex(gone).flatMap((saId) =>
+              serviceAccounts.byIndex(indexes.saId, saId).map(keyOf),
+            )
+          : [],
+      ),
     ),
   ];
 }
@@ -58,9 +63,14 @@ function mayHaveClaimed({ status }: ServiceAccount): boolean {
  * requested.
  */
 function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
-  const key = now && accountKey(now);
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
-  return isNews && key !== undefined ? [key] : [];
+  return isNews && now !== undefined ? accountIn(now) : [];
+}
+
+/** The account that the object names, as a list of keys. */
+function accountIn(object: Parameters<typeof accountKey>[0]): readonly ObjectKey[] {
+  const key = accountKey(object);
+  return key === undefined ? [] : [key];
 }
 
 function newsOf({ metadata, status }: Partial<ApiKey> = {}): readonly unknown[] {

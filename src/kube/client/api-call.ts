@@ -1,5 +1,6 @@
 /** One JSON call to the API server over an injected transport. */
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
+import { parseJson } from "../../util/parse-json.ts";
 import type { Clock } from "../../util/time.ts";
 import { isKubeError, KubeError } from "../errors.ts";
 import { type Query, queryText } from "./api-path.ts";
@@ -39,7 +40,8 @@ export async function callApi(
   call: ApiCall,
 ): Promise<Readonly<Record<string, unknown>>> {
   const response = await send(api, call);
-  const answer = parseJson(response);
+  // A proxy's error page or a truncated answer is not JSON.
+  const answer = parseJson(response.body.toString("utf8"));
   if (response.status >= 200 && response.status < 300) {
     if (isRecord(answer)) return answer;
     throw new KubeError("MalformedResponse", `${call.attempted}: the answer is not a JSON object`, {
@@ -79,13 +81,4 @@ function toRequest({ baseURL, userAgent }: KubeApi, call: ApiCall): HttpRequest 
     ...(call.signal === undefined ? {} : { signal: call.signal }),
     ...(call.beforeSending === undefined ? {} : { beforeSending: call.beforeSending }),
   };
-}
-
-function parseJson({ body }: HttpResponse): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    // A proxy's error page, or a truncated answer. The text may contain anything, so it is not kept.
-    return undefined;
-  }
 }

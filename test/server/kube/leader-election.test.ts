@@ -520,7 +520,7 @@ describe("what a leader leaves to the next one", () => {
         clock: process.clock,
         random: systemRandom,
         log: silentLog,
-        legacy: {
+        handover: {
           take: ({ note }) => taken.push(note),
           leave: () => ({ note: left() }),
         },

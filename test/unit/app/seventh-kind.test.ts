@@ -9,7 +9,7 @@ import { createConnections } from "../../../src/controllers/connection/registry.
 import { connectionOf } from "../../../src/controllers/connection-key.ts";
 import type { Context } from "../../../src/controllers/frame/context.ts";
 import type { KindController } from "../../../src/controllers/frame/kind-controller.ts";
-import { defineKind } from "../../../src/controllers/frame/kind-module.ts";
+import { defineModule } from "../../../src/controllers/frame/kind-module.ts";
 import { createReconciler } from "../../../src/controllers/frame/reconciler.ts";
 import type { CommonStatus } from "../../../src/controllers/frame/rules/report.ts";
 import { samplesOf } from "../../../src/controllers/frame/samples.ts";
@@ -88,7 +88,7 @@ const controller: KindController<GadgetKind> = {
   },
 };
 
-const gadgets = defineKind<Gadget, AccessParts>({
+const gadgets = defineModule<Gadget, AccessParts>({
   type: gadgetType,
   cache: {
     indexes: {

@@ -1,12 +1,7 @@
-import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { createClusterCache } from "../../../src/app/caches.ts";
 import { kinds } from "../../../src/controllers/kinds.ts";
 import { keyText } from "../../../src/kube/resource.ts";
-import { createMetrics } from "../../../src/observability/metrics.ts";
-import { silentLog } from "../../../src/util/log.ts";
-import { systemRandom } from "../../../src/util/random.ts";
-import { systemClock } from "../../../src/util/time.ts";
+import { emptyCache } from "../../support/memory-cluster.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
@@ -21,17 +16,7 @@ function createCluster() {
     "resourceQuotaExports",
     "namespaces",
   ] as const;
-  const unused = () => Promise.reject(new Error("filled without a watch"));
-  const cache = createClusterCache({
-    api: { baseURL: "", userAgent: "test", send: unused, openStream: unused, clock: systemClock },
-    namespaces: [],
-    clusterScoped: true,
-    selector: "",
-    watchSecrets: "false",
-    random: systemRandom,
-    log: silentLog,
-    metrics: createMetrics(new Registry()),
-  });
+  const cache = emptyCache(kinds);
   const writers = new Map(
     cache.types.map(({ type, store }) => {
       const writer = store.openScope("");

@@ -183,9 +183,9 @@ async function store(
   const { attempt, issuances, lastHandledRotateAt } = keyStatusCodec.encode(status);
   if (attempt === undefined) throw new Error("an intent has an attempt");
   const text = intentText({ attempt, issuances, lastHandledRotateAt }, object);
-  const written = await storeIntent(run, apiKeyType, object, text);
-  const stored = withSnapshot(intended, { object: written });
-  return written.status?.attempt?.id === id ? stored : writeStatusNow(stored, run, issuing);
+  const written = await storeIntent(run, apiKeyType, object, { attemptId: id, text });
+  const stored = withSnapshot(intended, { object: written.object });
+  return written.isStored ? stored : writeStatusNow(stored, run, issuing);
 }
 
 /**

@@ -4,6 +4,7 @@
  * `${name}` is replaced with a value, `${name:json}` with the value as a JSON string, `$${` with a literal `${`.
  */
 import { ownEntry } from "../../../util/own-entry.ts";
+import { parseJson } from "../../../util/parse-json.ts";
 
 export type TemplateToken =
   | { readonly kind: "text"; readonly text: string }
@@ -168,10 +169,6 @@ function rendered({ json }: Variable, value = ""): string {
 }
 
 function unquoted(text: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "string" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === "string" ? value : undefined;
 }

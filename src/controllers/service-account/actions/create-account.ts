@@ -40,11 +40,14 @@ export async function recordAttempt(
   const described = isDescribed(snapshot) || undefined;
   const attempt = { id, startTime, described };
   const announced = { ...snapshot, attempt, recoveryTime };
-  const held =
+  const { object: held, isStored } =
     described === undefined
-      ? await addFinalizer(run, serviceAccountType, snapshot.object)
-      : await storeIntent(run, serviceAccountType, snapshot.object, textOf(announced));
-  if (held.status?.attempt?.id === id)
+      ? { object: await addFinalizer(run, serviceAccountType, snapshot.object), isStored: false }
+      : await storeIntent(run, serviceAccountType, snapshot.object, {
+          attemptId: id,
+          text: textOf(announced),
+        });
+  if (isStored)
     return { snapshot: { ...announced, object: held }, done: { ...done, announced: id } };
   const readiness = reconciling(CREATING, "The account is being created in the console.");
   const object = await writeObjectStatus(
