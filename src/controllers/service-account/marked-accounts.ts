@@ -3,11 +3,7 @@ import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import { markerOf } from "../marker.ts";
 import { AccountLists } from "./account-lists.ts";
-
-export interface MarkedAccount {
-  readonly saId: string;
-  readonly description: string;
-}
+import type { MarkedAccount } from "./rules/snapshot.ts";
 
 type ByObject = ReadonlyMap<string, readonly MarkedAccount[]>;
 

@@ -12,7 +12,6 @@ import type { ConnectionLookup } from "../../frame/context.ts";
 import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { Marker } from "../../marker.ts";
-import type { MarkedAccount } from "../marked-accounts.ts";
 import type { CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
@@ -157,6 +156,12 @@ export type AccountAction =
     }
   /** Makes a call that the connection defines. */
   | { readonly kind: "DeleteAccount"; readonly saId: string };
+
+/** An account in the console whose description names an object. */
+export interface MarkedAccount {
+  readonly saId: string;
+  readonly description: string;
+}
 
 /** When all accounts of a connection were last listed, and when an account was last created. */
 export interface ListTimes {
