@@ -122,6 +122,8 @@ class Elector implements LeaderElection {
   /** The holder in the last log line about waiting. */
   #waitingFor: string | undefined;
   #hasTakenHandover = false;
+  /** Set by `run`. Once it is aborted, nothing may mutate, even if a renewal is still under way. */
+  #stopping: AbortSignal | undefined;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
@@ -129,15 +131,21 @@ class Elector implements LeaderElection {
   }
 
   get isLeader(): boolean {
+    return this.#stopping?.aborted !== true && this.#isHolding;
+  }
+
+  /** Unlike `isLeader`, also true until a process that was told to stop has released the lease. */
+  get #isHolding(): boolean {
     return this.#remainingMs() > 0;
   }
 
   assertMayMutate(timeoutMs: number): void {
-    if (this.#remainingMs() < timeoutMs) throw notLeading();
+    if (!this.isLeader || this.#remainingMs() < timeoutMs) throw notLeading();
   }
 
   async run({ signal, onStartedLeading }: ElectionRun): Promise<LeadershipEnd> {
     const { log, onStatus, identity } = this.#options;
+    this.#stopping = signal;
     onStatus?.(false);
     if (!(await this.#acquire(signal))) return "Stopped";
     log.info({ identity }, "became leader");
@@ -248,7 +256,7 @@ class Elector implements LeaderElection {
   /** Creates the lease: as ours if we lead; otherwise `undefined`, and every candidate must wait. */
   async #create(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, identity } = this.#options;
-    const holder = this.isLeader ? identity : UNKNOWN_HOLDER;
+    const holder = this.#isHolding ? identity : UNKNOWN_HOLDER;
     const metadata = this.#withHandover({ namespace, name });
     const lease = leaseObject(metadata, this.#nextSpec(undefined, holder));
     this.#see(await client.create(leaseType, lease, { signal }));
@@ -301,7 +309,7 @@ class Elector implements LeaderElection {
 
   #isHeldByAnother(lease: Lease | undefined): boolean {
     const holder = lease?.spec?.holderIdentity ?? "";
-    if (holder === UNKNOWN_HOLDER && this.isLeader) return false;
+    if (holder === UNKNOWN_HOLDER && this.#isHolding) return false;
     return holder !== "" && holder !== this.#options.identity;
   }
 

@@ -313,6 +313,24 @@ describe("leader election", () => {
   });
 });
 
+test("a leader that is told to stop while a renewal is under way may mutate nothing from then on", async () => {
+  const { clock, start } = setUp();
+  const a = start("a", { latencyMs: 1_000 });
+  await clock.advance(30_000);
+  expect([a.election.isLeader, mayMutate(a.election, 0)]).toEqual([true, true]);
+  const renewals = a.process.sentAt.length;
+  while (a.process.sentAt.length === renewals) await clock.advance(100);
+  a.stop.abort();
+  const allowed: boolean[] = [];
+  for (let waited = 0; a.ended === undefined && waited < 100; waited += 1) {
+    allowed.push(a.election.isLeader || mayMutate(a.election, 0));
+    await clock.advance(100);
+  }
+  expect(allowed.length).toBeGreaterThan(10);
+  expect(allowed).not.toContain(true);
+  expect(a.ended).toBe("Stopped");
+});
+
 describe("without an election", () => {
   test("a process leads until it stops", async () => {
     const status: boolean[] = [];
