@@ -74,7 +74,7 @@ export const LAYERS: readonly Layer[] = [
     because: "a decision is pure: what it needs comes in as data",
     imports: [
       "api/**",
-      "controllers/frame/{spec-error,status-write-failed}.ts",
+      "controllers/frame/errors.ts",
       "{iam,kube}/errors.ts",
       "util/**",
       "node:crypto",
@@ -116,7 +116,7 @@ export const LAYERS: readonly Layer[] = [
       "api/**",
       "controllers/*.ts",
       "controllers/<kind>/secret/**",
-      "controllers/frame/{context,request-token}.ts",
+      "controllers/frame/context.ts",
       "controllers/frame/rules/**",
       "connections/**",
       "iam/errors.ts",
@@ -187,7 +187,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       "api/**",
       "controllers/resource-types.ts",
-      "controllers/frame/spec-error.ts",
+      "controllers/frame/errors.ts",
       "controllers/frame/rules/**",
       "kube/{errors,match-labels,resource,resource-types}.ts",
       "runtime/predicates.ts",

@@ -1,7 +1,7 @@
 /** Finds and restarts the workloads selected by spec.rollout. */
 import type { ApiKeySpec } from "../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../api/meta.ts";
-import { SpecError } from "../controllers/frame/spec-error.ts";
+import { SpecError } from "../controllers/frame/errors.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { labelSelectorText } from "../kube/match-labels.ts";

@@ -7,8 +7,8 @@ import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/ti
 import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess, Context } from "../frame/context.ts";
-import { requestToken } from "../frame/request-token.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
+import { requestToken } from "../frame/rules/report.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { hasHadItsTurn } from "../new-account.ts";

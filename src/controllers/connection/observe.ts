@@ -4,7 +4,6 @@ import {
   clusterConnectionKind,
   connectionKind,
 } from "../../api/connection.ts";
-import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { clientIdentity } from "../../connections/client-settings.ts";
 import { parseInputs, sourcesOf } from "../../connections/inputs.ts";
@@ -12,9 +11,8 @@ import type { SourceObject } from "../../connections/source.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
-import { requestToken } from "../frame/request-token.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
-import type { CommonStatus } from "../frame/rules/report.ts";
+import { type CommonStatus, openRequest } from "../frame/rules/report.ts";
 import { indexes } from "../indexes.ts";
 import { configMapType, namespaceType, secretType, serviceAccountType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
@@ -41,11 +39,10 @@ export async function observe(
   context: Context,
   signal: AbortSignal,
 ): Promise<ConnectionSnapshot> {
-  const { metadata, status } = object;
+  const { metadata } = object;
   const namespace = metadata.namespace ?? "";
   const key = connectionKey({ kind, name: metadata.name }, namespace);
   const home = context.caches.of(namespaceType).get({ namespace: "", name: namespace });
-  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   const session = sessions.get(key);
   const snapshot = {
     object,
@@ -58,7 +55,7 @@ export async function observe(
     clockSkewSeconds: session?.client.clockSkew(),
     namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
     users: findUsers(key, kind, object, context),
-    request: requested === status?.lastHandledReconcileAt ? undefined : requested,
+    request: openRequest(object),
   };
   if (!spec.ok || spec.suspend) return snapshot;
   try {

@@ -7,9 +7,9 @@ import type { ParsedSpec } from "../../api/parse-spec.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
+import type { StatusWriteContext } from "./publish.ts";
 import type { Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
-import type { Report, ReportedObject } from "./rules/report.ts";
-import type { StatusWriteContext } from "./status-writer.ts";
+import type { EventOf, Report, ReportedObject } from "./rules/report.ts";
 
 /** The types of one kind, under one name. */
 export interface KindTypes {
@@ -30,17 +30,27 @@ export interface Progress<K extends KindTypes> {
   readonly done: K["Done"];
 }
 
+/** The progress after an action, and the events about it: the frame publishes them. */
+export interface Performed<K extends KindTypes> extends Progress<K> {
+  readonly events?: readonly EventOf[];
+}
+
 /** The context of one run. */
-export interface ReconcileContext<State> extends Context, StatusWriteContext {
+export interface ReconcileContext<K extends KindTypes> extends Context, StatusWriteContext {
   /**
    * Aborts reads and waits when the process stops or the run takes too long. Must not be used for calls whose answer
    * must not be lost.
    */
   readonly signal: AbortSignal;
   /** The object's current process state; `undefined` if there is none yet. */
-  readonly state: State | undefined;
+  readonly state: K["State"] | undefined;
   /** Replaces the process state at once, even if the run fails later. */
-  setState(state: State | undefined): void;
+  setState(state: K["State"] | undefined): void;
+  /**
+   * Writes the object's status as the kind reports it for this progress and outcome (absent: Settled), in the middle of
+   * a run. Returns the progress with the written object. Rejects with Conflict if the object has changed.
+   */
+  writeStatus(progress: Progress<K>, outcome?: Outcome): Promise<Progress<K>>;
   /**
    * Call it after the finalizer of this version was removed: runs over that version, still in the cache, end at once.
    */
@@ -62,11 +72,7 @@ export interface KindController<K extends KindTypes> {
    * Only reads: caches, live objects, the console. Changes nothing, not even process state. Rejects with a
    * PartialFailure if enough is known to report the failure on the object, otherwise with any other error.
    */
-  observe(
-    object: K["Object"],
-    spec: K["Spec"],
-    run: ReconcileContext<K["State"]>,
-  ): Promise<K["Snapshot"]>;
+  observe(object: K["Object"], spec: K["Spec"], run: ReconcileContext<K>): Promise<K["Snapshot"]>;
 
   /** Pure. The next effect, or why there is none. */
   next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled;
@@ -86,12 +92,12 @@ export interface KindController<K extends KindTypes> {
   /** Actions that are performed even for a suspended object and while the process stops. */
   readonly always: ReadonlySet<K["Action"]["kind"]>;
 
-  /** Performs one action and returns the new progress. Rejects at the first failure. */
+  /** Performs one action and returns the new progress, with its events. Rejects at the first failure. */
   perform(
     action: K["Action"],
     progress: Progress<K>,
-    run: ReconcileContext<K["State"]>,
-  ): Promise<Progress<K>>;
+    run: ReconcileContext<K>,
+  ): Promise<Performed<K>>;
 
   /** Pure. Computes status, conditions and events from one value, both after a success and after a failure. */
   report(
@@ -111,7 +117,7 @@ export interface KindController<K extends KindTypes> {
   mustSave?(object: K["Object"]): boolean;
 
   /** Whether the operator only plans for the object. Absent: the object's annotation decides. */
-  isPlanOnly?(object: K["Object"], run: ReconcileContext<K["State"]>): Promise<boolean>;
+  isPlanOnly?(object: K["Object"], run: ReconcileContext<K>): Promise<boolean>;
 
   /** Status fields of another field manager; they are neither compared nor written. */
   readonly foreignFields?: readonly string[];

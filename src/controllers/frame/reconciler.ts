@@ -8,12 +8,12 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
 import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
 import { rehearse } from "./plan/rehearse.ts";
 import { ProcessState } from "./process-state.ts";
+import { publishEvents } from "./publish.ts";
 import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
-import { rejectSpec, reportFailure, reportOutcome } from "./report-run.ts";
+import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
 import { isReleased } from "./rules/next-step.ts";
 import { isPlanOnly } from "./rules/plan-only.ts";
 import { walk } from "./walk.ts";
-import { recordEvent } from "./write-report.ts";
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
@@ -51,17 +51,21 @@ export function createReconciler<K extends KindTypes>(
   const contextOf = (
     uid: string,
     { signal, isRequested = false }: Pick<Run, "signal" | "isRequested">,
-  ): ReconcileContext<K["State"]> => ({
-    ...context,
-    connections: isRequested ? passingHolds(context.connections) : context.connections,
-    signal,
-    unanswered,
-    noteReleased: (object) => released.note(object),
-    get state() {
-      return states.of(uid);
-    },
-    setState: (state) => states.set(uid, state),
-  });
+  ): ReconcileContext<K> => {
+    const run: ReconcileContext<K> = {
+      ...context,
+      connections: isRequested ? passingHolds(context.connections) : context.connections,
+      signal,
+      unanswered,
+      noteReleased: (object) => released.note(object),
+      get state() {
+        return states.of(uid);
+      },
+      setState: (state) => states.set(uid, state),
+      writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
+    };
+    return run;
+  };
   return {
     reconcile: async (cached, request) => {
       const { signal } = request;
@@ -97,7 +101,7 @@ function passingHolds(connections: Connections): Connections {
 async function reconcileObject<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   const parsed = kind.parse(object);
   const isPlanned = await isPlannedOnly(kind, object, run);
@@ -111,7 +115,7 @@ async function reconcileObject<K extends KindTypes>(
 async function isPlannedOnly<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<boolean> {
   if (run.readOnly === true) return true;
   return kind.isPlanOnly === undefined ? isPlanOnly(object) : kind.isPlanOnly(object, run);
@@ -128,7 +132,7 @@ async function runKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   let progress: Progress<K> | undefined;
   try {
@@ -150,7 +154,7 @@ async function planKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   if (kind.mustSave?.(object)) {
     await runKind(kind, object, { ...spec, suspend: true }, run);
@@ -169,12 +173,15 @@ async function perform<K extends KindTypes>(
   kind: KindController<K>,
   action: K["Action"],
   progress: Progress<K>,
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Progress<K>> {
   if (!kind.always.has(action.kind)) run.signal.throwIfAborted();
   const { object } = progress.snapshot;
-  if (!kind.needsFinalizer.has(action.kind) || hasFinalizer(object))
-    return kind.perform(action, progress, run);
+  if (!kind.needsFinalizer.has(action.kind) || hasFinalizer(object)) {
+    const { events = [], snapshot, done } = await kind.perform(action, progress, run);
+    publishEvents(events, run);
+    return { snapshot, done };
+  }
   const held = await addFinalizer(run, kind.type, object);
   return { ...progress, snapshot: { ...progress.snapshot, object: held } };
 }
@@ -184,11 +191,14 @@ async function release<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   events: readonly EventNote[],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   await removeFinalizer(run, kind.type, object);
   run.noteReleased(object);
-  for (const event of events) recordEvent(run, object, event);
+  publishEvents(
+    events.map((event) => ({ object, event })),
+    run,
+  );
   const reasons = events.map(({ reason }) => reason);
   run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons }, "released object");
   run.setState(undefined);

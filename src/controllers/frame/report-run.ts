@@ -2,23 +2,31 @@
 import { isReportedOn } from "../../api/conditions.ts";
 import { type Plan, type PlannedCall, toPlan } from "../../api/plan.ts";
 import type { Result } from "../../runtime/result.ts";
+import type { Log } from "../../util/log.ts";
 import { toError } from "../../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
-import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
+import { StatusWriteFailed } from "./errors.ts";
+import type {
+  KindController,
+  KindTypes,
+  Performed,
+  Progress,
+  ReconcileContext,
+} from "./kind-controller.ts";
+import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
-import { type Outcome, PartialFailure } from "./rules/outcome.ts";
-import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
-import { requeueMs } from "./rules/requeue.ts";
-import { tryReport } from "./status-write-failed.ts";
-import { writeReport } from "./write-report.ts";
+import { type Outcome, PartialFailure, type Settled } from "./rules/outcome.ts";
+import { type ObjectReport, ownFields, type Report, requeueMs } from "./rules/report.ts";
+
+const SETTLED: Settled = { kind: "Settled" };
 
 /** Reports the outcome of a run that did not reject; for a run that only planned, with its plan. */
 export async function reportOutcome<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   outcome: Outcome,
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
   calls?: readonly PlannedCall[],
 ): Promise<Result> {
   const { object } = progress.snapshot;
@@ -45,11 +53,12 @@ export async function reportFailure<K extends KindTypes>(
   kind: KindController<K>,
   before: Progress<K> | undefined,
   thrown: unknown,
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   const isPartial = thrown instanceof PartialFailure;
-  const progress = isPartial ? (thrown.progress as Progress<K>) : before;
+  const progress = isPartial ? (thrown.progress as Performed<K>) : before;
   const error: unknown = isPartial ? thrown.cause : thrown;
+  if (isPartial) publishEvents((thrown.progress as Performed<K>).events ?? [], run);
   const readiness = failureReadiness(error);
   // The stop of the process is not a failure of the object.
   const isStop = run.signal.aborted && error === run.signal.reason;
@@ -72,19 +81,51 @@ export async function reportFailure<K extends KindTypes>(
   throw said;
 }
 
+/**
+ * Reports a failure and returns the error that the run must end with. If the report also fails, it does not hide the
+ * failure; but the server that rejected the report may require a longer pause than the failure does (L9).
+ */
+export async function tryReport(
+  cause: unknown,
+  report: () => Promise<unknown>,
+  log: Pick<Log, "debug">,
+): Promise<unknown> {
+  try {
+    await report();
+    return cause;
+  } catch (refusal) {
+    log.debug({ err: toError(refusal) }, "could not report a failure");
+    return new StatusWriteFailed(cause, refusal);
+  }
+}
+
+/** See {@link ReconcileContext.writeStatus}. */
+export async function writeStatusNow<K extends KindTypes>(
+  kind: KindController<K>,
+  { snapshot, done }: Progress<K>,
+  run: ReconcileContext<K>,
+  outcome: Outcome = SETTLED,
+): Promise<Progress<K>> {
+  const { object } = snapshot;
+  const { resourceVersion } = object.metadata;
+  const { objects } = kind.report({ snapshot, done }, outcome, readClock(run), run.state);
+  const entry = objects.find((each) => each.object === object);
+  if (entry === undefined) throw new Error(`a ${kind.type.kind} reports no status of its own`);
+  const bound = { ...entry, write: { ...entry.write, resourceVersion } };
+  const written = await publishStatus(owned(kind, bound), run);
+  return { snapshot: { ...snapshot, object: written }, done };
+}
+
 /** A stored object may be older than its schema: it is not changed, and its status says why. */
 export async function rejectSpec<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   message: string,
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Result> {
   const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
-  await writeReport(
-    { objects: [owned(kind, { type: kind.type, object, status, readiness })] },
-    run,
-  );
+  await publish({ objects: [owned(kind, { type: kind.type, object, status, readiness })] }, run);
   return {};
 }
 
@@ -92,7 +133,7 @@ async function report<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   outcome: Outcome,
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
   plan?: Plan,
 ): Promise<Report<K["State"]>> {
   const made = kind.report(progress, outcome, readClock(run), run.state);
@@ -107,7 +148,7 @@ async function report<K extends KindTypes>(
   );
   const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
   try {
-    await writeReport({ ...made, objects }, run);
+    await publish({ ...made, objects }, run);
   } catch (error) {
     // In a terminating namespace, the status write may fail; the finalizer must still be removed.
     if (!isDeleting || outcome.kind === "Failed") throw error;

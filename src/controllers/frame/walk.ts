@@ -19,7 +19,7 @@ export async function walk<K extends KindTypes>(
   kind: KindController<K>,
   start: Progress<K>,
   spec: K["Spec"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
   perform: Perform<K>,
 ): Promise<End> {
   let progress = start;

@@ -7,16 +7,16 @@ import { keyOf } from "../../kube/resource.ts";
 import { parseDuration } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
-import { requestToken } from "../frame/request-token.ts";
+import { requestToken } from "../frame/rules/report.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
-import type { QuotaExportSnapshot, QuotaExportState } from "./rules/snapshot.ts";
+import type { QuotaExportKind, QuotaExportSnapshot } from "./rules/snapshot.ts";
 
 /** Reads only the caches; the single action calls the console. */
 export async function observe(
   object: ResourceQuotaExport,
   spec: ResourceQuotaExportSpec,
-  { caches, connections, state }: ReconcileContext<QuotaExportState>,
+  { caches, connections, state }: ReconcileContext<QuotaExportKind>,
 ): Promise<QuotaExportSnapshot> {
   const { namespace } = keyOf(object);
   const credential = credentialOf(namespace, spec, caches);

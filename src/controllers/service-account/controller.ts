@@ -14,7 +14,7 @@ import { MarkedAccounts } from "./marked-accounts.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { next } from "./rules/next.ts";
-import { FOREIGN_FIELDS, report } from "./rules/report.ts";
+import { report } from "./rules/report.ts";
 import type { AccountKind } from "./rules/snapshot.ts";
 
 /** `enqueue` receives an object for which a list in another object's run has found accounts. */
@@ -37,7 +37,8 @@ export function createServiceAccountController(
       always: new Set(["ListAccounts", "AuditAccounts", "GetAccount", "RecordAccount"]),
       perform: (action, progress, run) => perform(action, progress, run, marked),
       report,
-      foreignFields: FOREIGN_FIELDS,
+      // Another field manager owns the status fields about policies bound to the account.
+      foreignFields: ["bindings"],
     },
     context,
   );

@@ -6,26 +6,25 @@ import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches } from "../frame/context.ts";
 import type { ReconcileContext } from "../frame/kind-controller.ts";
-import { requestToken } from "../frame/request-token.ts";
+import { openRequest, requestToken } from "../frame/rules/report.ts";
 import { indexes } from "../indexes.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
-import type { AccountSnapshot, AccountState } from "./rules/snapshot.ts";
+import type { AccountKind, AccountSnapshot } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
 /** Reads only the caches. The rules decide which console calls are due, and in what order. */
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
-  { caches, connections, clock, state = {} }: ReconcileContext<AccountState>,
+  { caches, connections, clock, state = {} }: ReconcileContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;
   const key = keyOf(object);
   const namespace = caches.of(namespaceType).get({ namespace: "", name: key.namespace });
-  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   const account = fromStatus(status, spec.saId);
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
@@ -59,7 +58,7 @@ export async function observe(
     apiKeys,
     apiKeysAreCurrent: apiKeys.every((each) => keyCache.isCurrent(keyOf(each))),
     ...readMarked(object, marked, caches),
-    request: requested === status?.lastHandledReconcileAt ? undefined : requested,
+    request: openRequest(object),
     claim,
     otherClaims: await readOtherClaims(saId === undefined || isRefused ? [] : [saId], object, {
       caches,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { SpecError } from "../../../src/controllers/frame/errors.ts";
 import { failureReadiness } from "../../../src/controllers/frame/rules/failure.ts";
-import { SpecError } from "../../../src/controllers/frame/spec-error.ts";
 import { IamError } from "../../../src/iam/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { IamObject } from "../../../src/api/meta.ts";
+import { SpecError, StatusWriteFailed } from "../../../src/controllers/frame/errors.ts";
+import { writeStatus } from "../../../src/controllers/frame/publish.ts";
+import { tryReport } from "../../../src/controllers/frame/report-run.ts";
 import { errorPolicy } from "../../../src/controllers/frame/rules/error-policy.ts";
 import { failureReadiness } from "../../../src/controllers/frame/rules/failure.ts";
-import { SpecError } from "../../../src/controllers/frame/spec-error.ts";
-import {
-  StatusWriteFailed,
-  tryReport,
-} from "../../../src/controllers/frame/status-write-failed.ts";
-import { writeStatus } from "../../../src/controllers/frame/status-writer.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { IamError } from "../../../src/iam/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SpecError } from "../../../src/controllers/frame/spec-error.ts";
+import { SpecError } from "../../../src/controllers/frame/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { createLogger, type LogFormat, type LogLevel } from "../../../src/observability/logger.ts";
 import type { LogFields } from "../../../src/util/log.ts";

@@ -4,12 +4,12 @@ import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { MINUTE } from "../../../util/time.ts";
+import { SpecError } from "../../frame/errors.ts";
 import { storeIntent } from "../../frame/intent.ts";
 import { UNKNOWN_RESYNC_MS } from "../../frame/rules/error-policy.ts";
 import { PartialFailure, type Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
 import { settleAll } from "../../frame/settle-all.ts";
-import { SpecError } from "../../frame/spec-error.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { attemptId, describeKey } from "../../marker.ts";
 import { apiKeyType, secretType } from "../../resource-types.ts";
@@ -24,12 +24,12 @@ import type { IssuedPair } from "../secret/pair.ts";
 import { rehearsalSecret, targetSecret } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import {
+  type ApiKeyPerformed,
   type ApiKeyRun,
   readyAccount,
-  recordKeyEvent,
   withDone,
+  withEvent,
   withSnapshot,
-  writeStatusNow,
 } from "./run.ts";
 
 /**
@@ -185,7 +185,7 @@ async function store(
   const text = intentText({ attempt, issuances, lastHandledRotateAt }, object);
   const written = await storeIntent(run, apiKeyType, object, { attemptId: id, text });
   const stored = withSnapshot(intended, { object: written.object });
-  return written.isStored ? stored : writeStatusNow(stored, run, issuing);
+  return written.isStored ? stored : run.writeStatus(stored, issuing);
 }
 
 /**
@@ -197,7 +197,7 @@ export async function issueKey(
   _: object,
   run: ApiKeyRun,
   { attempts, heldPairs, namespaceIssues }: IssueCoordination,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { object, self, spec, status } = progress.snapshot;
   const { saId, client, connection } = readyAccount(progress.snapshot);
   const { attempt } = status;
@@ -221,23 +221,24 @@ export async function issueKey(
   const held = { attemptId: attempt.id, pair };
   heldPairs.set(self.uid, held);
   attempts.explain(attempt.id, accountKeyOf(object), [pair.keyId]);
-  noteIssued(progress, pair, attempt, run);
-  return withSnapshot(carriedOut, { held });
+  const { keyId } = pair;
+  const { namespace, name } = self;
+  run.metrics.apiKeyIssues.inc({ result: "Issued" });
+  run.log.info(
+    { namespace, name, keyId, attempt: attempt.id, reason: attempt.reason },
+    "issued key",
+  );
+  return withUnexpectedForm(withSnapshot(carriedOut, { held }), pair);
 }
 
-function noteIssued(
+/** A pair of unexpected form cannot be retrieved again: the operator stores it, checks it and reports it. */
+function withUnexpectedForm(
   progress: ApiKeyProgress,
   { keyId, secret }: IssuedPair,
-  { id, reason }: IssueAttempt,
-  run: ApiKeyRun,
-): void {
-  const { namespace, name } = progress.snapshot.self;
-  run.metrics.apiKeyIssues.inc({ result: "Issued" });
-  run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
-  // A pair of unexpected form cannot be retrieved again: the operator stores it, checks it and reports it.
-  if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return;
+): ApiKeyPerformed {
+  if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return progress;
   const note = `Key ${keyId} does not have the documented form (prefix sak_, ${SECRET_LENGTH} characters of secret); the operator uses it anyway.`;
-  recordKeyEvent(progress, run, "UnexpectedKeyForm", "Issue", note, "Warning");
+  return withEvent(progress, "UnexpectedKeyForm", "Issue", note, "Warning");
 }
 
 function noteFailure(

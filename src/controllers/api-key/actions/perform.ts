@@ -11,7 +11,7 @@ import {
   startRecovery,
 } from "./recover.ts";
 import { endKey, failRun } from "./retire.ts";
-import type { ApiKeyRun } from "./run.ts";
+import type { ApiKeyPerformed, ApiKeyRun } from "./run.ts";
 import {
   commitKey,
   deleteStaging,
@@ -29,7 +29,7 @@ type Perform<Action> = (
   action: Action,
   run: ApiKeyRun,
   coordination: IssueCoordination,
-) => ApiKeyProgress | Promise<ApiKeyProgress>;
+) => ApiKeyPerformed | Promise<ApiKeyPerformed>;
 
 const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Kind>> } = {
   ReadTarget: readTarget,
@@ -58,7 +58,8 @@ const performers: { readonly [Kind in ApiKeyAction["kind"]]: Perform<ActionOf<Ki
 };
 
 /**
- * Carries out one action: at most one effect, and what it proves. Returns the state of the run after the action.
+ * Carries out one action: at most one effect, and what it proves. Returns the state of the run after the action, and
+ * its events.
  * Rejects at the first failure, with a PartialFailure if something has changed anyway.
  */
 export async function perform(
@@ -66,7 +67,7 @@ export async function perform(
   action: ApiKeyAction,
   run: ApiKeyRun,
   coordination: IssueCoordination,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const performer: Perform<never> = performers[action.kind];
   return performer(progress, action as never, run, coordination);
 }

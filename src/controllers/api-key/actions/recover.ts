@@ -13,13 +13,13 @@ import {
   withUnlistedKey,
 } from "../rules/transitions.ts";
 import {
+  type ApiKeyPerformed,
   type ApiKeyRun,
   readyAccount,
-  recordKeyEvent,
   remember,
   withDone,
+  withEvent,
   withSnapshot,
-  writeStatusNow,
 } from "./run.ts";
 
 export function startRecovery(
@@ -62,11 +62,11 @@ export async function closeAttempt(
   { orphans, refund, because }: ActionOf<"CloseAttempt">,
   run: ApiKeyRun,
   { attempts }: IssueCoordination,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { object, self, status } = progress.snapshot;
   const lastRecoveryTime = run.clock.now();
   const next = { ...withoutAttempt(status, refund, orphans), lastRecoveryTime };
-  const closed = await writeStatusNow(withSnapshot(progress, { status: next }), run);
+  const closed = await run.writeStatus(withSnapshot(progress, { status: next }));
   const attempt = status.attempt?.id;
   if (attempt !== undefined) {
     const keyIds = orphans.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
@@ -74,20 +74,19 @@ export async function closeAttempt(
     if (orphans.length === 0 && !refund) attempts.takeSurplus(accountKeyOf(object));
   }
   const { namespace, name } = self;
-  const note = `Attempt ${attempt} is closed: ${because}.`;
-  if (orphans.length > 0) {
-    recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
+  if (orphans.length > 0)
     run.log.error({ namespace, name, attempt, orphans: idsOf(orphans) }, "key orphaned");
-  } else {
-    recordKeyEvent(progress, run, "AttemptClosed", "Recover", note);
-    run.log.info({ namespace, name, attempt }, "attempt closed");
-  }
+  else run.log.info({ namespace, name, attempt }, "attempt closed");
   const vainAttempts = refund
     ? nextVainAttempt(progress.snapshot.vainAttempts, run.clock.monotonic())
     : undefined;
-  return withDone(remember(closed, { recovery: undefined, vainAttempts }, run), {
+  const after = withDone(remember(closed, { recovery: undefined, vainAttempts }, run), {
     secondRead: undefined,
   });
+  const note = `Attempt ${attempt} is closed: ${because}.`;
+  return orphans.length > 0
+    ? withEvent(after, "KeyOrphaned", "Recover", note, "Warning")
+    : withEvent(after, "AttemptClosed", "Recover", note);
 }
 
 /** Lists keys as orphaned that are no longer stored anywhere in the cluster. */
@@ -95,19 +94,16 @@ export async function listKeysBeforeRestore(
   progress: ApiKeyProgress,
   { orphans }: ActionOf<"ListKeysBeforeRestore">,
   run: ApiKeyRun,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { self, status } = progress.snapshot;
   const { namespace, name } = self;
   const orphaned = [...status.orphaned, ...orphans];
-  const listed = await writeStatusNow(
-    withSnapshot(progress, { status: { ...status, orphaned } }),
-    run,
-  );
+  const listed = await run.writeStatus(withSnapshot(progress, { status: { ...status, orphaned } }));
   const ids = idsOf(orphans);
   const note = `The API server was set back to a time before these keys were issued, and no Secret holds them: ${ids.join(", ")}.`;
-  recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
   run.log.error({ namespace, name, orphans: ids }, "a restored API server has forgotten keys");
-  return remember(listed, { keysBeforeRestore: [] }, run);
+  const after = remember(listed, { keysBeforeRestore: [] }, run);
+  return withEvent(after, "KeyOrphaned", "Recover", note, "Warning");
 }
 
 /** Lists keys as orphaned that attempts of this ApiKey issued, unless another ApiKey lists them. */
@@ -116,7 +112,7 @@ export async function listLateKeys(
   { keys }: ActionOf<"ListLateKeys">,
   run: ApiKeyRun,
   { attempts }: IssueCoordination,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { object, spec, self, status } = progress.snapshot;
   const account = accountKeyOf(object);
   if (!attempts.startExplaining(account, ownerKeyOf(object)))
@@ -126,12 +122,12 @@ export async function listLateKeys(
   const done = withSnapshot(withDone(progress, { defersLateKeys: true }), { lateKeys: [] });
   if (late.length === 0) return done;
   const next = withLateKeys(status, late, spec.expiresInDays, run.clock.now());
-  const listed = await writeStatusNow(withSnapshot(done, { status: next }), run);
+  let listed: ApiKeyPerformed = await run.writeStatus(withSnapshot(done, { status: next }));
   const { namespace, name } = self;
   for (const { keyId, attemptId } of late) {
     attempts.addKey(attemptId, account, keyId);
     const note = `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
-    recordKeyEvent(progress, run, "KeyOrphaned", "Recover", note, "Warning");
+    listed = withEvent(listed, "KeyOrphaned", "Recover", note, "Warning");
     run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
   }
   return listed;
@@ -145,16 +141,16 @@ export function rebuildStatus(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"RebuildStatus">,
   run: ApiKeyRun,
-): ApiKeyProgress {
+): ApiKeyPerformed {
   const { status, self } = progress.snapshot;
-  const note = `Read key ${pair.keyId} back from its Secret.`;
-  recordKeyEvent(progress, run, "StatusRebuilt", "Recover", note);
   const now = run.clock.now();
   const found = withFoundKey(status, pair, self.rotateToken, now);
   const isProven = progress.done.verdicts?.get(pair.keyId) === true;
-  return withSnapshot(progress, {
+  const rebuilt = withSnapshot(progress, {
     status: isProven ? withAcceptedKey(found, pair.keyId, now) : found,
   });
+  const note = `Read key ${pair.keyId} back from its Secret.`;
+  return withEvent(rebuilt, "StatusRebuilt", "Recover", note);
 }
 
 /** Lists a pair that no status lists. */

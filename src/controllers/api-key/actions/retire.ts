@@ -6,7 +6,14 @@ import { lookUpAccount } from "../../look-up-account.ts";
 import type { ActionOf, ApiKeyProgress, ReadyAccount } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
 import { withEndedKey } from "../rules/transitions.ts";
-import { type ApiKeyRun, readyAccount, recordKeyEvent, withDone, withSnapshot } from "./run.ts";
+import {
+  type ApiKeyPerformed,
+  type ApiKeyRun,
+  readyAccount,
+  withDone,
+  withEvent,
+  withSnapshot,
+} from "./run.ts";
 
 type EndKey = ActionOf<"DisableKey" | "DeleteKey">;
 type Ended = "Disabled" | "Deleted";
@@ -20,7 +27,7 @@ export async function endKey(
   progress: ApiKeyProgress,
   action: EndKey,
   run: ApiKeyRun,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { keyId } = action;
   let state: Ended;
   try {
@@ -30,11 +37,11 @@ export async function endKey(
     if (!isIamError(error)) throw error;
     return noteFailure(progress, keyId, error);
   }
-  const note = `Key ${keyId} is ${state.toLowerCase()} in the console.`;
-  recordKeyEvent(progress, run, `Key${state}`, "Retire", note);
-  return withSnapshot(progress, {
+  const ended = withSnapshot(progress, {
     status: withEndedKey(progress.snapshot.status, keyId, state, run.clock.now()),
   });
+  const note = `Key ${keyId} is ${state.toLowerCase()} in the console.`;
+  return withEvent(ended, `Key${state}`, "Retire", note);
 }
 
 /** Rejects with the recorded failure. */

@@ -1,19 +1,17 @@
 /** Helpers that the actions of an ApiKey share. */
-import { readClock } from "../../frame/clock-reading.ts";
-import type { ReconcileContext } from "../../frame/kind-controller.ts";
-import type { Outcome } from "../../frame/rules/outcome.ts";
-import { SpecError } from "../../frame/spec-error.ts";
-import { recordEvent, writeObjectStatus } from "../../frame/write-report.ts";
-import { objectReport } from "../rules/report.ts";
+import { SpecError } from "../../frame/errors.ts";
+import type { Performed, ReconcileContext } from "../../frame/kind-controller.ts";
 import type {
   ApiKeyDone,
+  ApiKeyKind,
   ApiKeyMemory,
   ApiKeyProgress,
   ApiKeySnapshot,
   ReadyAccount,
 } from "../rules/snapshot.ts";
 
-export type ApiKeyRun = ReconcileContext<ApiKeyMemory>;
+export type ApiKeyRun = ReconcileContext<ApiKeyKind>;
+export type ApiKeyPerformed = Performed<ApiKeyKind>;
 
 export const nothingRemembered: ApiKeyMemory = {
   recovery: undefined,
@@ -45,34 +43,20 @@ export function remember(
   return withSnapshot(progress, change);
 }
 
-const SETTLED: Outcome = { kind: "Settled" };
-
-/**
- * Writes the status in the middle of a run, only if the object has not changed since (Conflict otherwise). Returns the
- * progress with the written object.
- */
-export async function writeStatusNow(
-  progress: ApiKeyProgress,
-  run: ApiKeyRun,
-  outcome = SETTLED,
-): Promise<ApiKeyProgress> {
-  const entry = objectReport(progress, outcome, readClock(run));
-  return withSnapshot(progress, { object: await writeObjectStatus(entry, run) });
-}
-
 /** The account and its console. Rules return actions that call the console only if the account is ready. */
 export function readyAccount({ account }: ApiKeySnapshot): ReadyAccount {
   if (account.kind === "Ready") return account;
   throw new SpecError("ServiceAccountNotReady", "The ServiceAccount is not ready.");
 }
 
-export function recordKeyEvent(
-  { snapshot }: ApiKeyProgress,
-  run: ApiKeyRun,
+/** The progress after an action, with one more event about the object. */
+export function withEvent(
+  { events = [], ...progress }: ApiKeyPerformed,
   reason: string,
   action: string,
   note: string,
   type: "Normal" | "Warning" = "Normal",
-): void {
-  recordEvent(run, snapshot.object, { type, reason, action, note });
+): ApiKeyPerformed {
+  const { object } = progress.snapshot;
+  return { ...progress, events: [...events, { object, event: { type, reason, action, note } }] };
 }

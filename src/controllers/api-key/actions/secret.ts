@@ -13,13 +13,13 @@ import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
 import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
 import {
+  type ApiKeyPerformed,
   type ApiKeyRun,
   readyAccount,
-  recordKeyEvent,
   remember,
   withDone,
+  withEvent,
   withSnapshot,
-  writeStatusNow,
 } from "./run.ts";
 
 export async function readTarget(
@@ -92,12 +92,12 @@ export async function renderSecret(
   progress: ApiKeyProgress,
   contents: SecretContents,
   run: ApiKeyRun,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const written = await writeTarget(progress.snapshot, contents, run);
-  const note = `Secret ${written.metadata.name} was restored to its declared content.`;
-  recordKeyEvent(progress, run, "SecretUpdated", "Render", note);
   const { self, spec } = progress.snapshot;
-  return withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
+  const restored = withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
+  const note = `Secret ${written.metadata.name} was restored to its declared content.`;
+  return withEvent(restored, "SecretUpdated", "Render", note);
 }
 
 function writeTarget(
@@ -117,19 +117,16 @@ export async function commitKey(
   progress: ApiKeyProgress,
   { pair }: ActionOf<"CommitKey">,
   run: ApiKeyRun,
-): Promise<ApiKeyProgress> {
+): Promise<ApiKeyPerformed> {
   const { self, spec, status } = progress.snapshot;
   const isProven = progress.done.verdicts?.get(pair.keyId) === true;
   const delivered = withDeliveredKey(status, pair, isProven, run.clock.now());
-  const committed = await writeStatusNow(withSnapshot(progress, { status: delivered }), run);
+  const committed = await run.writeStatus(withSnapshot(progress, { status: delivered }));
   const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
   const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;
-  if (status.current === undefined) recordKeyEvent(progress, run, "KeyIssued", "Issue", note);
-  else {
-    const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;
-    recordKeyEvent(progress, run, "KeyRotated", "Rotate", `${note} ${before}`);
-  }
-  return committed;
+  if (status.current === undefined) return withEvent(committed, "KeyIssued", "Issue", note);
+  const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;
+  return withEvent(committed, "KeyRotated", "Rotate", `${note} ${before}`);
 }
 
 export async function deleteStaging(

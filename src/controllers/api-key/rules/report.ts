@@ -5,9 +5,13 @@ import { annotations } from "../../../api/meta.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import { requestToken } from "../../frame/request-token.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import type { KindCondition, ObjectReport, Report } from "../../frame/rules/report.ts";
+import {
+  type KindCondition,
+  type ObjectReport,
+  type Report,
+  requestToken,
+} from "../../frame/rules/report.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { pairIn } from "../secret/view.ts";
@@ -57,8 +61,7 @@ export function report(
   };
 }
 
-/** The report of the object itself; also used for status writes in the middle of a run. */
-export function objectReport(
+function objectReport(
   progress: ApiKeyProgress,
   outcome: Outcome,
   at: ClockReading,

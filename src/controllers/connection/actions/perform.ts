@@ -9,7 +9,7 @@ export async function perform(
   sessions: Sessions,
   action: ConnectionAction,
   { snapshot, done }: Progress<ConnectionKind>,
-  { signal }: Pick<ReconcileContext<undefined>, "signal">,
+  { signal }: Pick<ReconcileContext<ConnectionKind>, "signal">,
 ): Promise<Progress<ConnectionKind>> {
   const { key } = snapshot;
   if (action.kind === "CloseSession") {

@@ -2,6 +2,7 @@
 import type { ConditionUpdate } from "../../../api/conditions.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { originOf } from "../../connection-origin.ts";
+import { ended, withRequestId } from "../../frame/rules/failure.ts";
 import type { LoginReason } from "./login-reason.ts";
 import type { ConnectionSnapshot, Login } from "./snapshot.ts";
 
@@ -64,18 +65,13 @@ function roughly(count: number): string {
 
 function failedLogin({
   reason,
-  error: { message, requestId },
+  error,
 }: Extract<Login, { kind: "Failed" }>): Omit<ConditionUpdate, "type"> {
-  const request =
-    requestId === undefined || message.includes(requestId) ? "" : ` (requestId ${requestId})`;
+  const { message } = error;
   const said = ended(`${message.slice(0, 1).toUpperCase()}${message.slice(1)}`);
   return {
     status: reason === "ConsoleUnavailable" ? "Unknown" : "False",
     reason,
-    message: `${said} ${loginAdvice[reason]}${request}`,
+    message: withRequestId(`${said} ${loginAdvice[reason]}`, error),
   };
-}
-
-function ended(words: string): string {
-  return /[.!?]$/.test(words) ? words : `${words}.`;
 }

@@ -7,8 +7,7 @@ import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import { obstacleOf } from "../../frame/rules/readiness.ts";
-import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { type ObjectReport, obstacleOf, type Report } from "../../frame/rules/report.ts";
 import { authentication } from "./authentication.ts";
 import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
 

@@ -3,6 +3,7 @@ import { FINALIZER } from "../../../api/meta.ts";
 import type { PlannedCall } from "../../../api/plan.ts";
 import { hasFinalizer } from "../finalizers.ts";
 import type { KindController, KindTypes, Progress, ReconcileContext } from "../kind-controller.ts";
+import { writeStatusNow } from "../report-run.ts";
 import { isReleased } from "../rules/next-step.ts";
 import { type Outcome, PartialFailure } from "../rules/outcome.ts";
 import { plannedOutcome } from "../rules/plan-only.ts";
@@ -25,19 +26,20 @@ export async function rehearse<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
-  run: ReconcileContext<K["State"]>,
+  run: ReconcileContext<K>,
 ): Promise<Rehearsal<K>> {
   const log = new PlanLog();
-  const planning = planningRun(run, log);
   const acting = kind.rehearsal?.() ?? kind;
+  const planning = planningRun(acting, run, log);
   const snapshot = await acting.observe(object, spec, planning);
   let progress: Progress<K> = { snapshot, done: acting.start };
   try {
     const end = await walk(acting, progress, spec, planning, async (action, from) => {
       planning.signal.throwIfAborted();
-      const to = await acting.perform(action, withFinalizer(acting, action, from), planning);
-      if (!log.hasEffects) progress = to;
-      return to;
+      const before = withFinalizer(acting, action, from);
+      const { snapshot, done } = await acting.perform(action, before, planning);
+      if (!log.hasEffects) progress = { snapshot, done };
+      return { snapshot, done };
     });
     const natural = log.hasEffects || isReleased(end) ? undefined : end;
     const outcome = plannedOutcome(natural, log.calls.length, kind.isReader);
@@ -49,9 +51,13 @@ export async function rehearse<K extends KindTypes>(
   }
 }
 
-function planningRun<State>(run: ReconcileContext<State>, log: PlanLog): ReconcileContext<State> {
+function planningRun<K extends KindTypes>(
+  kind: KindController<K>,
+  run: ReconcileContext<K>,
+  log: PlanLog,
+): ReconcileContext<K> {
   let { state } = run;
-  return {
+  const planning: ReconcileContext<K> = {
     ...planningContext(run, log),
     signal: run.signal,
     noteReleased: run.noteReleased,
@@ -62,7 +68,9 @@ function planningRun<State>(run: ReconcileContext<State>, log: PlanLog): Reconci
       state = next;
       if (!log.hasEffects) run.setState(next);
     },
+    writeStatus: (progress, outcome) => writeStatusNow(kind, progress, planning, outcome),
   };
+  return planning;
 }
 
 /** Assumes the finalizer if an action needs it: the plan does not mention it. */

@@ -2,8 +2,7 @@ import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
 import type { ErrorOutcome } from "../../../runtime/result.ts";
 import { MINUTE } from "../../../util/time.ts";
-import { SpecError } from "../spec-error.ts";
-import { StatusUnanswered, StatusWriteFailed } from "../status-write-failed.ts";
+import { SpecError, StatusUnanswered, StatusWriteFailed } from "../errors.ts";
 
 type ErrorOutcomeKind = ErrorOutcome["kind"];
 

@@ -1,8 +1,7 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { isKubeError, type KubeError } from "../../../kube/errors.ts";
-import { SpecError } from "../spec-error.ts";
-import { StatusUnanswered } from "../status-write-failed.ts";
+import { SpecError, StatusUnanswered } from "../errors.ts";
 import { errorPolicy } from "./error-policy.ts";
 
 /** What a person can do about an error of the console; no entry if only time helps. */
@@ -37,14 +36,15 @@ function describe(error: unknown): { reason: string; message: string } {
 
 /** The error's own message names the call and the status. */
 function iamMessage(error: IamError): string {
-  const parts = [
-    `A call to the console failed: ${ended(error.message)}`,
-    adviceOn(error),
-    error.requestId === undefined || error.message.includes(error.requestId)
-      ? ""
-      : ` (requestId ${error.requestId})`,
-  ];
-  return parts.join("");
+  const message = `A call to the console failed: ${ended(error.message)}${adviceOn(error)}`;
+  return withRequestId(message, error);
+}
+
+/** The text, and the ID by which the console's administrator finds the call, unless the text contains it. */
+export function withRequestId(text: string, { requestId }: Pick<IamError, "requestId">): string {
+  return requestId === undefined || text.includes(requestId)
+    ? text
+    : `${text} (requestId ${requestId})`;
 }
 
 function adviceOn({ code, loginStands }: IamError): string {
@@ -56,6 +56,7 @@ function kubeMessage(error: KubeError): string {
   return `The Kubernetes API answered ${error.code}: ${ended(error.message)}`;
 }
 
-function ended(sentence: string): string {
+/** The text with a period, unless it ends a sentence. */
+export function ended(sentence: string): string {
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -1,4 +1,4 @@
-/** The report of a run about its objects, as data; {@link writeReport} writes it. Pure. */
+/** The report of a run about its objects, as data; `publish` writes it. Pure. */
 import {
   type Condition,
   type ConditionUpdate,
@@ -7,12 +7,25 @@ import {
   removeCondition,
   setCondition,
 } from "../../../api/conditions.ts";
-import type { IamObject } from "../../../api/meta.ts";
+import { annotations, type IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
-import type { Instant } from "../../../util/time.ts";
-import { suspendedReadiness } from "./readiness.ts";
+import type { ObjectMeta } from "../../../util/object-meta.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
+import { type Instant, MINUTE } from "../../../util/time.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** A change of the cause enqueues a waiting object. If it goes unnoticed, the object is reconciled after this long. */
+const SAFETY_NET_MS = 10 * MINUTE;
+/** The maximum length of the status fields that record the handled request. */
+const MAX_TOKEN = 256;
+
+const SUSPENDED: Readiness = {
+  state: "Stalled",
+  reason: "Suspended",
+  message: "spec.suspend is true: nothing is done for this object until it is false.",
+};
 
 export interface StatusWriteOptions {
   /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
@@ -110,12 +123,66 @@ export function statusOf(
   };
 }
 
-/** The readiness of the object, after suspension is applied. */
+/** The kind's conditions whose change to False causes a Warning event. */
+export function warningsOf({ conditions = [] }: ObjectReport): readonly string[] {
+  return conditions
+    .filter((condition) => condition.status !== undefined && condition.isWarning)
+    .map(({ type }) => type);
+}
+
+/** Why an object is not as declared; `undefined` if it is as declared, as far as the run knows. */
+export function obstacleOf(outcome: Outcome): Readiness | undefined {
+  switch (outcome.kind) {
+    case "Failed":
+      return outcome.readiness;
+    case "Waiting": {
+      const { state, reason, message } = outcome;
+      return { state, reason, message };
+    }
+    case "Suspended":
+      return SUSPENDED;
+    case "Settled":
+      return undefined;
+  }
+}
+
+/**
+ * The readiness of the object, after suspension is applied in the form that GitOps tools read: a usable object stays
+ * Ready; an unusable object waits for a person.
+ */
 export function readinessOf({
   readiness,
   suspended = false,
 }: Pick<ObjectReport, "readiness" | "suspended">): Readiness {
-  return suspended ? suspendedReadiness(readiness) : readiness;
+  if (!suspended) return readiness;
+  const { state, message } = readiness;
+  if (state !== "Ready") return SUSPENDED;
+  const paused = `${message} Nothing is changed while spec.suspend is true.`;
+  return { state, reason: "Suspended", message: paused };
+}
+
+/** The value of an annotation that a person uses to request something; cut to the limit of the status field. */
+export function requestToken({ annotations: all }: ObjectMeta, name: string): string | undefined {
+  return ownEntry(all, name)?.slice(0, MAX_TOKEN).toWellFormed();
+}
+
+/** A person's request to reconcile the object; `undefined` if its status shows that the request is handled. */
+export function openRequest({ metadata, status }: ReportedObject): string | undefined {
+  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
+  return requested === status?.lastHandledReconcileAt ? undefined : requested;
+}
+
+/**
+ * When to reconcile again after a run that did not fail, in milliseconds; `reportedMs` is the delay requested by its
+ * report. `undefined` only for an object that waits for nothing.
+ */
+export function requeueMs(
+  outcome: Exclude<Outcome, { kind: "Failed" }>,
+  reportedMs: number | undefined,
+): number | undefined {
+  const waitMs = outcome.kind === "Waiting" ? (outcome.afterMs ?? SAFETY_NET_MS) : undefined;
+  if (waitMs === undefined) return reportedMs && Math.max(reportedMs, 0);
+  return Math.max(Math.min(waitMs, reportedMs ?? waitMs), 0);
 }
 
 function conditionsOf(

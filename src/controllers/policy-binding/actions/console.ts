@@ -4,7 +4,6 @@ import { isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { toError } from "../../../util/to-error.ts";
-import { recordEvent } from "../../frame/write-report.ts";
 import { isUsable, type UsableSnapshot, watchedSync } from "../rules/choose.ts";
 import { listed, without } from "../rules/policy-set.ts";
 import { attributeRefusal, isRefusal } from "../rules/refusal.ts";
@@ -71,14 +70,18 @@ export const syncBindings: PerformBindings<"SyncBindings"> = async (
   const bound = without(policyIds, before);
   const unbound = without(before, policyIds);
   const type = reason === "PoliciesSynced" ? "Normal" : "Warning";
-  recordEvent(run, account, {
+  run.log.info({ ...keyOf(object), reason, bound, unbound }, "synced policy bindings");
+  const event = {
     type,
     reason,
     action: "SyncBindings",
     note: note(action, bound, unbound),
-  });
-  run.log.info({ ...keyOf(object), reason, bound, unbound }, "synced policy bindings");
-  return { snapshot, done: { ...done, synced: true } };
+  } as const;
+  return {
+    snapshot,
+    done: { ...done, synced: true },
+    events: [{ object: account, event }],
+  };
 };
 
 /** listPolicies. Only helps to name a rejected policy; without permission to list policies, no policy is named. */

@@ -4,13 +4,15 @@ import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { addFinalizer, removeFinalizer } from "../../frame/finalizers.ts";
+import type { Performed } from "../../frame/kind-controller.ts";
+import { writeStatus } from "../../frame/publish.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
-import { writeStatus } from "../../frame/status-writer.ts";
-import { recordEvent } from "../../frame/write-report.ts";
+import type { EventOf } from "../../frame/rules/report.ts";
 import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
 import { isUsable } from "../rules/choose.ts";
-import { listed } from "../rules/policy-set.ts";
+import { listed, type PolicySet } from "../rules/policy-set.ts";
 import type {
+  AccountBindingsKind,
   BindingsProgress,
   BindingsRun,
   BindingsSnapshot,
@@ -18,7 +20,7 @@ import type {
   PerformBindings,
   ReleaseCause,
 } from "../rules/snapshot.ts";
-import type { UsableAccount } from "../rules/views.ts";
+import type { BindingView, UsableAccount } from "../rules/views.ts";
 
 export const addFinalizers: PerformBindings<"AddFinalizers"> = ({ uids }, progress, run) =>
   writeEach(uids, progress, run.signal, (object) => addFinalizer(run, policyBindingType, object));
@@ -34,40 +36,50 @@ export const writeIntents: PerformBindings<"WriteIntents"> = ({ intents }, progr
   });
 };
 
-/** Removes finalizers and records events about policies that stay bound. */
+/** Removes finalizers, with events about policies that stay bound. */
 export const removeFinalizers: PerformBindings<"RemoveFinalizers"> = (
   { uids, because },
   progress,
   run,
 ) => {
-  const applied = new Map(progress.snapshot.bindings.map((each) => [each.uid, each.applied]));
-  const retainRefused = new Set(
-    progress.snapshot.bindings.filter((each) => each.retainRefused).map(({ uid }) => uid),
-  );
-  return writeEach(uids, progress, run.signal, async (object) => {
+  const views = new Map(progress.snapshot.bindings.map((each) => [each.uid, each]));
+  const remove = async (object: PolicyBinding) => {
     await removeFinalizer(run, policyBindingType, object);
-    const left = applied.get(object.metadata.uid) ?? [];
-    if (because === "Revoked" && left.length > 0 && retainRefused.has(object.metadata.uid))
-      recordEvent(run, object, {
-        type: "Warning",
-        reason: "RetainNotGranted",
-        action: "RemoveFinalizer",
-        note: `The grant of the connection does not allow to retain policies: ${listed(left)} were unbound.`.slice(
-          0,
-          1_000,
-        ),
-      });
-    const why = LEFT_BOUND[because];
-    if (why !== undefined && left.length > 0)
-      recordEvent(run, object, {
-        type: "Warning",
-        reason: "PoliciesNotRevoked",
-        action: "RemoveFinalizer",
-        note: `${why} These policies stay bound: ${listed(left)}.`.slice(0, 1_000),
-      });
     return undefined;
-  });
+  };
+  const eventsOf = (object: PolicyBinding) => {
+    const view = views.get(object.metadata.uid);
+    return view === undefined ? [] : releaseEvents(object, view, because);
+  };
+  return writeEach(uids, progress, run.signal, remove, eventsOf);
 };
+
+function releaseEvents(
+  object: PolicyBinding,
+  { applied, retainRefused }: BindingView,
+  because: ReleaseCause,
+): readonly EventOf[] {
+  if (applied.length === 0) return [];
+  const warning = (reason: string, note: string) =>
+    warningOf(object, reason, "RemoveFinalizer", note);
+  const refused = `The grant of the connection does not allow to retain policies: ${listed(applied)} were unbound.`;
+  const why = LEFT_BOUND[because];
+  return [
+    ...(because === "Revoked" && retainRefused ? [warning("RetainNotGranted", refused)] : []),
+    ...(why === undefined
+      ? []
+      : [warning("PoliciesNotRevoked", `${why} These policies stay bound: ${listed(applied)}.`)]),
+  ];
+}
+
+function warningOf(
+  object: EventOf["object"],
+  reason: string,
+  action: string,
+  note: string,
+): EventOf {
+  return { object, event: { type: "Warning", reason, action, note: note.slice(0, 1_000) } };
+}
 
 /** Why policies stay bound. No entry if they are unbound or will be unbound. */
 const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
@@ -89,26 +101,31 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
   if (account === undefined)
     throw new Error("the ServiceAccount that records the bindings does not exist");
   await writeBindings(account, bindings, run, run.signal);
-  const { withdrawal } = availabilityOf(snapshot).restriction ?? {};
-  if (withdrawal !== undefined && account.status?.bindings?.ungrantedTime === undefined)
-    recordEvent(run, account, {
-      type: "Warning",
-      reason: "GrantRemoved",
-      action: "SyncBindings",
-      note: `No grant of the connection matches this namespace any more. ${listed(withdrawal.policyIds)} will be unbound at ${toIso8601(withdrawal.until)}, unless a grant matches again.`.slice(
-        0,
-        1_000,
-      ),
-    });
-  if (foundForeign.length > 0)
-    recordEvent(run, account, {
-      type: "Normal",
-      reason: "ForeignPoliciesFound",
-      action: "SyncBindings",
-      note: `${listed(foundForeign)} bound outside the operator; kept (foreignPolicies: Keep).`,
-    });
-  return { snapshot, done: { ...done, recorded: true } };
+  const events = [
+    ...withdrawalEvents(account, availabilityOf(snapshot)),
+    ...foreignEvents(account, foundForeign),
+  ];
+  return { snapshot, done: { ...done, recorded: true }, events };
 };
+
+/** One event when the policies of a namespace without a grant get a time at which they are unbound. */
+function withdrawalEvents(
+  account: ServiceAccount,
+  { restriction }: UsableAccount,
+): readonly EventOf[] {
+  const withdrawal = restriction?.withdrawal;
+  if (withdrawal === undefined || account.status?.bindings?.ungrantedTime !== undefined) return [];
+  const { policyIds, until } = withdrawal;
+  const note = `No grant of the connection matches this namespace any more. ${listed(policyIds)} will be unbound at ${toIso8601(until)}, unless a grant matches again.`;
+  return [warningOf(account, "GrantRemoved", "SyncBindings", note)];
+}
+
+function foreignEvents(account: ServiceAccount, policyIds: PolicySet): readonly EventOf[] {
+  if (policyIds.length === 0) return [];
+  const note = `${listed(policyIds)} bound outside the operator; kept (foreignPolicies: Keep).`;
+  const reason = "ForeignPoliciesFound";
+  return [{ object: account, event: { type: "Normal", reason, action: "SyncBindings", note } }];
+}
 
 function availabilityOf(snapshot: BindingsSnapshot): UsableAccount {
   if (isUsable(snapshot)) return snapshot.availability;
@@ -132,16 +149,18 @@ export async function writeBindings(
 
 /**
  * Writes one object after the other. If a write fails, the progress of the PartialFailure contains the objects written
- * so far. `undefined` from `write` means that the object no longer exists.
+ * so far, with their events. `undefined` from `write` means that the object no longer exists.
  */
 async function writeEach(
   uids: readonly string[],
   { snapshot, done }: BindingsProgress,
   signal: AbortSignal,
   write: (object: PolicyBinding) => Promise<PolicyBinding | undefined>,
-): Promise<BindingsProgress> {
+  eventsOf: (object: PolicyBinding) => readonly EventOf[] = () => [],
+): Promise<Performed<AccountBindingsKind>> {
   const objects = new Map(snapshot.objects);
-  const progress = { snapshot: { ...snapshot, objects }, done };
+  const events: EventOf[] = [];
+  const progress = { snapshot: { ...snapshot, objects }, done, events };
   for (const uid of uids) {
     const object = objects.get(uid);
     if (object === undefined) continue;
@@ -150,6 +169,7 @@ async function writeEach(
       const written = await write(object);
       if (written === undefined) objects.delete(uid);
       else objects.set(uid, written);
+      events.push(...eventsOf(object));
     } catch (error) {
       throw new PartialFailure(progress, error);
     }

@@ -2,6 +2,7 @@
 import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
+import { withRequestId } from "../../frame/rules/failure.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
 import type { BindingsActionOf } from "./snapshot.ts";
 import type { AccountBindingsState, PolicyRefusal } from "./state.ts";
@@ -83,9 +84,6 @@ function toPolicyRefusal(
 
 function describe(refused: PolicySet, faults: readonly string[], error: IamError): string {
   const why = faults.length === 0 ? "" : ` Policy ${faults.slice(0, 5).join("; ")}.`;
-  const request =
-    error.requestId === undefined || error.message.includes(error.requestId)
-      ? ""
-      : ` (requestId ${error.requestId})`;
-  return `The console refused to bind ${listed(refused)}: ${error.message}${request}.${why} Remove ${listed(refused)} from spec.policyIds, or correct ${refused.length === 1 ? "it" : "them"}: it is tried again after a change, or within an hour.`;
+  const refusal = `The console refused to bind ${listed(refused)}: ${error.message}`;
+  return `${withRequestId(refusal, error)}.${why} Remove ${listed(refused)} from spec.policyIds, or correct ${refused.length === 1 ? "it" : "them"}: it is tried again after a change, or within an hour.`;
 }

@@ -4,8 +4,7 @@ import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-bin
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
-import { obstacleOf } from "../../frame/rules/readiness.ts";
-import { type ObjectReport, ownFields, type Report } from "../../frame/rules/report.ts";
+import { type ObjectReport, obstacleOf, ownFields, type Report } from "../../frame/rules/report.ts";
 import { policyBindingType } from "../../resource-types.ts";
 import { untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, isUsable, watchedSync } from "./choose.ts";

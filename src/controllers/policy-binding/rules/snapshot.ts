@@ -5,7 +5,12 @@ import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
-import type { KindTypes, Progress, ReconcileContext } from "../../frame/kind-controller.ts";
+import type {
+  KindTypes,
+  Performed,
+  Progress,
+  ReconcileContext,
+} from "../../frame/kind-controller.ts";
 import type { AccountRef } from "../account-store.ts";
 import type { PolicySet } from "./policy-set.ts";
 import type { AccountBindingsState } from "./state.ts";
@@ -21,7 +26,7 @@ export interface AccountBindingsKind extends KindTypes {
 }
 
 export type BindingsProgress = Progress<AccountBindingsKind>;
-export type BindingsRun = ReconcileContext<AccountBindingsKind["State"]>;
+export type BindingsRun = ReconcileContext<AccountBindingsKind>;
 
 /**
  * What a run has read. `ListBindings` adds the console's answer and `ReadLive` replaces the objects from the caches;
@@ -117,5 +122,5 @@ export type BindingsActionOf<Kind> = Extract<BindingsAction, { readonly kind: Ki
 export type PerformBindings<Kind> = (
   action: BindingsActionOf<Kind>,
   progress: BindingsProgress,
-  run: ReconcileContext<AccountBindingsKind["State"]>,
-) => Promise<BindingsProgress>;
+  run: ReconcileContext<AccountBindingsKind>,
+) => Promise<Performed<AccountBindingsKind>>;

@@ -11,7 +11,7 @@ import {
 } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
-import { requestToken } from "../../frame/request-token.ts";
+import { requestToken } from "../../frame/rules/report.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
 /** Why the operator cannot do something; a person must change an object. */

@@ -5,14 +5,9 @@ import { MINUTE } from "../../../util/time.ts";
 import type { ConnectionAccess } from "../../frame/context.ts";
 import type { Progress, ReconcileContext } from "../../frame/kind-controller.ts";
 import { errorPolicy } from "../../frame/rules/error-policy.ts";
-import { failureReadiness } from "../../frame/rules/failure.ts";
+import { failureReadiness, withRequestId } from "../../frame/rules/failure.ts";
 import { explainDenial } from "../rules/denial.ts";
-import type {
-  ListingRefusal,
-  QuotaExportKind,
-  QuotaExportSnapshot,
-  QuotaExportState,
-} from "../rules/snapshot.ts";
+import type { ListingRefusal, QuotaExportKind, QuotaExportSnapshot } from "../rules/snapshot.ts";
 
 /** The operator tries a rejected key again after this long, or when the key changes. */
 const REJECTED_PAUSE_MS = 5 * MINUTE;
@@ -27,7 +22,7 @@ export type ReadPair = (apiKey: ApiKey, signal: AbortSignal) => Promise<KeyPair 
 export async function listQuotas(
   readPair: ReadPair,
   { snapshot }: Progress<QuotaExportKind>,
-  run: ReconcileContext<QuotaExportState>,
+  run: ReconcileContext<QuotaExportKind>,
 ): Promise<Progress<QuotaExportKind>> {
   const { connection, credential } = snapshot;
   const startedAt = run.clock.monotonic();
@@ -80,6 +75,6 @@ function refusalOf(
 }
 
 function rejection(error: IamError, { metadata, status }: ApiKey): string {
-  const request = error.requestId === undefined ? "" : ` (requestId ${error.requestId})`;
-  return `The console does not accept key ${status?.current?.keyId ?? ""} of ApiKey ${metadata.name}${request}: it is missing, inactive or expired, or its account is inactive. It is tried again within five minutes, and when the key changes.`;
+  const rejected = `The console does not accept key ${status?.current?.keyId ?? ""} of ApiKey ${metadata.name}`;
+  return `${withRequestId(rejected, error)}: it is missing, inactive or expired, or its account is inactive. It is tried again within five minutes, and when the key changes.`;
 }

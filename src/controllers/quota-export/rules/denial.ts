@@ -1,13 +1,11 @@
 /** The possible causes of a 403, in the order of the checks in the console's documentation. Pure. */
 import type { IamError } from "../../../iam/errors.ts";
+import { withRequestId } from "../../frame/rules/failure.ts";
 import type { Credential } from "./credential.ts";
 
 export function explainDenial(error: IamError, credential: Credential): string {
-  const request =
-    error.requestId === undefined || error.message.includes(error.requestId)
-      ? ""
-      : ` (requestId ${error.requestId})`;
-  return `The console denied the listing: ${error.message}${request}. ${findings(credential).join(" ")}`;
+  const denial = withRequestId(`The console denied the listing: ${error.message}`, error);
+  return `${denial}. ${findings(credential).join(" ")}`;
 }
 
 function findings(credential: Credential): readonly string[] {

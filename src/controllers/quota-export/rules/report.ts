@@ -6,8 +6,7 @@ import { toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import { obstacleOf } from "../../frame/rules/readiness.ts";
-import { ownFields, type Report } from "../../frame/rules/report.ts";
+import { obstacleOf, ownFields, type Report } from "../../frame/rules/report.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
 import type {

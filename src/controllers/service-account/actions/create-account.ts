@@ -8,7 +8,6 @@ import { storeIntent } from "../../frame/intent.ts";
 import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
-import { writeObjectStatus } from "../../frame/write-report.ts";
 import { attemptId, markerOf } from "../../marker.ts";
 import { CREATING } from "../../new-account.ts";
 import { serviceAccountType } from "../../resource-types.ts";
@@ -16,8 +15,7 @@ import { intentText } from "../../stored-intent.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { fromConsole } from "../rules/account.ts";
 import { expectedAccount } from "../rules/desired-account.ts";
-import { FOREIGN_FIELDS, objectReport } from "../rules/report.ts";
-import type { AccountProgress, AccountSnapshot, AccountState } from "../rules/snapshot.ts";
+import type { AccountKind, AccountProgress, AccountSnapshot } from "../rules/snapshot.ts";
 import { accountStatusCodec } from "../rules/status.ts";
 import { clientOf, connectionOf } from "./look-up.ts";
 
@@ -28,7 +26,7 @@ import { clientOf, connectionOf } from "./look-up.ts";
  */
 export async function recordAttempt(
   { snapshot, done }: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
 ): Promise<AccountProgress> {
   const { clock, random } = run;
   const id = attemptId(snapshot.object.metadata.uid, random.id());
@@ -49,15 +47,10 @@ export async function recordAttempt(
         });
   if (isStored)
     return { snapshot: { ...announced, object: held }, done: { ...done, announced: id } };
-  const readiness = reconciling(CREATING, "The account is being created in the console.");
-  const object = await writeObjectStatus(
-    {
-      ...objectReport({ ...announced, object: held }, readiness, undefined),
-      write: { resourceVersion: held.metadata.resourceVersion, foreignFields: FOREIGN_FIELDS },
-    },
-    run,
+  return run.writeStatus(
+    { snapshot: { ...announced, object: held }, done: { ...done, announced: id } },
+    reconciling(CREATING, "The account is being created in the console."),
   );
-  return { snapshot: { ...announced, object }, done: { ...done, announced: id } };
 }
 
 /**
@@ -79,7 +72,7 @@ function textOf({ attempt, object }: AccountSnapshot): string {
 export async function createAccount(
   account: NewServiceAccount,
   { snapshot, done }: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
   { lists }: MarkedAccounts,
 ): Promise<AccountProgress> {
   const { clock, log, signal } = run;

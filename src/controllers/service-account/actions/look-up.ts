@@ -15,16 +15,16 @@ import { judgeAnswer } from "../rules/account.ts";
 import { desiredAccount } from "../rules/desired-account.ts";
 import { namesakesOf } from "../rules/recovery.ts";
 import type {
+  AccountKind,
   AccountListing,
   AccountProgress,
   AccountSnapshot,
-  AccountState,
 } from "../rules/snapshot.ts";
 
 /** Calls listServiceAccounts, and reads the claims of other objects on accounts that may belong to this object. */
 export async function listAccounts(
   { snapshot, done }: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   const listTime = run.clock.now();
@@ -53,7 +53,7 @@ export async function listAccounts(
  */
 export async function auditAccounts(
   progress: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   const { snapshot, done } = progress;
@@ -75,7 +75,7 @@ export async function auditAccounts(
 export async function getAccount(
   saId: string,
   { snapshot, done }: AccountProgress,
-  { clock, signal }: ReconcileContext<AccountState>,
+  { clock, signal }: ReconcileContext<AccountKind>,
 ): Promise<AccountProgress> {
   const lookTime = clock.now();
   const detail = await lookUpAccount(clientOf(snapshot), saId, signal);

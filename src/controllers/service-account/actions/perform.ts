@@ -4,7 +4,7 @@ import type { ReconcileContext } from "../../frame/kind-controller.ts";
 import { failureReadiness } from "../../frame/rules/failure.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
-import type { AccountAction, AccountProgress, AccountState } from "../rules/snapshot.ts";
+import type { AccountAction, AccountKind, AccountProgress } from "../rules/snapshot.ts";
 import { deleteAccount, revokePolicies } from "./clean-up.ts";
 import { createAccount, recordAttempt } from "./create-account.ts";
 import { auditAccounts, clientOf, getAccount, listAccounts } from "./look-up.ts";
@@ -16,7 +16,7 @@ import { auditAccounts, clientOf, getAccount, listAccounts } from "./look-up.ts"
 export async function perform(
   action: AccountAction,
   progress: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   try {
@@ -35,7 +35,7 @@ export async function perform(
 async function carryOut(
   action: AccountAction,
   progress: AccountProgress,
-  run: ReconcileContext<AccountState>,
+  run: ReconcileContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountProgress> {
   const { snapshot, done } = progress;

@@ -7,6 +7,7 @@ import { type Instant, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
+import { CREATING } from "../../new-account.ts";
 import { serviceAccountType } from "../../resource-types.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
@@ -25,9 +26,6 @@ import type {
   KnownAccount,
 } from "./snapshot.ts";
 import { type AccountStatus, accountStatusCodec } from "./status.ts";
-
-/** Another field manager owns the status fields about policies bound to the account. */
-export const FOREIGN_FIELDS = ["bindings"] as const;
 
 /** Status, readiness, events, and when to reconcile again. A failed run leaves a user's request open. */
 export function report(
@@ -48,7 +46,7 @@ export function report(
     conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
-    handledRequest: outcome.kind === "Failed" ? undefined : snapshot.request,
+    handledRequest: isOpen(outcome) ? undefined : snapshot.request,
   };
   return {
     objects: [object],
@@ -66,7 +64,7 @@ export function report(
 }
 
 /** The status of an account; `listTime` is when its keys were last read. */
-export function objectReport(
+function objectReport(
   snapshot: AccountSnapshot,
   readiness: Readiness,
   listTime: Instant | undefined,
@@ -88,8 +86,12 @@ export function objectReport(
     lastAttemptId: attempt === undefined ? lastAttemptId(object) : object.status?.lastAttemptId,
     lastRecoveryTime: recoveryTime,
   });
-  const write = { foreignFields: FOREIGN_FIELDS };
-  return { type: serviceAccountType, object, status, readiness, write };
+  return { type: serviceAccountType, object, status, readiness };
+}
+
+/** Whether a user's request stays open: the run has failed, or is about to create the account. */
+function isOpen(outcome: Outcome): boolean {
+  return outcome.kind === "Failed" || (outcome.kind === "Waiting" && outcome.reason === CREATING);
 }
 
 function lastAttemptId({ status }: ServiceAccount): string | undefined {

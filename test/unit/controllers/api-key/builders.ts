@@ -7,7 +7,7 @@ import {
 } from "../../../../src/api/api-key.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import { parseSpec } from "../../../../src/api/parse-spec.ts";
-import { objectReport } from "../../../../src/controllers/api-key/rules/report.ts";
+import { report } from "../../../../src/controllers/api-key/rules/report.ts";
 import type {
   ApiKeyDone,
   ApiKeyProgress,
@@ -203,7 +203,8 @@ export function reportedStatus(
   outcome: Outcome,
   reading: ClockReading,
 ): ApiKeyStatus {
-  const entry = objectReport(progressOf(world), outcome, reading);
+  const [entry] = report(progressOf(world), outcome, reading, defaultTiming).objects;
+  if (entry === undefined) throw new Error("nothing is reported");
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
 }

@@ -5,19 +5,24 @@ import { recordIntent } from "../../../../src/controllers/api-key/actions/issue.
 import type { ApiKeyRun } from "../../../../src/controllers/api-key/actions/run.ts";
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
 import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-issues.ts";
+import { report } from "../../../../src/controllers/api-key/rules/report.ts";
+import type { ApiKeyKind } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import { WaitingLine } from "../../../../src/controllers/api-key/waiting-line.ts";
+import type { KindController } from "../../../../src/controllers/frame/kind-controller.ts";
+import { writeStatusNow } from "../../../../src/controllers/frame/report-run.ts";
 import { attemptId } from "../../../../src/controllers/marker.ts";
 import { apiKeyType } from "../../../../src/controllers/resource-types.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { asRead } from "../../../../src/kube/resource.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
-import { account, having, NOW, snapshot } from "./builders.ts";
+import { account, having, NOW, snapshot, timing } from "./builders.ts";
 
 const ACCOUNT = "team-a/bot";
 const OWNER = "team-a/ci";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;
+type ApiKeyController = KindController<ApiKeyKind>;
 type Patch = (metadata: Raw, object: Raw) => Promise<Raw>;
 
 const stored: Patch = async ({ finalizers, annotations: noted }, { metadata, ...rest }) =>
@@ -38,7 +43,14 @@ function setUp(patch: Patch, knownKeyIds: readonly string[] = []) {
   const namespaceIssues = new NamespaceIssues(cachesWith({ serviceaccounts: none, apikeys: none }));
   const line = new WaitingLine(() => undefined);
   const coordination = { line, attempts, namespaceIssues, heldPairs: new Map() };
-  const run = {
+  const kind = {
+    type: apiKeyType,
+    report: (...[to, outcome, at]: Parameters<ApiKeyController["report"]>) =>
+      report(to, outcome, at, timing),
+  } as ApiKeyController;
+  const run: ApiKeyRun = {
+    writeStatus: (...[to, outcome]: Parameters<ApiKeyRun["writeStatus"]>) =>
+      writeStatusNow(kind, to, run, outcome),
     clock: { now: () => NOW, monotonic: () => 0 },
     random: { id: () => "a1", fraction: () => 0.5 },
     kube: {

@@ -146,6 +146,36 @@ describe("a run", () => {
     expect(world.ready()).toMatchObject({ status: "True", reason: "Done" });
   });
 
+  test.each([
+    { name: "fails later", cause: unavailable },
+    { name: "has changed something before it fails", cause: undefined },
+  ])("that $name publishes the events of what was done", async ({ cause }) => {
+    const perform: Toy["perform"] = async ({ kind }, { snapshot, done }) => {
+      const event = { type: "Normal", reason: "Looked", action: kind, note: "Done." } as const;
+      const events = [{ object: snapshot.object, event }];
+      const performed = { snapshot, done: { performed: [...done.performed, kind] }, events };
+      if (cause === undefined) throw new PartialFailure(performed, unavailable);
+      if (kind === "Change") throw cause;
+      return performed;
+    };
+    const world = toy(["Look", "Change"], { perform });
+    world.put();
+    await expect(world.run()).rejects.toBe(unavailable);
+    expect(world.events).toEqual(["Looked"]);
+  });
+
+  test("writes a status on the way only over the object that it has read", async () => {
+    const perform: Toy["perform"] = async ({ kind }, { snapshot, done }, run) => {
+      world.put({}, { labels: { team: "a" } });
+      const progress = await run.writeStatus({ snapshot, done });
+      return { ...progress, done: { performed: [...done.performed, kind] } };
+    };
+    const world = toy(["Change"], { perform });
+    world.put();
+    await expect(world.run()).rejects.toMatchObject({ code: "Conflict" });
+    expect(world.ready()).toBeUndefined();
+  });
+
   test("adds the finalizer before the first action that needs it, and not sooner", async () => {
     const world = toy(["Look", "Create", "Change"]);
     world.put();

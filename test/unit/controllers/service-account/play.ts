@@ -14,8 +14,8 @@ import { MarkedAccounts } from "../../../../src/controllers/service-account/mark
 import { nextOfDeletion } from "../../../../src/controllers/service-account/rules/deletion.ts";
 import type {
   AccountAction,
+  AccountKind,
   AccountSnapshot,
-  AccountState,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
 import { rawSpec } from "../connection/specs.ts";
@@ -28,7 +28,7 @@ const connection = {
   spec: rawSpec,
 };
 
-function runAmong(others: readonly ServiceAccount[]): ReconcileContext<AccountState> {
+function runAmong(others: readonly ServiceAccount[]): ReconcileContext<AccountKind> {
   const named = (value: string) => others.filter((other) => saIdIndex(other).includes(value));
   return {
     signal: new AbortController().signal,
@@ -38,7 +38,7 @@ function runAmong(others: readonly ServiceAccount[]): ReconcileContext<AccountSt
       clusterconnections: { get: () => connection },
     }),
     connections: { resolve: async () => ({ ok: true, access }) },
-  } as unknown as ReconcileContext<AccountState>;
+  } as unknown as ReconcileContext<AccountKind>;
 }
 
 /** What the deletion comes to, after which actions. */

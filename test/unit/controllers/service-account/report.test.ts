@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServiceAccountStatus } from "../../../../src/api/service-account.ts";
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { suspendedReadiness } from "../../../../src/controllers/frame/rules/readiness.ts";
+import { readinessOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
 import type {
@@ -135,8 +135,7 @@ test.each<{ name: string; seen: Partial<AccountSnapshot>; said: string }>([
 ])("a suspended object $name says so", ({ seen, said }) => {
   const [object] = reportOf({ seen, spec: { suspend: true } }, suspended).objects;
   if (object === undefined) throw new Error("nothing is reported");
-  const { readiness } = object;
-  const { state, reason } = object.suspended ? suspendedReadiness(readiness) : readiness;
+  const { state, reason } = readinessOf(object);
   expect(`${state} ${reason}`).toBe(said);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
-import { StatusUnanswered } from "../../../../src/controllers/frame/status-write-failed.ts";
-import { writeStatus } from "../../../../src/controllers/frame/status-writer.ts";
+import { StatusUnanswered } from "../../../../src/controllers/frame/errors.ts";
+import { writeStatus } from "../../../../src/controllers/frame/publish.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
 import type { KubeClient } from "../../../../src/kube/client/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";

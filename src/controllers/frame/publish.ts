@@ -1,10 +1,19 @@
+/** Writes statuses and events: the only file that does. Gauges of objects are collected from their statuses. */
 import { isDeepStrictEqual } from "node:util";
 import { API_VERSION, type IamObject } from "../../api/meta.ts";
 import { isKubeError, type KubeErrorCode } from "../../kube/errors.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { Context } from "./context.ts";
-import type { StatusWriteOptions } from "./rules/report.ts";
-import { StatusUnanswered } from "./status-write-failed.ts";
+import { StatusUnanswered } from "./errors.ts";
+import { conditionEvents } from "./rules/condition-events.ts";
+import {
+  type EventOf,
+  type ObjectReport,
+  type Report,
+  type StatusWriteOptions,
+  statusOf,
+  warningsOf,
+} from "./rules/report.ts";
 
 const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
   "Timeout",
@@ -18,6 +27,48 @@ export interface StatusWriteContext extends Pick<Context, "kube"> {
    * that status later, so the next status is written even if it equals the known status.
    */
   readonly unanswered?: Set<string>;
+}
+
+type PublishContext = Pick<Context, "events" | "clock"> &
+  StatusWriteContext & { readonly signal: AbortSignal };
+
+/** Publishes in the order of the report. Rejects at the first status that cannot be written. */
+export async function publish(
+  { objects, events = [] }: Pick<Report, "objects" | "events">,
+  context: PublishContext,
+): Promise<void> {
+  for (const each of objects) {
+    const { object } = each;
+    const written = await publishStatus(each, context);
+    const before = object.status?.conditions;
+    const after = written.status?.conditions;
+    const changes = conditionEvents(before, after, warningsOf(each));
+    publishEvents(
+      changes.map((event) => ({ object, event })),
+      context,
+    );
+  }
+  publishEvents(events, context);
+}
+
+/** Writes one status without events. Returns the written object. */
+export async function publishStatus(
+  report: ObjectReport,
+  context: Omit<PublishContext, "events">,
+): Promise<ObjectReport["object"]> {
+  const { type, object, write } = report;
+  const { clock, signal } = context;
+  return writeStatus(context, type, object, statusOf(report, clock.now()), { ...write, signal });
+}
+
+export function publishEvents(
+  events: readonly EventOf[],
+  { events: recorder }: Pick<Context, "events">,
+): void {
+  for (const { object, event } of events) {
+    const { kind, metadata } = object;
+    recorder.record({ apiVersion: API_VERSION, kind, metadata }, event);
+  }
 }
 
 /**

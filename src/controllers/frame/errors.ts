@@ -1,5 +1,20 @@
-import type { Log } from "../../util/log.ts";
+/** Errors of a run that neither server answers. */
 import { toError } from "../../util/to-error.ts";
+
+/** A problem of an object that only its author can correct. Reported as `Stalled`. */
+export class SpecError extends Error {
+  override readonly name = "SpecError";
+  /** One CamelCase word. */
+  readonly reason: string;
+  /** When to check again, in milliseconds, if the problem may disappear sooner than the usual half hour. */
+  readonly resyncMs: number | undefined;
+
+  constructor(reason: string, message: string, resyncMs?: number) {
+    super(message);
+    this.reason = reason;
+    this.resyncMs = resyncMs;
+  }
+}
 
 /** A failed run whose report also failed: `cause` is the failure of the run, `refusal` the failure of the report. */
 export class StatusWriteFailed extends Error {
@@ -21,23 +36,5 @@ export class StatusUnanswered extends Error {
 
   constructor(cause: Error) {
     super(cause.message, { cause });
-  }
-}
-
-/**
- * Reports a failure and returns the error that the run must end with. If the report also fails, it does not hide the
- * failure; but the server that rejected the report may require a longer pause than the failure does (L9).
- */
-export async function tryReport(
-  cause: unknown,
-  report: () => Promise<unknown>,
-  log: Pick<Log, "debug">,
-): Promise<unknown> {
-  try {
-    await report();
-    return cause;
-  } catch (refusal) {
-    log.debug({ err: toError(refusal) }, "could not report a failure");
-    return new StatusWriteFailed(cause, refusal);
   }
 }
