@@ -23,8 +23,6 @@ const suite = process.env.TEST_SUITE ?? "";
 const all = suite === "all";
 const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations, ...chart];
 const minute = 60_000;
-/** Tests that wait for real servers in real time may lose a race against a busy machine, once. */
-const retry = process.env.CI === undefined ? 0 : 1;
 
 function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
   const left = [...exclude, ...(all ? [] : long)];
@@ -45,7 +43,6 @@ const server = {
   extends: true as const,
   test: {
     ...project("server", withOwnServer),
-    retry,
     testTimeout: minute,
     // A first run builds the API server in here, unless scripts/run.mjs has done so before.
     hookTimeout: 30 * minute,
@@ -56,7 +53,6 @@ const processes = {
   extends: true as const,
   test: {
     ...project("process", withProcesses),
-    retry,
     testTimeout: 10 * minute,
     hookTimeout: 30 * minute,
   },
@@ -75,7 +71,6 @@ const cluster = {
   extends: true as const,
   test: {
     ...project("cluster", withSharedServer),
-    retry,
     globalSetup: "test/setup/control-plane.ts",
     testTimeout: all ? 10 * minute : minute,
     hookTimeout: 2 * minute,

@@ -80,23 +80,6 @@ describe("counting", () => {
     await world.ready("ApiKey", "key");
   });
 
-  test("finds the count again after a start, without a word in between", async () => {
-    await opened("count");
-    await world.apiKey("key");
-    await runPod(world, "api-1");
-    await look("one");
-    await counted(1, 0);
-    await rotate();
-    await counted(1, 1);
-    await world.operator?.stop();
-    const before = await world.get("ApiKey", "key");
-    await world.start();
-    await world.lookAgain("ApiKey", "key", "two");
-    const after = await world.get("ApiKey", "key");
-    expect(after.status?.content).toEqual(before.status?.content);
-    expect(after.status?.consumers).toEqual({ pods: 1, stale: 1 });
-  });
-
   test("says that it may not, while keys come and go as ever; and starts when it may", async () => {
     await opened("count", { granted: false });
     await runPod(world, "api-1");
@@ -116,20 +99,6 @@ describe("counting", () => {
     await grantConsumers(world);
     await look("now");
     await counted(1, 1);
-  });
-
-  test("is not done without leave", async () => {
-    await opened("none");
-    await runPod(world, "api-1");
-    await world.apiKey("key", {
-      rotation: { maxOverlapExtension: "72h" },
-      rollout: { selector: {} },
-    });
-    await world.ready("ApiKey", "key");
-    await world.condition("ApiKey", "key", "RolledOut", "False", "RestartsDisabled");
-    const { status } = await world.get("ApiKey", "key");
-    expect(status?.consumers).toBeUndefined();
-    expect(findCondition(status?.conditions, "ConsumersCurrent")?.reason).toBe("CountingDisabled");
   });
 });
 
@@ -195,22 +164,6 @@ describe("a rollout", () => {
     expect(await restartedFor(world, "Deployment", "unlabelled")).toBeUndefined();
     const notes = (await world.events("key")).map(({ reason }) => reason);
     expect(notes.filter((reason) => reason === "WorkloadRestarted").length).toBeGreaterThan(0);
-  });
-
-  test("keeps the interval between two restarts", async () => {
-    await opened("restart");
-    await createWorkload(world, "Deployment", "api");
-    await runPod(world, "api-1");
-    const rollout = { workloadRefs: [{ name: "api" }], minInterval: "24h" };
-    await world.apiKey("key", { rollout });
-    await counted(1, 0);
-    await rotate();
-    await world.until("the restart", async () => (await generationOf("Deployment", "api")) === 2);
-    await rotate();
-    await world.condition("ApiKey", "key", "RolledOut", "False", "IntervalNotOver");
-    expect(await generationOf("Deployment", "api")).toBe(2);
-    await world.apiKey("key", { rollout: { ...rollout, minInterval: "0s" } });
-    await world.until("another one", async () => (await generationOf("Deployment", "api")) === 3);
   });
 
   test("names what is missing, and carries on with the rest", async () => {
@@ -354,19 +307,6 @@ describe("the overlap", () => {
     expect((await consumers())?.stale).toBe(1);
     await endPod(world, "api-1");
     await look("now");
-    await ended(old);
-  });
-
-  test("waits no longer than it is told to", async () => {
-    const old = await opening({ maxOverlapExtension: "72h" });
-    await advance(74 * HOUR);
-    await ended(old);
-    expect((await consumers())?.stale).toBe(1);
-  });
-
-  test("waits for nobody unless it is told to", async () => {
-    const old = await opening({});
-    await advance(2 * HOUR);
     await ended(old);
   });
 });

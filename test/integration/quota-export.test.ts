@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { SEEDED } from "../iam-server/seed.ts";
-import type { Quota } from "../iam-server/world.ts";
 import { inWorld } from "./support/in-world.ts";
 import type { World } from "./support/world.ts";
 
 const { clusterId } = SEEDED;
-const listings = (world: World) => world.iam.requests.count("listResourceQuotas");
 const exported = (world: World, name: string, spec: object = {}) =>
   world.apply("ResourceQuotaExport", name, {
     connectionRef: { kind: "Connection", name: "console" },
@@ -16,28 +14,6 @@ const exported = (world: World, name: string, spec: object = {}) =>
 const statusOf = async (world: World, name: string) =>
   (await world.get("ResourceQuotaExport", name)).status ?? {};
 const quotasOf = (world: World) => world.iam.world.clusters.get(clusterId)?.quotas ?? [];
-const fill = (world: World, count: number) => {
-  const quotas = Array.from(
-    { length: count },
-    (_, index): Quota => ({
-      clusterId,
-      status: index % 3 === 0 ? null : "Active",
-      name: `quota-${String(index % 100).padStart(3, "0")}`,
-      namespace: `ns-${Math.floor(index / 100)}`,
-      displayRequest: `cpu: ${index}m/2, memory: 1Gi/4Gi`,
-      displayLimit: "",
-      createdAt: "2026-01-01T00:00:00Z",
-    }),
-  );
-  world.iam.world.clusters.set(clusterId, {
-    clusterId,
-    orgId: SEEDED.orgId,
-    projectId: SEEDED.projectId,
-    quotas,
-  });
-  return quotas;
-};
-
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -108,99 +84,6 @@ describe.concurrent("a ResourceQuotaExport", () => {
   );
 
   test(
-    "takes more than one page, whole, and shows the first hundred in its status",
-    inWorld({}, async (world) => {
-      const quotas = fill(world, 250);
-      await exported(world, "all");
-      await world.ready("ResourceQuotaExport", "all");
-      const status = await statusOf(world, "all");
-      expect(status).toMatchObject({ total: 250, truncated: true });
-      expect(status.quotas).toHaveLength(100);
-      const info = await seriesOf(world, INFO, "all");
-      expect(new Set(info.map(({ labels }) => `${labels.namespace}/${labels.name}`))).toEqual(
-        new Set(quotas.map(({ namespace, name }) => `${namespace}/${name}`)),
-      );
-      expect(listings(world)).toBe(3);
-    }),
-  );
-
-  test(
-    "passes its filters on",
-    inWorld({}, async (world) => {
-      await exported(world, "some", { namespaces: ["team-a", "team-b"], filterNames: ["compute"] });
-      await world.ready("ResourceQuotaExport", "some");
-      expect(
-        (await statusOf(world, "some")).quotas?.map((each) => each.namespace).toSorted(),
-      ).toEqual(["team-a", "team-b"]);
-      await exported(world, "some", { filterNames: ["gpu", "pods"] });
-      await world.until("the other names", async () => (await statusOf(world, "some")).total === 2);
-    }),
-  );
-
-  test(
-    "follows the console at its interval, and a scrape costs no call",
-    inWorld({}, async (world) => {
-      fill(world, 3);
-      await exported(world, "all");
-      await world.ready("ResourceQuotaExport", "all");
-      for (let scrape = 0; scrape < 20; scrape += 1) await world.operator?.metrics();
-      expect(listings(world)).toBe(1);
-      fill(world, 2);
-      await world.until(
-        "the next listing",
-        async () => (await statusOf(world, "all")).total === 2,
-        25_000,
-      );
-      expect(await seriesOf(world, INFO, "all")).toHaveLength(2);
-      expect(listings(world)).toBe(2);
-    }),
-    60_000,
-  );
-
-  test(
-    "keeps the last listing when one fails in the middle",
-    inWorld({}, async (world) => {
-      fill(world, 150);
-      await exported(world, "all");
-      await world.ready("ResourceQuotaExport", "all");
-      fill(world, 250);
-      // The second page of the next listing, again and again.
-      world.iam.faults.add({
-        operation: "listResourceQuotas",
-        when: "beforeCommit",
-        action: { kind: "status", status: 502 },
-        where: ({ query }) => query.page?.[0] === "2",
-        times: "always",
-      });
-      await world.annotate("ResourceQuotaExport", "all", {
-        "iam-operator.io/reconcile-requested-at": "1",
-      });
-      await world.condition("ResourceQuotaExport", "all", "Ready", "False", "Unavailable");
-      expect((await statusOf(world, "all")).total).toBe(150);
-      expect(await seriesOf(world, INFO, "all")).toHaveLength(150);
-      await world.iam.faults.clear();
-      await world.until(
-        "the whole listing",
-        async () => (await statusOf(world, "all")).total === 250,
-        30_000,
-      );
-      expect(await seriesOf(world, INFO, "all")).toHaveLength(250);
-    }),
-    60_000,
-  );
-
-  test(
-    "of a cluster that does not exist says so, with the id of the request",
-    inWorld({}, async (world) => {
-      await exported(world, "none", { clusterId: 4_711 });
-      await world.condition("ResourceQuotaExport", "none", "Stalled", "True", "NotFound");
-      expect(await world.message("ResourceQuotaExport", "none")).toMatch(/cluster.*request/);
-      await exported(world, "none");
-      await world.ready("ResourceQuotaExport", "none");
-    }),
-  );
-
-  test(
     "takes its series along",
     inWorld({}, async (world) => {
       await exported(world, "one");
@@ -213,17 +96,6 @@ describe.concurrent("a ResourceQuotaExport", () => {
         return !text.includes('export="one"') && !text.includes('name="one"');
       });
       expect((await seriesOf(world, INFO, "two")).length).toBe(quotasOf(world).length);
-    }),
-  );
-
-  test(
-    "lists nothing while suspended",
-    inWorld({}, async (world) => {
-      await exported(world, "all", { suspend: true });
-      await world.condition("ResourceQuotaExport", "all", "Ready", "False", "Suspended");
-      expect(listings(world)).toBe(0);
-      await exported(world, "all", { suspend: false });
-      await world.ready("ResourceQuotaExport", "all");
     }),
   );
 });
@@ -256,41 +128,6 @@ describe.concurrent("a ResourceQuotaExport with a key", () => {
       const last = world.iam.requests.of("listResourceQuotas").at(-1);
       expect(last?.auth).toBe("key");
     }),
-  );
-
-  test(
-    "waits for the key",
-    inWorld({}, async (world) => {
-      await exported(world, "all", withKey);
-      await world.condition("ResourceQuotaExport", "all", "Ready", "False", "WaitingForApiKey");
-      expect(listings(world)).toBe(0);
-    }),
-  );
-
-  test(
-    "sends a refused key once, and its successor at once",
-    inWorld({}, async (world) => {
-      await keyed(world);
-      await world.apply("PolicyBinding", "read", {
-        serviceAccountRef: { name: "ci" },
-        policyIds: ["pol-read"],
-      });
-      await world.ready("PolicyBinding", "read");
-      await exported(world, "all", withKey);
-      await world.ready("ResourceQuotaExport", "all");
-      const { keyId = "" } = await world.entries("key");
-      world.iam.world.setKeyStatus(keyId, "inactive");
-      await world.annotate("ResourceQuotaExport", "all", {
-        "iam-operator.io/reconcile-requested-at": "1",
-      });
-      await world.condition("ResourceQuotaExport", "all", "Stalled", "True", "KeyRejected");
-      expect(await world.message("ResourceQuotaExport", "all")).toContain(keyId);
-      const before = listings(world);
-      await world.annotate("ApiKey", "key", { "iam-operator.io/rotate-requested-at": "1" });
-      await world.ready("ResourceQuotaExport", "all");
-      expect(listings(world)).toBe(before + 1);
-    }),
-    60_000,
   );
 });
 

@@ -10,10 +10,9 @@ import { faultsOf } from "./plans.ts";
 import { type Failure, labelOf, merge, newTally, type Tally } from "./tally.ts";
 
 const isAll = process.env.TEST_SUITE === "all";
-const isCi = process.env.CI !== undefined;
 /** Of how many single faults one is taken in most scenarios, besides the first of each kind. */
-const EVERY = isAll ? 1 : 10;
-const SEEDS = isAll ? 1_000_000 : isCi ? 5_000 : 1_000;
+const EVERY = isAll ? 1 : 50;
+const SEEDS = isAll ? 1_000_000 : 500;
 const TOLD_EVERY = 500;
 const DAY_MS = 86_400_000;
 
@@ -48,7 +47,7 @@ test("single faults break no promise", { timeout: DAY_MS }, async () => {
   const tally = await campaign("single faults", planShifts(EVERY));
   struck = tally.coverage;
   expect(told(tally)).toEqual([]);
-  expect(tally.runs).toBeGreaterThanOrEqual(4_000);
+  expect(tally.runs).toBeGreaterThanOrEqual(1_500);
 });
 
 test("many faults at once break no promise", { timeout: DAY_MS }, async () => {

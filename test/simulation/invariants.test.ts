@@ -329,6 +329,16 @@ const byStatus: readonly Planting[] = [
     },
   ],
   [
+    "readable message",
+    "words that no person wrote",
+    (stage) => {
+      stage.apiKey();
+      const message = "The account undefined is not there.";
+      const conditions = [{ ...READY, message, lastTransitionTime: stage.time() }];
+      stage.status(apiKeyType, "ci", { conditions });
+    },
+  ],
+  [
     "S13 leak",
     "a secret in a status",
     (stage) => {

@@ -212,6 +212,18 @@ const lateWritesAreRefused: ChangeCheck = ({ world, change, byOperator }) => {
     : undefined;
 };
 
+/** Sentences for people: they begin and end like ones, though a field may be the first word, and show nothing that only programmers understand. */
+const messagesAreSentences: ChangeCheck = ({ change, byOperator }) => {
+  if (!byOperator) return undefined;
+  const messages = conditionsOf(change.object).map(({ message }) => message ?? "");
+  const wrong = messages.find((text) => text !== "" && !isReadable(text));
+  return wrong && `a condition says ${JSON.stringify(wrong)}`;
+};
+
+function isReadable(text: string): boolean {
+  return /^([A-Z\d]|spec\.).*[.)]$/s.test(text) && !/undefined|\[object|\.\./.test(text);
+}
+
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
   "S6 lost once": orphansAreLost,
@@ -226,4 +238,5 @@ export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S16 revision": revisionRises,
   "S16 key times": timesOfKeyStay,
   "S16 transitions": transitionsAreReal,
+  "readable message": messagesAreSentences,
 };

@@ -1,5 +1,4 @@
 /** When an old key may end, and what the end of one that does not go well leaves alone. */
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { next } from "../../../../src/controllers/api-key/rules/next.ts";
 import type {
@@ -8,7 +7,6 @@ import type {
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import type { IamErrorCode } from "../../../../src/iam/errors.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
-import { effort } from "../../../setup/effort.ts";
 import {
   account,
   at,
@@ -21,7 +19,7 @@ import {
   superseded,
   timing,
 } from "./builders.ts";
-import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
+import { type Fault, type KeyWorld, rotatedSince } from "./world.ts";
 
 const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
 /** Key 2 in use, the overlap with key 1 long over. */
@@ -243,72 +241,4 @@ test("a Secret that was replaced since it was looked at is not deleted", async (
   };
   await world.settle().catch(() => undefined);
   expect(world.entry("secret")).toBe("another's");
-});
-
-/** What strikes at the third call from now. */
-function strike(world: KeyWorld, kind: Fault): void {
-  let left = 3;
-  world.fault = () => {
-    left -= 1;
-    return left === 0 ? kind : undefined;
-  };
-}
-
-const happenings = {
-  rotate: (world: KeyWorld) => world.rotate(`at ${world.clock.now()}`),
-  hour: (world: KeyWorld) => world.clock.advance(HOUR),
-  day: (world: KeyWorld) => world.clock.advance(DAY),
-  restart: (world: KeyWorld) => world.restart(),
-  lost: (world: KeyWorld) => strike(world, "lost after"),
-  crash: (world: KeyWorld) => strike(world, "crash after"),
-  refused: (world: KeyWorld) => strike(world, "refused"),
-  /** The console knows its latest key no more, for a while. */
-  unaccepted: (world: KeyWorld) => {
-    world.console.accepts = ({ keyId, state }) =>
-      state === "Live" && keyId !== world.console.keys.at(-1)?.keyId;
-  },
-} as const;
-
-test("whatever happens: a key ends only after its overlap, with another one accepted and in the Secret", async () => {
-  const names = Object.keys(happenings) as (keyof typeof happenings)[];
-  const events = fc.constantFrom(...names, "rotate" as const, "day" as const);
-  let ended = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(events, { minLength: 3, maxLength: 14 }), async (all) => {
-      const world = new KeyWorld();
-      world.console.extra = { disableKey: true, deleteKey: true };
-      world.apiKey("ci", { maxIssuesPerDay: 100 });
-      await world.settle();
-      world.console.ending = (keyId) => {
-        ended += 1;
-        const { current, superseded = [] } = world.status();
-        const key = superseded.find((each: { keyId: string }) => each.keyId === keyId);
-        expect(world.clock.now() - Date.parse(key.supersededTime)).toBeGreaterThanOrEqual(DAY);
-        expect(world.entry("keyId")).toBe(current.keyId);
-        expect(current.verificationTime).toBeDefined();
-        expect(keyId).not.toBe(current.keyId);
-      };
-      for (const event of all) {
-        await happenings[event](world);
-        for (let pass = 0; pass < 3; pass += 1) {
-          await world.pass();
-          await world.clock.advance(5_000);
-        }
-      }
-      world.fault = () => undefined;
-      world.console.accepts = ({ state }) => state === "Live";
-      // A rotation may have waited for the end of an overlap, and has one of its own.
-      for (let overlap = 0; overlap < 3; overlap += 1) {
-        await world.settle();
-        await world.clock.advance(25 * HOUR);
-      }
-      await world.settle();
-      expect(world.violations).toEqual([]);
-      expect(world.holdsLivePair()).toBe(true);
-      const live = world.console.keys.filter(({ state }) => state === "Live").length;
-      expect(live - (world.status().orphaned ?? []).length).toBe(1);
-    }),
-    { numRuns: 100 * effort },
-  );
-  expect(ended).toBeGreaterThan(50);
 });

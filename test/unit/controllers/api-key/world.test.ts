@@ -1,12 +1,10 @@
 /** The state machine as a whole: what is promised holds after every call, whatever happens to the process. */
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readinessConditions } from "../../../../src/api/conditions.ts";
 import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { secretType } from "../../../../src/controllers/resource-types.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
-import { effort } from "../../../setup/effort.ts";
-import { type Fault, KeyWorld, rotatedSince } from "./world.ts";
+import { KeyWorld, rotatedSince } from "./world.ts";
 
 async function withKey(spec: object = {}): Promise<KeyWorld> {
   const world = new KeyWorld();
@@ -631,110 +629,4 @@ describe("the end", () => {
     expect(world.exists()).toBe(false);
     expect(world.events.at(-1)).toContain("a key of unknown id");
   });
-});
-
-const KINDS: readonly Fault[] = ["crash before", "crash after", "lost before", "lost after"];
-
-describe.each([
-  [
-    "the first issue",
-    async () => {
-      const world = new KeyWorld();
-      world.apiKey();
-      return world;
-    },
-  ],
-  [
-    "a rotation",
-    async () => {
-      const world = await withKey();
-      world.rotate("now");
-      return world;
-    },
-  ],
-  ["a rotation with an end for the old key", () => rotatedSince(25 * HOUR)],
-] as const)("%s, disturbed at every call", (_, prepare) => {
-  test.each(KINDS)("%s: nothing is lost, and there is a live pair in the end", async (kind) => {
-    const undisturbed = await prepare();
-    const start = undisturbed.writes;
-    const posts = undisturbed.posts();
-    await undisturbed.settle();
-    const needed = undisturbed.posts() - posts;
-    for (let offset = 1; offset <= undisturbed.writes - start; offset += 1) {
-      const world = await prepare();
-      let left = offset;
-      world.fault = () => {
-        left -= 1;
-        return left === 0 ? kind : undefined;
-      };
-      await world.settle();
-      expect(world.holdsLivePair(), `call ${offset}`).toBe(true);
-      expect(world.status().attempt).toBeUndefined();
-      expect(world.secret("ci-next")).toBeUndefined();
-      expect(world.controller.unsavedPairs).toBe(0);
-      expect(world.posts() - posts).toBeLessThanOrEqual(needed + world.crashes + world.lost);
-      expect(world.condition("Ready").status).toBe("True");
-      expectSound(world);
-    }
-  });
-});
-
-type Disturbance = { readonly kind: Fault; readonly skip: number } | keyof typeof interventions;
-
-const breakPair = ({ data }: { data: Record<string, string> }) => {
-  data.secret = "ZWRpdGVk";
-};
-
-/** What people and time do. */
-const interventions = {
-  rotate: (world: KeyWorld) => world.rotate(`at ${world.clock.now()}`),
-  restart: (world: KeyWorld) => world.restart(),
-  hour: (world: KeyWorld) => world.clock.advance(HOUR),
-  "delete secret": (world: KeyWorld) => world.deleteSecret(),
-  "edit secret": (world: KeyWorld) => world.edit("secrets", "ci", breakPair),
-  "edit staging": (world: KeyWorld) => world.edit("secrets", "ci-next", breakPair),
-  "lose status": (world: KeyWorld) =>
-    world.status()?.attempt === undefined
-      ? world.edit("apikeys", "ci", (object) => delete object.status)
-      : undefined,
-} as const;
-
-async function disturb(world: KeyWorld, each: Disturbance): Promise<void> {
-  if (typeof each === "string") {
-    await interventions[each](world);
-  } else {
-    let left = each.skip;
-    world.fault = () => {
-      left -= 1;
-      return left === -1 ? each.kind : undefined;
-    };
-  }
-  for (let pass = 0; pass < 2; pass += 1) {
-    const result = await world.pass();
-    await world.clock.advance(result instanceof Error ? 5_000 : Math.min(result, 5_000));
-  }
-}
-
-test("whatever happens in whatever order: S1, S3 to S7 hold, and it comes to rest with a live pair", async () => {
-  const fault = fc.record({ kind: fc.constantFrom(...KINDS), skip: fc.nat(12) });
-  const names = Object.keys(interventions) as (keyof typeof interventions)[];
-  const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(fault, fc.constantFrom(...names));
-  await fc.assert(
-    fc.asyncProperty(fc.array(disturbance, { minLength: 1, maxLength: 8 }), async (all) => {
-      const world = new KeyWorld();
-      world.apiKey("ci", { maxIssuesPerDay: 100 });
-      for (const each of all) await disturb(world, each);
-      world.fault = () => undefined;
-      world.rotate("the last one");
-      await world.settle();
-      expect(world.violations).toEqual([]);
-      expect(world.holdsLivePair()).toBe(true);
-      expect(world.status().attempt).toBeUndefined();
-      const interference = all.filter((each) => typeof each === "string").length;
-      expect(world.posts()).toBeLessThanOrEqual(2 + world.crashes + world.lost + interference);
-      // A status that was lost takes the lists of earlier keys with it.
-      if (!all.includes("lose status")) expect(world.unaccounted()).toEqual([]);
-    }),
-    { numRuns: 150 * effort },
-  );
 });

@@ -294,43 +294,6 @@ describe("deleting", () => {
   });
 });
 
-describe("crashing", () => {
-  test.each([1, 2, 3, 4, 5, 6])(
-    "before write %i, then deleting the binding leaves nothing bound",
-    async (step) => {
-      const world = await accountWorld();
-      world.bind("reading", ["pol-read"]);
-      world.kube.onWrite = (_, carryOut) => {
-        if (world.kube.writes.length + 1 >= step) throw new Error("crash");
-        return carryOut();
-      };
-      await world.settle().catch(() => undefined);
-      world.kube.onWrite = (_, carryOut) => carryOut();
-      world.restart();
-      world.unbind("reading");
-      await world.settle();
-      expect(world.exists("reading")).toBe(false);
-      expect(world.bound()).toEqual([]);
-    },
-  );
-
-  test("a lost answer to the PUT is made good, and foreign policies survive it", async () => {
-    const world = await accountWorld();
-    world.bindAtConsole(["pol-member"]);
-    world.console.faults.add({
-      operation: "syncBindings",
-      when: "afterCommit",
-      action: { kind: "reset" },
-    });
-    world.bind("reading", ["pol-read"]);
-    await expect(world.pass()).rejects.toThrow();
-    world.restart();
-    world.bind("reading", ["pol-deploy"]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-deploy", "pol-member"]);
-  });
-});
-
 describe("the console's answers", () => {
   test.each(["bindings", "policyIds", "policies", "strings"] as const)(
     "the shape %s of bound policies is understood",
