@@ -97,7 +97,7 @@ export const LAYERS: readonly Layer[] = [
       "node:util",
     ],
     types: [
-      "iam/client/client.ts",
+      "iam/{endpoints,client/client}.ts",
       "kube/{client/client,events/event-recorder,store/store,store/store-index}.ts",
       "observability/metrics.ts",
       "runtime/{result,watch}.ts",
@@ -141,7 +141,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/frame/*.ts",
       "controllers/frame/rules/**",
       "connections/**",
-      "iam/{errors,model}.ts",
+      "iam/{errors,model,client/wrap-calls}.ts",
       "kube/{errors,resource}.ts",
       "runtime/{predicates,watch}.ts",
       "util/**",

@@ -29,7 +29,7 @@ async function listAccounts(
   signal: AbortSignal,
 ): Promise<readonly IamServiceAccount[]> {
   try {
-    return await client.listServiceAccounts(signal);
+    return await client.listServiceAccounts(undefined, signal);
   } catch (error) {
     if (isIamError(error, "NotFound"))
       throw contradiction("and does not serve the list of accounts");

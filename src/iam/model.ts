@@ -20,27 +20,6 @@ export interface LoginCredentials {
   readonly domain: string;
 }
 
-/** The 13 documented endpoints, by name; also the metric label `operation`. */
-export const operations = [
-  "login",
-  "createServiceAccount",
-  "listServiceAccounts",
-  "getServiceAccount",
-  "issueKey",
-  "validateKey",
-  "listPolicies",
-  "syncBindings",
-  "listBindings",
-  "evaluatePolicy",
-  "listInstances",
-  "listResourceQuotas",
-  "searchActions",
-] as const;
-/** Calls that an administrator can configure on the connection (`extraCalls`). */
-export const extraOperations = ["disableKey", "deleteKey", "deleteServiceAccount"] as const;
-export type ExtraOperation = (typeof extraOperations)[number];
-export type Operation = (typeof operations)[number] | ExtraOperation;
-
 export interface IamServiceAccount {
   readonly saId: string;
   readonly tpn?: string;
@@ -76,10 +55,17 @@ export interface KeyPair {
   readonly secret: Redacted;
 }
 
+/** A key, and the account in the path of its calls. */
+export interface KeyIds {
+  readonly saId: string;
+  readonly keyId: string;
+}
+
 /** Length of an issued secret in characters, according to the console's documentation. */
 export const SECRET_LENGTH = 43;
 
 export interface NewKey {
+  readonly saId: string;
   readonly description: string;
   readonly expiresInDays: number;
 }
@@ -89,6 +75,12 @@ export interface IamPolicy {
   readonly name?: string;
   /** For example `scp`; `undefined` if the record does not contain it. */
   readonly kind?: string;
+}
+
+export interface PolicyQuery {
+  readonly orgId: string;
+  readonly status?: string;
+  readonly search?: string;
 }
 
 export type LiveBindings =
@@ -111,15 +103,24 @@ export interface Quota {
   readonly createdAt: string;
 }
 
+/** A query with `key` is made with that API key, otherwise as the connection's user. */
 export interface QuotaQuery {
   readonly clusterId: number;
   readonly namespaces: readonly string[];
   readonly filterNames: readonly string[];
+  readonly key?: KeyPair | undefined;
+}
+
+export interface InstanceQuery {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly key: KeyPair;
 }
 
 export interface ActionQuery {
   readonly q: string;
   readonly pageSize?: number;
+  readonly key?: KeyPair | undefined;
 }
 
 export interface IamAction {

@@ -13,7 +13,9 @@ test.each(breaks)("a key with %j in its id or secret is malformed", async (chara
     { keyId: text, secret: "s" },
     { keyId: "sak_1", secret: text },
   ]) {
-    const failure = await failureOf((await clientAnswered(pair)).issueKey("sa-1", KEY));
+    const failure = await failureOf(
+      (await clientAnswered(pair)).issueKey({ saId: "sa-1", ...KEY }),
+    );
     expect(failure.code).toBe("MalformedResponse");
     expect(failure.message).not.toContain("ADMIN");
   }

@@ -16,7 +16,7 @@ const EXTRA = { method: "DELETE", path: "/api/v1/iam/authn/service-accounts/{saI
 const attacks: Readonly<Record<string, (client: IamClient) => Promise<unknown>>> = {
   listResourceQuotas: (client) =>
     client.listResourceQuotas({ clusterId: 7, namespaces: [], filterNames: [] }),
-  deleteServiceAccount: (client) => client.extra.deleteServiceAccount?.("sa-1") ?? Promise.reject(),
+  deleteServiceAccount: (client) => client.deleteServiceAccount?.("sa-1") ?? Promise.reject(),
   getServiceAccount: (client) => client.getServiceAccount("sa-1"),
 };
 

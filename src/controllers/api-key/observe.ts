@@ -159,8 +159,8 @@ function readyAccount(
       grant.maxIssuesPerDay === undefined
         ? undefined
         : { most: grant.maxIssuesPerDay, count: issued() },
-    canDisableKeys: client.extra.disableKey !== undefined,
-    canDeleteKeys: client.extra.deleteKey !== undefined,
+    canDisableKeys: client.disableKey !== undefined,
+    canDeleteKeys: client.deleteKey !== undefined,
   };
 }
 

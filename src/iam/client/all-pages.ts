@@ -1,10 +1,30 @@
-import type { Quota } from "../model.ts";
-import type { QuotaPage } from "../wire/catalogue.ts";
+import { IamError } from "../errors.ts";
+import { MAX_LIST_BYTES, readAnswer } from "../exchange/exchange.ts";
+import type { Quota, QuotaQuery } from "../model.ts";
+import { type QuotaPage, readQuotaPage } from "../wire/catalogue.ts";
 import { MAX_RECORDS } from "../wire/listing.ts";
 import { ShapeError } from "../wire/shape-error.ts";
+import type { ReadAnswer } from "./answers.ts";
 
 /** More pages than any listing has. Stops a console that always reports a next page. */
 const MAX_PAGES = 1_000;
+
+/** All quotas, or MalformedResponse. */
+export const listAllQuotas: ReadAnswer<QuotaQuery, readonly Quota[]> = async (send, query) => {
+  let bytes = 0;
+  try {
+    return await readAllPages(async (page) => {
+      const exchanged = await send(page);
+      bytes += exchanged.response.body.length;
+      if (bytes > MAX_LIST_BYTES) throw new ShapeError(`it has more than ${MAX_LIST_BYTES} bytes`);
+      return readAnswer(exchanged, readQuotaPage);
+    });
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    const message = `the quotas of cluster ${query.clusterId} cannot be listed whole: ${error.message}`;
+    throw new IamError("MalformedResponse", message, { operation: "listResourceQuotas" });
+  }
+};
 
 /**
  * Reads every quota, from page 1 on. Throws ShapeError instead of a partial result if the listing changes while it is

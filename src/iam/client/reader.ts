@@ -1,30 +1,33 @@
-import { type ExtraOperation, extraOperations } from "../model.ts";
+import {
+  type DocumentedCall,
+  documentedCalls,
+  type Endpoints,
+  type ExtraOperation,
+  endpoints,
+  extraOperations,
+} from "../endpoints.ts";
 import type { IamClient } from "./client.ts";
 
-/** The calls that change nothing in the console. */
-const readingMethods = [
-  "authenticate",
-  "listServiceAccounts",
-  "getServiceAccount",
-  "validateKey",
-  "listPolicies",
-  "listBindings",
-  "evaluatePolicy",
-  "listInstances",
-  "listResourceQuotas",
-  "searchActions",
-  "clockSkew",
-] as const satisfies readonly (keyof IamClient)[];
+type Reads<N extends DocumentedCall> = Endpoints[N]["isMutating"] extends false ? N : never;
+type ReadingCall = { [N in DocumentedCall]: Reads<N> }[DocumentedCall];
 
 /** Read-only access to one console: there is no method that changes anything. */
-export type IamReader = Pick<IamClient, (typeof readingMethods)[number]> & {
+export type IamReader = Pick<IamClient, ReadingCall | "authenticate" | "clockSkew"> & {
   /** The calls that the connection configures, and that can therefore be planned. */
   readonly extraCalls: ReadonlySet<ExtraOperation>;
 };
 
 /** A separate object with only the reading methods of a client. */
 export function toIamReader(client: IamClient): IamReader {
-  const methods = readingMethods.map((name) => [name, client[name].bind(client)]);
-  const extraCalls = new Set(extraOperations.filter((name) => client.extra[name] !== undefined));
-  return { ...(Object.fromEntries(methods) as Omit<IamReader, "extraCalls">), extraCalls };
+  const { authenticate, clockSkew } = client;
+  const calls = documentedCalls
+    .filter((name) => !endpoints[name].isMutating)
+    .map((name) => [name, client[name]] as const);
+  const extraCalls = new Set(extraOperations.filter((name) => client[name] !== undefined));
+  return {
+    ...(Object.fromEntries(calls) as Pick<IamClient, ReadingCall>),
+    authenticate,
+    clockSkew,
+    extraCalls,
+  };
 }

@@ -1,6 +1,5 @@
 import { untilAborted } from "../../util/until-aborted.ts";
 import { IamError, isIamError } from "../errors.ts";
-import type { Operation } from "../model.ts";
 
 /**
  * Shares one answer among all callers that request the same key before the call is sent. `make` makes the call and must
@@ -8,7 +7,7 @@ import type { Operation } from "../model.ts";
  * only the wait of its caller, not the call.
  */
 export function shareCalls<K, T>(
-  operation: Operation,
+  operation: string,
   make: (key: K, onSend: () => void) => Promise<T>,
 ): (key: K, signal?: AbortSignal) => Promise<T> {
   const unsent = new Map<K, Promise<T>>();

@@ -3,13 +3,13 @@ import { parseRetryAfter } from "../../http/retry-after.ts";
 import type { Clock } from "../../util/time.ts";
 import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
-import type { Call } from "../client/call.ts";
 import { IamError, isIamError } from "../errors.ts";
-import type { Json, Operation } from "../model.ts";
+import type { Json } from "../model.ts";
 import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
 import { Pause } from "../session/pause.ts";
 import { parseJson } from "../wire/json.ts";
 import { ShapeError } from "../wire/shape-error.ts";
+import type { Call } from "./call.ts";
 import { measureSkew } from "./clock-skew.ts";
 import {
   codeOfStatus,
@@ -38,7 +38,7 @@ export interface ExchangeOptions {
   readonly clock: Clock;
   readonly send: SendHttp;
   readonly beforeMutation: (timeoutMs: number) => void;
-  readonly onRequest: (operation: Operation, code: string, seconds: number) => void;
+  readonly onRequest: (operation: string, code: string, seconds: number) => void;
   readonly tracer: Tracer;
 }
 
@@ -85,7 +85,7 @@ export class Exchange {
   }
 
   /** Throws RateLimited while a `Retry-After` is in effect, whichever call of the connection got it. */
-  refuseWhileHeld(operation: Operation): void {
+  refuseWhileHeld(operation: string): void {
     const retryAt = this.#hold.until;
     if (retryAt === undefined) return;
     const message = `${operation} was not sent: the console requires a pause`;
@@ -155,7 +155,7 @@ export class Exchange {
     const receivedAt = clock.now();
     this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
     if (asksToWait(response.status)) this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
-    const secrets = [...identity.secrets, ...(call.secrets ?? [])];
+    const secrets = [...identity.secrets, ...call.secrets];
     return { operation: call.operation, response, secrets, receivedAt };
   }
 
@@ -174,14 +174,12 @@ export class Exchange {
         "accept-encoding": "identity",
         "user-agent": userAgent,
         ...(call.body === undefined ? {} : { "content-type": "application/json" }),
-        ...(call.as === "nobody"
-          ? {}
-          : organizationHeaders(organization, call.ignoresPartition !== true)),
+        ...(call.isPublic ? {} : organizationHeaders(organization, call.ignoresPartition !== true)),
         ...identity.headers.reveal(),
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       timeoutMs: this.#timeoutOf(call),
-      maxBytes: call.isList ? MAX_LIST_BYTES : MAX_RECORD_BYTES,
+      maxBytes: call.method === "GET" ? MAX_LIST_BYTES : MAX_RECORD_BYTES,
       signal,
       ...(call.isMutating
         ? { beforeSending: () => this.#options.beforeMutation(this.#timeoutOf(call)) }

@@ -6,7 +6,6 @@ import { assertNever } from "../../util/assert-never.ts";
 import type { Redacted } from "../../util/redacted.ts";
 import type { Instant } from "../../util/time.ts";
 import { IamError, type IamErrorCode, quoteServerText } from "../errors.ts";
-import type { Operation } from "../model.ts";
 import type { ShapeError } from "../wire/shape-error.ts";
 import { spellings } from "./secret-spellings.ts";
 import { readServerText } from "./server-text.ts";
@@ -30,7 +29,7 @@ export function codeOfStatus(status: number): IamErrorCode {
 
 /** An answer, with the parts of its call that are needed to read it. */
 export interface Exchanged {
-  readonly operation: Operation;
+  readonly operation: string;
   readonly response: HttpResponse;
   /** All secrets of the request. */
   readonly secrets: readonly Redacted[];
@@ -86,7 +85,7 @@ export function shapeFailure(
 }
 
 /** The error for a call without an answer. */
-export function transportFailure(operation: Operation, error: unknown): IamError {
+export function transportFailure(operation: string, error: unknown): IamError {
   if (!(error instanceof HttpError)) {
     // Not quoted and not kept as the cause: the message of an unexpected error may contain anything.
     return new IamError("Unavailable", `${operation} failed in an unexpected way`, { operation });
@@ -119,7 +118,7 @@ function codeOfFailure({ failure }: HttpError): IamErrorCode {
 }
 
 /** The error for a call that ended before anything was sent. */
-export function unsentFailure(operation: Operation, why: string, cause?: unknown): IamError {
+export function unsentFailure(operation: string, why: string, cause?: unknown): IamError {
   return new IamError("Unavailable", `${operation} was not sent: ${why}`, {
     operation,
     sent: false,

@@ -27,15 +27,15 @@ const calls: readonly ((client: IamClient) => Promise<unknown>)[] = [
   (client) => client.createServiceAccount(ACCOUNT),
   (client) => client.listServiceAccounts(),
   (client) => client.getServiceAccount("sa-1"),
-  (client) => client.issueKey("sa-1", { description: "d", expiresInDays: 1 }),
+  (client) => client.issueKey({ saId: "sa-1", description: "d", expiresInDays: 1 }),
   (client) => client.validateKey({ keyId: KEY.keyId, secret: KEY.secret.reveal() }),
   (client) => client.listPolicies({ orgId: "o" }),
   (client) => client.syncBindings({ tpn: "t", orgId: "o", policyIds: [] }),
   (client) => client.listBindings("t"),
   (client) => client.evaluatePolicy({}),
-  (client) => client.listInstances({ page: 1, pageSize: 1 }, KEY),
+  (client) => client.listInstances({ page: 1, pageSize: 1, key: KEY }),
   (client) => client.listResourceQuotas({ clusterId: 1, namespaces: [], filterNames: [] }),
-  (client) => client.searchActions({ q: "a" }, KEY),
+  (client) => client.searchActions({ q: "a", key: KEY }),
 ];
 
 const fields = fc.constantFrom(

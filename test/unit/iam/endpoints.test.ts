@@ -33,7 +33,7 @@ describe.each(variants)("where $name is $variant", ({ name, variant }) => {
     expect(await client.listServiceAccounts()).toEqual([account]);
     const { saId, tpn = "" } = account;
 
-    const pair = await client.issueKey(saId, READ_KEY);
+    const pair = await client.issueKey({ saId, ...READ_KEY });
     expect(server.world.isPair(pair.keyId, pair.secret.reveal())).toBe(true);
     const detail = await client.getServiceAccount(saId);
     expect(detail).toMatchObject(account);
@@ -63,11 +63,11 @@ describe.each(variants)("where $name is $variant", ({ name, variant }) => {
     });
     expect(JSON.stringify(decision)).toMatch(/Allow|true/);
 
-    expect(await client.listInstances({ page: 1, pageSize: 5 }, pair)).not.toEqual([]);
+    expect(await client.listInstances({ page: 1, pageSize: 5, key: pair })).not.toEqual([]);
     const quotas = { clusterId: SEEDED.clusterId, namespaces: [], filterNames: [] };
     expect(await client.listResourceQuotas(quotas)).toHaveLength(12);
-    expect(await client.listResourceQuotas(quotas, pair)).toHaveLength(12);
-    expect(await client.searchActions({ q: "a", pageSize: 1 }, pair)).toHaveLength(1);
+    expect(await client.listResourceQuotas({ ...quotas, key: pair })).toHaveLength(12);
+    expect(await client.searchActions({ q: "a", pageSize: 1, key: pair })).toHaveLength(1);
     expect(await client.searchActions({ q: "a" })).not.toHaveLength(0);
 
     expect(server.requests.unknownCalls).toEqual([]);
@@ -124,13 +124,13 @@ test("extra calls are there where the connection names them, and go where it say
   const server = await startConsole({ extraCalls });
   const client = clientOf(server, { extraCalls });
   const { saId } = await client.createServiceAccount(ACCOUNT);
-  const { keyId } = await client.issueKey(saId, READ_KEY);
-  await client.extra.disableKey?.(saId, keyId);
+  const { keyId } = await client.issueKey({ saId, ...READ_KEY });
+  await client.disableKey?.({ saId, keyId });
   expect(server.world.keys.get(keyId)?.status).toBe("inactive");
-  await client.extra.deleteServiceAccount?.(saId);
+  await client.deleteServiceAccount?.(saId);
   expect(server.world.accounts.size).toBe(0);
-  expect(client.extra.deleteKey).toBeUndefined();
-  await expect(client.extra.deleteServiceAccount?.(saId)).rejects.toSatisfy((error) =>
+  expect(client.deleteKey).toBeUndefined();
+  await expect(client.deleteServiceAccount?.(saId)).rejects.toSatisfy((error) =>
     isIamError(error, "NotFound"),
   );
 });
@@ -142,7 +142,7 @@ test.each(["", ".", "..", "\ud800"])(
     const client = clientOf(server);
     const failures = [
       await failureOf(client.getServiceAccount(id)),
-      await failureOf(client.issueKey(id, READ_KEY)),
+      await failureOf(client.issueKey({ saId: id, ...READ_KEY })),
     ];
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: "InvalidArgument", sent: false });
@@ -173,7 +173,7 @@ test("the clock skew is learned from the answers", async () => {
 test("a key that the console does not know is Unauthenticated, without a login", async () => {
   const server = await startConsole();
   const key = { keyId: "sak_unknown", secret: new Redacted("x".repeat(43)) };
-  const failure = await failureOf(clientOf(server).searchActions({ q: "a" }, key));
+  const failure = await failureOf(clientOf(server).searchActions({ q: "a", key }));
   expect(failure).toMatchObject({ code: "Unauthenticated", status: 401, sent: true });
   expect(server.requests.count("login")).toBe(0);
 });

@@ -28,11 +28,11 @@ test("records and lists have their bounds, changes their deadline", async () => 
   const limits = { requestsPerSecond: 100, burst: 100, concurrency: 8, timeoutMs: 15_000 };
   const client = clientOf({ url: URL_ }, { send, limits });
   await client.createServiceAccount(ACCOUNT);
-  await client.issueKey("sa-1", KEY);
+  await client.issueKey({ saId: "sa-1", ...KEY });
   await client.syncBindings({ tpn: "t", orgId: "o", policyIds: [] });
   await failureOf(client.listServiceAccounts());
   const small = clientOf({ url: URL_ }, { send, limits: { ...limits, timeoutMs: 2_000 } });
-  await small.issueKey("sa-1", KEY);
+  await small.issueKey({ saId: "sa-1", ...KEY });
   expect(seen).toEqual([
     "POST login: 1 MiB, 15000 ms",
     "POST service-accounts: 1 MiB, 5000 ms",
@@ -51,7 +51,7 @@ test("answers that hold a secret are wiped once read", async () => {
     bodies.push(answer.body);
     return answer;
   };
-  const { secret } = await clientOf({ url: URL_ }, { send }).issueKey("sa-1", KEY);
+  const { secret } = await clientOf({ url: URL_ }, { send }).issueKey({ saId: "sa-1", ...KEY });
   expect(secret.reveal()).toBe("the-secret");
   expect(bodies.map((body) => body.every((byte) => byte === 0))).toEqual([true, true]);
 });
@@ -118,7 +118,10 @@ test("a tracer that breaks costs no answer", async () => {
     childSpan: noTracer.childSpan,
   };
   const send = async () => json({ accessToken: "the-token", keyId: "k", secret: "the-secret" });
-  const { keyId } = await clientOf({ url: URL_ }, { send, tracer }).issueKey("sa-1", KEY);
+  const { keyId } = await clientOf({ url: URL_ }, { send, tracer }).issueKey({
+    saId: "sa-1",
+    ...KEY,
+  });
   expect(keyId).toBe("k");
 });
 
@@ -139,9 +142,9 @@ test("every call is a span with what its people can look up, and without what it
     });
   };
   const client = clientOf({ url: URL_ }, { send, tracer: tracing.tracer });
-  const { secret } = await client.issueKey("sa-1", KEY);
+  const { secret } = await client.issueKey({ saId: "sa-1", ...KEY });
   const key = { keyId: "k-1", secret };
-  await failureOf(client.searchActions({ q: "the-word" }, key));
+  await failureOf(client.searchActions({ q: "the-word", key }));
   await tracing.close();
   expect(spans.map(({ name, failed, fields }) => ({ name, failed, ...fields }))).toMatchObject([
     { name: "console login", failed: false, "http.response.status_code": 200 },

@@ -21,7 +21,7 @@ const calls: Readonly<Record<string, (client: IamClient) => Promise<unknown>>> =
   createServiceAccount: (client) => client.createServiceAccount(ACCOUNT),
   listServiceAccounts: (client) => client.listServiceAccounts(),
   getServiceAccount: (client) => client.getServiceAccount("sa-1"),
-  issueKey: (client) => client.issueKey("sa-1", KEY),
+  issueKey: (client) => client.issueKey({ saId: "sa-1", ...KEY }),
   validateKey: (client) => client.validateKey({ keyId: "k", secret: "s" }),
   listPolicies: (client) => client.listPolicies({ orgId: SEEDED.orgId }),
   listBindings: (client) => client.listBindings(TPN),
@@ -73,7 +73,7 @@ test("a key whose answer is lost was issued once, and is Unknown", async () => {
   const client = clientOf(server);
   const { saId } = await client.createServiceAccount(ACCOUNT);
   server.faults.add({ operation: "issueKey", when: "afterCommit", action: { kind: "reset" } });
-  const failure = await failureOf(client.issueKey(saId, KEY));
+  const failure = await failureOf(client.issueKey({ saId, ...KEY }));
   expect(commitOutcome(failure)).toBe("Unknown");
   expect((await client.getServiceAccount(saId))?.keyIds).toHaveLength(1);
 });
@@ -83,7 +83,7 @@ test("a console that is down leaves nothing unknown", async () => {
   const client = clientOf(server);
   await client.authenticate();
   await server.faults.setReachability("refuse");
-  const failure = await failureOf(client.issueKey("sa-1", KEY));
+  const failure = await failureOf(client.issueKey({ saId: "sa-1", ...KEY }));
   expect(failure).toMatchObject({ code: "Unavailable", sent: false });
   expect(commitOutcome(failure)).toBe("NotCommitted");
 });
@@ -97,7 +97,7 @@ describe("the fence", () => {
     const client = clientOf(server, { limits, beforeMutation });
     const { saId, tpn = "" } = await client.createServiceAccount(ACCOUNT);
     server.world.revokeTokens();
-    await client.issueKey(saId, KEY);
+    await client.issueKey({ saId, ...KEY });
     await client.getServiceAccount(saId);
     await client.syncBindings({ tpn, orgId: SEEDED.orgId, policyIds: [] });
     // Call 5 was made twice: its first token had been revoked.
@@ -110,7 +110,7 @@ describe("the fence", () => {
       throw new Error("the lease may be lost");
     };
     const client = clientOf(server, { beforeMutation });
-    const failure = await failureOf(client.issueKey("sa-1", KEY));
+    const failure = await failureOf(client.issueKey({ saId: "sa-1", ...KEY }));
     expect(failure).toMatchObject({ code: "Unavailable", operation: "issueKey", sent: false });
     expect(server.requests.count("issueKey")).toBe(0);
     expect(await client.listServiceAccounts()).toEqual([]);
@@ -124,7 +124,7 @@ describe("the fence", () => {
       if (asked === 2) throw new Error("the lease may be lost");
     };
     const client = clientOf(server, { beforeMutation });
-    const failure = await failureOf(client.issueKey("sa-1", KEY));
+    const failure = await failureOf(client.issueKey({ saId: "sa-1", ...KEY }));
     expect(failure).toMatchObject({ code: "Unavailable", operation: "issueKey", sent: false });
     expect(server.requests.count("issueKey")).toBe(0);
   });
@@ -141,7 +141,7 @@ test("closing the client ends what is under way, and what waits is unsent", asyn
     action: { kind: "hold" },
   });
   const { saId } = await client.createServiceAccount(ACCOUNT);
-  const running = failureOf(client.issueKey(saId, KEY));
+  const running = failureOf(client.issueKey({ saId, ...KEY }));
   await held.reached;
   const waiting = failureOf(client.createServiceAccount(ACCOUNT));
   await client.close();
@@ -191,9 +191,9 @@ test("each kind of call carries its own headers and no others' credentials", asy
   const key = { keyId: "sak_1", secret: new Redacted("the-secret") };
   await client.validateKey({});
   await failureOf(client.listPolicies({ orgId: "o" }));
-  await failureOf(client.listInstances({ page: 1, pageSize: 1 }, key));
+  await failureOf(client.listInstances({ page: 1, pageSize: 1, key }));
   await failureOf(
-    client.listResourceQuotas({ clusterId: 1, namespaces: [], filterNames: [] }, key),
+    client.listResourceQuotas({ clusterId: 1, namespaces: [], filterNames: [], key }),
   );
   await client.close();
   const names = ["authorization", "svc-api-key", "svc-api-secret", "x-domain-id", "x-partition-id"];
@@ -273,9 +273,9 @@ test("no error shows a secret, however the console throws it back", async () => 
         const key = { keyId: "sak_1", secret: new Redacted(secret) };
         const failed = [
           client.listPolicies({ orgId: "o" }),
-          client.issueKey("sa-1", KEY),
-          client.searchActions({ q: "a" }, key),
-          client.listInstances({ page: 1, pageSize: 1 }, key),
+          client.issueKey({ saId: "sa-1", ...KEY }),
+          client.searchActions({ q: "a", key }),
+          client.listInstances({ page: 1, pageSize: 1, key }),
           client.validateKey({ keyId: "sak_1", secret }),
         ];
         for (const result of await Promise.allSettled(failed)) {

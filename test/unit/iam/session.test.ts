@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { commitOutcome } from "../../../src/iam/errors.ts";
-import type { Operation } from "../../../src/iam/model.ts";
 import type { LoginEnd } from "../../../src/iam/session/session.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import type { Operation } from "../../iam-server/operations.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import type { IamServer } from "../../iam-server/server.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
@@ -64,7 +64,7 @@ describe("a login", () => {
     const client = clientOf(server);
     const { saId } = await client.createServiceAccount(ACCOUNT);
     server.world.revokeTokens();
-    await client.issueKey(saId, { description: "d", expiresInDays: 1 });
+    await client.issueKey({ saId, description: "d", expiresInDays: 1 });
     expect(server.world.keysOf(saId)).toHaveLength(1);
     expect(server.requests.of("issueKey").map(({ status }) => status)).toEqual([401, 201]);
   });
@@ -144,7 +144,9 @@ describe("a login", () => {
         sent: false,
       });
     }
-    let paused = await failureOf(client.issueKey("sa-1", { description: "", expiresInDays: 1 }));
+    let paused = await failureOf(
+      client.issueKey({ saId: "sa-1", description: "", expiresInDays: 1 }),
+    );
     expect(paused).toMatchObject({ code: "LoginPaused", sent: false });
     expect(paused.retryAt).toBe(clock.now() + 1.1 * MINUTE);
     expect(commitOutcome(paused)).toBe("NotCommitted");

@@ -54,7 +54,7 @@ describe("those who list accounts at about the same time", () => {
   test("do not wait for each other once they give up", async () => {
     const { client, first, release } = await held();
     const patience = new AbortController();
-    const impatient = failureOf(client.listServiceAccounts(patience.signal));
+    const impatient = failureOf(client.listServiceAccounts(undefined, patience.signal));
     const patient = client.listServiceAccounts();
     patience.abort();
     expect(await impatient).toMatchObject({ code: "Unavailable", operation: OPERATION });

@@ -207,7 +207,7 @@ export async function issueKey(
   const carriedOut = withDone(progress, { intentRecorded: undefined });
   const description = describeKey(spec.description, self, attempt.id);
   const answer = await client
-    .issueKey(saId, { description, expiresInDays })
+    .issueKey({ saId, description, expiresInDays })
     .catch((error: unknown) => {
       noteFailure(self, attempt, error, run);
       if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);

@@ -76,7 +76,7 @@ async function stateAfter(
     (key) => key.keyId === keyId && key.state === "Disabled",
   );
   if (isListed || isDisabled || isBlind(detail.keyIds, status))
-    return endOwnKey(action, isListed, client.extra, saId);
+    return endOwnKey(action, isListed, client, saId);
   if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
   return "Deleted";
 }
@@ -109,11 +109,11 @@ function provesGone(
 async function endOwnKey(
   action: EndKey,
   isListed: boolean,
-  extra: IamClient["extra"],
+  client: IamClient,
   saId: string,
 ): Promise<Ended> {
   try {
-    return await callToEnd(action, extra, saId);
+    return await callToEnd(action, client, saId);
   } catch (error) {
     if (isIamError(error, "NotFound") && !isListed) return "Deleted";
     throw error;
@@ -137,18 +137,18 @@ const NEVER_DISABLED = new Set([
 /** If the console rejects disabling a key, the key is deleted at once, which would be the next step anyway. */
 async function callToEnd(
   { kind, keyId }: EndKey,
-  { disableKey, deleteKey }: IamClient["extra"],
+  { disableKey, deleteKey }: IamClient,
   saId: string,
 ): Promise<Ended> {
   if (kind === "DisableKey") {
     try {
-      await disableKey?.(saId, keyId);
+      await disableKey?.({ saId, keyId });
       return "Disabled";
     } catch (error) {
       const isRefused = isIamError(error) && NEVER_DISABLED.has(error.code);
       if (!isRefused || deleteKey === undefined) throw error;
     }
   }
-  await deleteKey?.(saId, keyId);
+  await deleteKey?.({ saId, keyId });
   return "Deleted";
 }

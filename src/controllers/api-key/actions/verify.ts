@@ -16,14 +16,16 @@ export async function verifyPair(
 ): Promise<ApiKeyProgress> {
   const { client } = readyAccount(progress.snapshot);
   const startTime = run.clock.now();
-  const isAccepted = await client.searchActions({ q: "a", pageSize: 1 }, pair, run.signal).then(
-    () => true,
-    (error: unknown) => {
-      if (isIamError(error, "Unauthenticated")) return false;
-      if (isIamError(error) && PROOF.has(error.code)) return true;
-      throw error;
-    },
-  );
+  const isAccepted = await client
+    .searchActions({ q: "a", pageSize: 1, key: pair }, run.signal)
+    .then(
+      () => true,
+      (error: unknown) => {
+        if (isIamError(error, "Unauthenticated")) return false;
+        if (isIamError(error) && PROOF.has(error.code)) return true;
+        throw error;
+      },
+    );
   return noteVerdict(progress, pair.keyId, isAccepted, startTime, run);
 }
 

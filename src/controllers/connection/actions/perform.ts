@@ -33,7 +33,7 @@ async function probe(
   { snapshot, done }: Progress<ConnectionKind>,
   signal: AbortSignal,
 ): Promise<Progress<ConnectionKind>> {
-  await client.searchActions({ q: "a", pageSize: 1 }, undefined, signal).catch((error: unknown) => {
+  await client.searchActions({ q: "a", pageSize: 1 }, signal).catch((error: unknown) => {
     if (!isIamError(error)) throw error;
   });
   const outage = sessions.outageOf(snapshot.key) === undefined ? undefined : snapshot.outage;

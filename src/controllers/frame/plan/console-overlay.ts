@@ -1,12 +1,13 @@
 /** A console client without writes: it notes the calls that would be made and shows their results in later reads. */
 import type { PlannedCall } from "../../../api/plan.ts";
-import type { IamClient } from "../../../iam/client/client.ts";
+import type { Calls, IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
+import type { ExtraOperation } from "../../../iam/endpoints.ts";
 import { isIamError } from "../../../iam/errors.ts";
 import {
   type BindingSet,
-  type ExtraOperation,
   type IamServiceAccountDetail,
+  type KeyIds,
   type LiveBindings,
   type NewKey,
   type NewServiceAccount,
@@ -23,8 +24,8 @@ export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
   const keys = new Set<string | undefined>();
   const client: IamClient = {
     ...reader,
-    listServiceAccounts: async (signal) => [
-      ...(await reader.listServiceAccounts(signal)),
+    listServiceAccounts: async (_, signal) => [
+      ...(await reader.listServiceAccounts(undefined, signal)),
       ...accounts.values(),
     ],
     getServiceAccount: async (saId, signal) =>
@@ -33,8 +34,8 @@ export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
       const policyIds = bindings.get(tpn);
       return policyIds ? { readable: true, policyIds } : reader.listBindings(tpn, signal);
     },
-    searchActions: async (query, key, signal) =>
-      keys.has(key?.keyId) ? [] : reader.searchActions(query, key, signal),
+    searchActions: async (query, signal) =>
+      keys.has(query.key?.keyId) ? [] : reader.searchActions(query, signal),
     createServiceAccount: async (account) => {
       const made = toAccount(account);
       accounts.set(made.saId, made);
@@ -42,17 +43,17 @@ export function overlayConsole(reader: IamReader, plan: PlanLog): IamClient {
       plan.add(creation(account));
       return made;
     },
-    issueKey: async (saId, key) => {
+    issueKey: async (key) => {
       const keyId = `new:${keys.size + 1}`;
       keys.add(keyId);
-      plan.add(issuance(saId, key));
+      plan.add(issuance(key));
       return { keyId, secret: MADE_UP_SECRET };
     },
     syncBindings: async (wanted, signal) => {
       plan.add(await changeOf(wanted, client, signal));
       bindings.set(wanted.tpn, wanted.policyIds);
     },
-    extra: extraCalls(reader.extraCalls, plan),
+    ...extraCalls(reader.extraCalls, plan),
     get urgent() {
       return client;
     },
@@ -77,7 +78,7 @@ function creation({ name, projectId }: NewServiceAccount): PlannedCall {
   return { call: "createServiceAccount", object: name, message };
 }
 
-function issuance(saId: string, { expiresInDays }: NewKey): PlannedCall {
+function issuance({ saId, expiresInDays }: NewKey): PlannedCall {
   const message = `Issues a key of service account ${saId} valid for ${expiresInDays} days.`;
   return { call: "issueKey", object: saId, message };
 }
@@ -139,12 +140,21 @@ async function policyNames(
   }
 }
 
-function extraCalls(offered: ReadonlySet<ExtraOperation>, plan: PlanLog): IamClient["extra"] {
+function extraCalls(
+  offered: ReadonlySet<ExtraOperation>,
+  plan: PlanLog,
+): Pick<Calls, ExtraOperation> {
   const has = (call: ExtraOperation) => offered.has(call);
-  const endKey = (call: "disableKey" | "deleteKey") => async (saId: string, keyId: string) => {
-    const verb = call === "disableKey" ? "Disables" : "Deletes";
-    plan.add({ call, object: keyId, message: `${verb} key ${keyId} of service account ${saId}.` });
-  };
+  const endKey =
+    (call: "disableKey" | "deleteKey") =>
+    async ({ saId, keyId }: KeyIds) => {
+      const verb = call === "disableKey" ? "Disables" : "Deletes";
+      plan.add({
+        call,
+        object: keyId,
+        message: `${verb} key ${keyId} of service account ${saId}.`,
+      });
+    };
   const deleteServiceAccount = async (saId: string) => {
     const message = `Deletes service account ${saId}.`;
     plan.add({ call: "deleteServiceAccount", object: saId, message });

@@ -47,7 +47,7 @@ function list(
   pair: KeyPair | undefined,
   signal: AbortSignal,
 ): Promise<readonly Quota[]> {
-  return client.listResourceQuotas({ clusterId, namespaces, filterNames }, pair, signal);
+  return client.listResourceQuotas({ clusterId, namespaces, filterNames, key: pair }, signal);
 }
 
 const NO_PAIR: ListingRefusal = {

@@ -59,7 +59,7 @@ export async function deleteAccount(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await client.extra.deleteServiceAccount?.(saId, signal);
+    await client.deleteServiceAccount?.(saId, signal);
   } catch (error) {
     if (!isIamError(error, "NotFound")) throw error;
     if ((await lookUpAccount(client, saId, signal)) !== undefined) throw error;

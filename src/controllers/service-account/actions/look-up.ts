@@ -108,7 +108,7 @@ async function readListing(
   signal: AbortSignal,
 ): Promise<AccountListing> {
   try {
-    return { ok: true, accounts: await client.listServiceAccounts(signal) };
+    return { ok: true, accounts: await client.listServiceAccounts(undefined, signal) };
   } catch (error) {
     if (!isIamError(error) || !UNUSABLE.has(error.code)) throw error;
     return { ok: false, code: error.code, isTooLarge: error.isTooLarge };

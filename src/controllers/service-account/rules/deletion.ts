@@ -149,7 +149,7 @@ function deleteNotPossible(
   snapshot: AccountSnapshot,
 ): AccountDeletionStep | undefined {
   const { connection, namespaceTerminating } = snapshot;
-  const isPossible = accessToRevoke(connection)?.client.extra.deleteServiceAccount;
+  const isPossible = accessToRevoke(connection)?.client.deleteServiceAccount;
   if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
     ACCOUNT_REASON.deleteNotPossible,

@@ -12,10 +12,11 @@ const PAGE_SIZE = 1_000;
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
   await using session = await openConsole(invocation, "either");
-  const found = await session.client.searchActions(
-    { q: args[0] ?? "", pageSize: PAGE_SIZE },
-    session.key,
-  );
+  const found = await session.client.searchActions({
+    q: args[0] ?? "",
+    pageSize: PAGE_SIZE,
+    key: session.key,
+  });
   const wanted = options.actionClass?.toLowerCase();
   const rows = found.filter(
     ({ actionClass }) => wanted === undefined || actionClass?.toLowerCase() === wanted,

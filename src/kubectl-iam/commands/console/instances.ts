@@ -32,7 +32,7 @@ async function readInstances({ client, key }: ConsoleSession): Promise<readonly 
   if (key === undefined) throw new UsageError("an API key is needed");
   const all: Json[] = [];
   for (let page = 1; page <= MOST_PAGES; page += 1) {
-    const records = await client.listInstances({ page, pageSize: PAGE_SIZE }, key);
+    const records = await client.listInstances({ page, pageSize: PAGE_SIZE, key });
     all.push(...records);
     if (records.length < PAGE_SIZE) break;
   }

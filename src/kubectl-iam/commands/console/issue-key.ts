@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   const issue = () =>
     orDoubt(
-      session.client.issueKey(saId, key),
+      session.client.issueKey({ saId, ...key }),
       `kubectl iam console account ${saId} shows whether there is a new key`,
     );
   if (secretFile === undefined) await printValue(invocation, shown(await issue()));

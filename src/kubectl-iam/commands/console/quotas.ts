@@ -12,8 +12,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (clusterId === undefined)
     throw new UsageError("give --cluster-id: the number of the container cluster in the console");
   await using session = await openConsole(invocation, "either");
-  const query = { clusterId, namespaces: quotaNamespace, filterNames: quotaName };
-  const quotas = await session.client.listResourceQuotas(query, session.key);
+  const query = { clusterId, namespaces: quotaNamespace, filterNames: quotaName, key: session.key };
+  const quotas = await session.client.listResourceQuotas(query);
   if (isStructured(invocation)) {
     await printValue(invocation, { items: quotas });
     return exitCode.ok;

@@ -1,6 +1,7 @@
 /** A console of plain data: its keys, and what it says to calls about them. */
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
+import type { ActionQuery, KeyIds, NewKey } from "../../../../src/iam/model.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 
 export interface ConsoleKey {
@@ -62,16 +63,14 @@ export class KeyConsole {
         const status = this.accountStatus;
         return { saId, status, keyIds: live.map(({ keyId }) => keyId) };
       },
-      issueKey: (_: string, { description }: { description: string }) => this.#issue(description),
-      searchActions: async (_: unknown, { keyId }: { keyId: string }) => this.#authenticate(keyId),
-      extra: {
-        ...(disableKey && {
-          disableKey: (_: string, keyId: string) => this.#end("disableKey", keyId, "Disabled"),
-        }),
-        ...(deleteKey && {
-          deleteKey: (_: string, keyId: string) => this.#end("deleteKey", keyId, "Deleted"),
-        }),
-      },
+      issueKey: ({ description }: NewKey) => this.#issue(description),
+      searchActions: async ({ key }: ActionQuery) => this.#authenticate(key?.keyId),
+      ...(disableKey && {
+        disableKey: ({ keyId }: KeyIds) => this.#end("disableKey", keyId, "Disabled"),
+      }),
+      ...(deleteKey && {
+        deleteKey: ({ keyId }: KeyIds) => this.#end("deleteKey", keyId, "Deleted"),
+      }),
     } as unknown as IamClient;
   }
 
@@ -110,11 +109,11 @@ export class KeyConsole {
     });
   }
 
-  #authenticate(keyId: string): readonly never[] {
+  #authenticate(keyId: string | undefined): readonly never[] {
     this.#checkReachable();
     const key = this.keys.find((each) => each.keyId === keyId);
     if (key === undefined || !this.accepts(key)) throw failure("Unauthenticated", 401);
-    this.verified.add(keyId);
+    this.verified.add(key.keyId);
     return [];
   }
 

@@ -14,7 +14,7 @@ import { cachesWith } from "../../../support/caches-with.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { connectionSpec, rawSpec } from "./specs.ts";
 
-const client = { extra: {} } as IamClient;
+const client = {} as IamClient;
 const grants = [{ name: "team-a", namespaces: { names: ["team-a"] }, policyIds: ["p1"] }];
 const shared = {
   metadata: { name: "default", uid: "u1" },

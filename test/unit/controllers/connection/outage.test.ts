@@ -31,7 +31,7 @@ function world() {
   const sessions = createSessions({
     createClient: (_, __, onRequest) => {
       answer = onRequest;
-      return { extra: {}, close: async () => undefined } as unknown as IamClient;
+      return { close: async () => undefined } as unknown as IamClient;
     },
     clock,
     log: silentLog,

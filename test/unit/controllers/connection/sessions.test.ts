@@ -21,7 +21,6 @@ const identity = { uid: "u", spec: "", material: "" };
 /** A client of which only failing and closing matter here. */
 function scripted(closed: string[], name: string): IamClient {
   return {
-    extra: {},
     getServiceAccount: () => Promise.reject(refused),
     searchActions: () => Promise.reject(refused),
     close: async () => void closed.push(name),
@@ -67,7 +66,7 @@ test("a refusal in the middle of the work makes the session unusable once", asyn
 test("a refused API key says nothing about the login", async () => {
   const { sessions, open } = world();
   const key = { keyId: "sak_1", secret: new Redacted("s") };
-  await expect(open().searchActions({ q: "a" }, key)).rejects.toBe(refused);
+  await expect(open().searchActions({ q: "a", key })).rejects.toBe(refused);
   expect(sessions.get("k")?.usable).toBe(true);
 });
 

@@ -243,11 +243,11 @@ describe("nothing can be written by a run that plans", () => {
     const account = { ...project, name: "forged", description: "" };
     for (const each of [client, client.urgent]) {
       await each.createServiceAccount(account);
-      await each.issueKey("sa-1", { description: "", expiresInDays: 1 });
+      await each.issueKey({ saId: "sa-1", description: "", expiresInDays: 1 });
       await each.syncBindings({ tpn: "tpn:p1:org-1:prj-1:sa/sa-1", orgId: "org-1", policyIds: [] });
-      await each.extra.disableKey?.("sa-1", "sak_1");
-      await each.extra.deleteKey?.("sa-1", "sak_1");
-      await each.extra.deleteServiceAccount?.("sa-1");
+      await each.disableKey?.({ saId: "sa-1", keyId: "sak_1" });
+      await each.deleteKey?.({ saId: "sa-1", keyId: "sak_1" });
+      await each.deleteServiceAccount?.("sa-1");
     }
     expect(plan.calls).toHaveLength(12);
     expect(world.calls()).toEqual([]);
@@ -264,7 +264,7 @@ describe("nothing can be written by a run that plans", () => {
       "createServiceAccount",
       "issueKey",
       "syncBindings",
-      "extra",
+
       "urgent",
       "requested",
       "close",

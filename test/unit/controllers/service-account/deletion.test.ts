@@ -36,7 +36,7 @@ const unclear: AccountSnapshot["listing"] = {
 };
 const deleting = {
   ...access,
-  client: { extra: { deleteServiceAccount: () => Promise.resolve() } },
+  client: { deleteServiceAccount: () => Promise.resolve() },
 } as unknown as typeof access;
 const imported = { ...account, origin: "Imported" } as const;
 
@@ -348,7 +348,7 @@ describe("a 404 in the middle of a clean-up", () => {
     const answers = [{ saId: "sa-1" }, { saId: "sa-1" }];
     const client = {
       getServiceAccount: async () => answers.pop(),
-      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+      deleteServiceAccount: () => Promise.reject(gone),
     };
     const end = await endOf(client, { deletionPolicy: "Delete" });
     expect(end).toMatchObject({ kind: "Waiting", reason: "NotFound" });
@@ -358,7 +358,7 @@ describe("a 404 in the middle of a clean-up", () => {
     const answers = [{ saId: "sa-1" }];
     const client = {
       getServiceAccount: async () => answers.pop(),
-      extra: { deleteServiceAccount: () => Promise.reject(gone) },
+      deleteServiceAccount: () => Promise.reject(gone),
     };
     const end = await endOf(client, { deletionPolicy: "Delete" });
     expect(end).toMatchObject({ kind: "Released", events: [{ reason: "Deleted" }] });

@@ -47,7 +47,7 @@ export function serviceAccount(
 }
 
 export const access: ConnectionAccess = {
-  client: { extra: {} } as IamClient,
+  client: {} as IamClient,
   spec: connectionSpec(),
   grant: ALL_RIGHTS,
 };

@@ -49,7 +49,7 @@ export async function playDeletion(
   others: readonly ServiceAccount[] = [],
 ) {
   const run = runAmong(others);
-  const console = { extra: {}, listServiceAccounts: async () => [], ...client };
+  const console = { listServiceAccounts: async () => [], ...client };
   const snapshot = snapshotOf({ object: deleted, ...changes }, spec);
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   let progress = {
