@@ -2,15 +2,15 @@
 import { expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
 import { SEEDED } from "../iam-server/seed.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
-import { ManualClock } from "../unit/iam/manual-clock.ts";
 
 const POLICIES = { orgId: SEEDED.orgId };
 
 /** A console that answered one call with `status` and asked to wait for a day. */
 async function asked(status: number) {
   const server = await startConsole();
-  const clock = new ManualClock();
+  const clock = createFakeClock();
   const client = clientOf(server, { clock });
   await client.authenticate();
   server.faults.add({
@@ -33,7 +33,7 @@ test.each([429, 503])(
     expect(await failureOf(client.getServiceAccount("sa-1"))).toMatchObject(held);
     expect(await failureOf(client.authenticate())).toMatchObject(held);
     expect(server.requests.counts()).toEqual(sent);
-    clock.advance(5 * MINUTE);
+    await clock.advance(5 * MINUTE);
     expect(await client.listPolicies(POLICIES)).not.toHaveLength(0);
   },
 );
@@ -56,7 +56,7 @@ test("revoking access goes through, the login for it included", async () => {
   expect(await client.urgent.listPolicies(POLICIES)).not.toHaveLength(0);
   expect(server.requests.count("login")).toBe(2);
   expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ sent: false });
-  clock.advance(5 * MINUTE);
+  await clock.advance(5 * MINUTE);
   await client.listPolicies(POLICIES);
 });
 
@@ -76,9 +76,9 @@ test("what a person asks for goes through, but is not a way to hammer the consol
   };
   expect(await tries(100)).toEqual(Array.from({ length: 80 }, () => retryAt));
   expect(server.requests.count("listPolicies")).toBe(before + 20);
-  clock.advance(MINUTE);
+  await clock.advance(MINUTE);
   expect(await tries(100)).toHaveLength(90);
-  clock.advance(5 * MINUTE);
+  await clock.advance(5 * MINUTE);
   expect(await tries(100)).toEqual([]);
 });
 

@@ -13,6 +13,7 @@ import { silentLog } from "../../../src/util/log.ts";
 import { type Random, systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { effort } from "../../setup/effort.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { LeaseServer, Process, type ProcessTraits } from "../../unit/kube/lease-world.ts";
 import { connect } from "./real-cluster.ts";
@@ -455,7 +456,7 @@ test("whatever happens to clocks, processes and network, no mutations of two lea
         total += watched.total;
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 60 * effort },
   );
   expect(total).toBeGreaterThan(1_000);
 });

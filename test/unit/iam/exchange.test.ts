@@ -3,9 +3,9 @@ import type { HttpRequest, HttpResponse } from "../../../src/http/http.ts";
 import { startTracing } from "../../../src/observability/tracing.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { noTracer, type Tracer } from "../../../src/util/trace.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { collectSpans, type SeenSpan } from "../../support/spans.ts";
 import { ACCOUNT, clientOf, failureOf } from "./clients.ts";
-import { ManualClock } from "./manual-clock.ts";
 
 const URL_ = "http://console.test";
 const KEY = { description: "d", expiresInDays: 1 };
@@ -57,7 +57,7 @@ test("answers that hold a secret are wiped once read", async () => {
 });
 
 test("calls keep to the rate of the connection", async () => {
-  const clock = new ManualClock();
+  const clock = createFakeClock();
   let sent = 0;
   const send = async () => {
     sent += 1;
@@ -70,7 +70,7 @@ test("calls keep to the rate of the connection", async () => {
   await settle();
   expect(sent).toBe(4);
   for (const expected of [5, 6, 7]) {
-    clock.advance(100);
+    await clock.advance(100);
     await settle();
     expect(sent).toBe(expected);
   }
@@ -78,7 +78,7 @@ test("calls keep to the rate of the connection", async () => {
 });
 
 test("an answer without a date leaves the clock skew as it was", async () => {
-  const clock = new ManualClock();
+  const clock = createFakeClock();
   const date = "Thu, 01 Jan 2026 00:01:00 GMT";
   const send = async ({ url }: HttpRequest) =>
     url.endsWith("login") ? json({ accessToken: "t" }, 200, { date }) : json({ saId: "sa-1" });

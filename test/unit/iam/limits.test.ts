@@ -1,31 +1,31 @@
 import { expect, test } from "vitest";
 import { Slots } from "../../../src/iam/exchange/slots.ts";
 import { TokenBucket } from "../../../src/util/token-bucket.ts";
-import { ManualClock } from "./manual-clock.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a bucket lets a burst through, then one call at a time, in order", async () => {
-  const clock = new ManualClock();
+  const clock = createFakeClock();
   const bucket = new TokenBucket(clock, { perSecond: 10, burst: 3 });
   const done: number[] = [];
   for (let n = 0; n < 6; n += 1) void bucket.take().then(() => done.push(n));
   await settle();
   expect(done).toEqual([0, 1, 2]);
   for (const expected of [4, 5, 6]) {
-    clock.advance(100);
+    await clock.advance(100);
     await settle();
     expect(done).toHaveLength(expected);
   }
   expect(done).toEqual([0, 1, 2, 3, 4, 5]);
-  clock.advance(10_000);
+  await clock.advance(10_000);
   for (let n = 6; n < 12; n += 1) void bucket.take().then(() => done.push(n));
   await settle();
   expect(done).toHaveLength(9);
 });
 
 test("a cancelled wait takes nothing from the bucket", async () => {
-  const clock = new ManualClock();
+  const clock = createFakeClock();
   const bucket = new TokenBucket(clock, { perSecond: 1, burst: 1 });
   await bucket.take();
   const cancel = new AbortController();
@@ -33,7 +33,7 @@ test("a cancelled wait takes nothing from the bucket", async () => {
   cancel.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
   await expect(bucket.take(cancel.signal)).rejects.toThrow("enough");
-  clock.advance(1_000);
+  await clock.advance(1_000);
   await bucket.take();
 });
 

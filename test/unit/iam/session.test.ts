@@ -6,8 +6,8 @@ import { HOUR, MINUTE } from "../../../src/util/time.ts";
 import type { Operation } from "../../iam-server/operations.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import type { IamServer } from "../../iam-server/server.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
-import { ManualClock } from "./manual-clock.ts";
 
 const WRONG = { ...LOGIN, kind: "login", password: new Redacted("wrong-password") } as typeof LOGIN;
 const POLICIES = { orgId: SEEDED.orgId };
@@ -134,7 +134,7 @@ describe("a login", () => {
 
   test("that is refused three times in a row is paused, for longer each time", async () => {
     const server = await startConsole();
-    const clock = new ManualClock();
+    const clock = createFakeClock();
     const { logins, observer } = watched();
     const client = clientOf(server, { credentials: WRONG, clock, observer });
     for (let n = 0; n < 3; n += 1) {
@@ -152,13 +152,13 @@ describe("a login", () => {
     expect(commitOutcome(paused)).toBe("NotCommitted");
     expect(server.requests.count("login")).toBe(3);
 
-    clock.advance(1.1 * MINUTE);
+    await clock.advance(1.1 * MINUTE);
     await Promise.all(Array.from({ length: 50 }, () => failureOf(client.authenticate())));
     expect(server.requests.count("login")).toBe(4);
     paused = await failureOf(client.authenticate());
     expect(paused.retryAt).toBe(clock.now() + 2.2 * MINUTE);
     for (let n = 0; n < 10; n += 1) {
-      clock.advance(HOUR);
+      await clock.advance(HOUR);
       await failureOf(client.authenticate());
     }
     paused = await failureOf(client.authenticate());
@@ -168,7 +168,7 @@ describe("a login", () => {
 
   test("that succeeds after a pause ends it", async () => {
     const server = await startConsole();
-    const clock = new ManualClock();
+    const clock = createFakeClock();
     const client = clientOf(server, { clock });
     const user = server.world.users.get("operator")!;
     const { password } = user;
@@ -176,7 +176,7 @@ describe("a login", () => {
     for (let n = 0; n < 4; n += 1) await failureOf(client.authenticate());
     user.password = password;
     expect(await failureOf(client.authenticate())).toMatchObject({ code: "LoginPaused" });
-    clock.advance(2 * MINUTE);
+    await clock.advance(2 * MINUTE);
     await client.listPolicies(POLICIES);
     user.password = "another";
     server.world.revokeTokens();
@@ -187,14 +187,14 @@ describe("a login", () => {
 
   test("that asks for a second factor is the only one", async () => {
     const server = await startConsole();
-    const clock = new ManualClock();
+    const clock = createFakeClock();
     const { logins, observer } = watched();
     const credentials = { ...LOGIN, username: SEEDED.mfaUser } as typeof LOGIN;
     const client = clientOf(server, { credentials, clock, observer });
     const failures = await Promise.all(
       Array.from({ length: 20 }, () => failureOf(client.createServiceAccount(ACCOUNT))),
     );
-    clock.advance(24 * HOUR);
+    await clock.advance(24 * HOUR);
     failures.push(await failureOf(client.authenticate()));
     expect(new Set(failures.map(({ code, sent }) => `${code} ${sent}`))).toEqual(
       new Set(["MfaRequired false"]),
@@ -237,7 +237,7 @@ describe("a login", () => {
 
   test("is not tried before Retry-After", async () => {
     const server = await startConsole();
-    const clock = new ManualClock();
+    const clock = createFakeClock();
     const action = { kind: "status", status: 429, retryAfter: 30 } as const;
     server.faults.add({ operation: "login", when: "beforeCommit", action });
     const client = clientOf(server, { clock });
@@ -249,7 +249,7 @@ describe("a login", () => {
       });
     }
     expect(server.requests.count("login")).toBe(1);
-    clock.advance(30_000);
+    await clock.advance(30_000);
     await client.authenticate();
   });
 
