@@ -14,6 +14,8 @@ export interface Layer {
   readonly imports: readonly string[];
   /** What they import with `import type` only. */
   readonly types?: readonly string[];
+  /** The only files outside the layer that may import it, even if their own layer permits it. Absent: any file. */
+  readonly importedBy?: readonly string[];
 }
 
 export const LAYERS: readonly Layer[] = [
@@ -157,9 +159,10 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     files: "controllers/kinds.ts",
-    because: "it is the one list of all kinds, by their modules",
+    because: "it is the one list of all kinds, which only the composition root reads",
     imports: ["controllers/*/module.ts"],
     types: ["controllers/frame/kind-module.ts", "kube/resource.ts"],
+    importedBy: ["app/**"],
   },
   {
     files: "controllers/*.ts",

@@ -48,6 +48,10 @@ export function judgeImports(
     for (const permit of permits) used.add(permit);
     return permits.length === 0 && layer !== undefined;
   });
+  const reserved = imports.filter((each) => {
+    const importers = layerOf(each.target)?.importedBy;
+    return importers?.some((pattern) => fits(pattern, each.file)) === false;
+  });
   return [
     ...files
       .filter((file) => layerOf(file) === undefined)
@@ -56,11 +60,29 @@ export function judgeImports(
       .filter((layer) => !files.some((file) => layerOf(file) === layer))
       .map((layer) => `the layer ${layer.files} fits no file`),
     ...forbidden.map((each) => refusal(each, layerOf(each.file))),
+    ...reserved.map((each) => refusal(each, layerOf(each.target))),
+    ...findCircles(imports).map((circle) => `imports in a circle: ${circle.join(" → ")}`),
     ...layers
       .flatMap((layer) => linesOf(layer).map((line) => idOf(layer, line)))
       .filter((id) => !used.has(id))
       .map((id) => `nothing uses the permission ${id}: remove it`),
   ].map((complaint) => `${complaint} (scripts/import-rules.ts)`);
+}
+
+/** Circles of imports, types included, from a file back to itself. If there are any, at least one is found. */
+export function findCircles(imports: readonly Import[]): readonly (readonly string[])[] {
+  const targetsOf = Map.groupBy(imports, ({ file }) => file);
+  const circles: string[][] = [];
+  const seen = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file]);
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const { target } of targetsOf.get(file) ?? []) visit(target, [...path, file]);
+  };
+  for (const file of targetsOf.keys()) visit(file, []);
+  return circles;
 }
 
 function refusal({ file, line, target, isType }: Import, layer: Layer | undefined): string {

@@ -1,5 +1,5 @@
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
-import type { Store, StoreChange } from "../kube/store/store.ts";
+import type { QueueSource, Store, StoreChange } from "../kube/store/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
@@ -18,7 +18,7 @@ import { type KeyTraits, WorkQueue } from "./work-queue.ts";
 export interface ControllerOptions<T extends KubeObject> {
   /** The kind; used in logs and as a metric label. */
   readonly name: string;
-  readonly store: Store<T>;
+  readonly store: QueueSource<T>;
   readonly reconcile: Reconcile<T>;
   /** Called when an object is no longer in the store, to drop any state kept about it. */
   readonly onGone?: (key: ObjectKey) => void;

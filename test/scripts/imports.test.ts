@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LAYERS, type Layer } from "../../scripts/import-rules.ts";
-import { type Import, judgeImports, readImports } from "../../scripts/imports.ts";
+import { findCircles, type Import, judgeImports, readImports } from "../../scripts/imports.ts";
 
 const layers: readonly Layer[] = [
   { files: "util/**", because: "it is below everything", imports: ["node:util"] },
@@ -39,6 +39,26 @@ test.each([
   expect(others).toEqual([]);
 });
 
+test("a reserved layer is refused to all other files, whatever their layer permits", () => {
+  const reserved = layers.with(0, { ...layers[0], importedBy: ["client.ts"] } as Layer);
+  expect(judge({ layers: reserved })).toEqual([
+    expect.stringContaining("src/kinds/key/a.ts:3 must not import util/time.ts: it is below"),
+  ]);
+});
+
+test("imports in a circle are refused, even if they are permitted", () => {
+  const back = imported("kinds/key/b/c.ts", "kinds/key/a.ts", { isType: true });
+  expect(judge({ imports: [...permitted, back] })).toEqual([
+    expect.stringContaining("circle: kinds/key/a.ts → kinds/key/b/c.ts → kinds/key/a.ts"),
+  ]);
+});
+
+test("a circle is found from any file, and a file that is reached on two paths is not a circle", () => {
+  const edges = ["ab", "ac", "bd", "cd", "de", "ec", "ff"];
+  const imports = edges.map(([from = "", to = ""]) => imported(from, to));
+  expect(findCircles(imports).map((circle) => circle.join(""))).toEqual(["decd", "ff"]);
+});
+
 test("a permission that nothing uses is refused", () => {
   expect(judge({ imports: permitted.slice(1) })).toEqual([
     expect.stringContaining("nothing uses the permission of util/** to import node:util"),
@@ -74,6 +94,8 @@ test.each([
   ["controllers/api-key/rules/next.ts", "controllers/api-key/observe.ts"],
   ["controllers/api-key/rules/next.ts", "node:fs"],
   ["controllers/api-key/observe.ts", "controllers/connection/registry.ts"],
+  ["controllers/api-key/module.ts", "controllers/kinds.ts"],
+  ["consumers/controller.ts", "controllers/kinds.ts"],
   ["controllers/frame/walk.ts", "controllers/api-key/observe.ts"],
   ["iam/session/session.ts", "kube/errors.ts"],
   ["kube/client/client.ts", "@kubernetes/client-node"],

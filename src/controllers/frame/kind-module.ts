@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectKey, ResourceType } from "../../kube/resource.ts";
-import type { Store, StoreChange } from "../../kube/store/store.ts";
+import type { QueueSource, StoreChange } from "../../kube/store/store.ts";
 import type { IndexFunction } from "../../kube/store/store-index.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Reconcile } from "../../runtime/result.ts";
@@ -49,7 +49,7 @@ export interface KindCache<T extends KubeObject> {
 /** How a kind's queue differs from the default; see ControllerOptions. */
 export interface KindQueue<Work extends KubeObject> {
   /** The objects to reconcile, instead of the objects of the kind. */
-  readonly store?: Store<Work>;
+  readonly store?: QueueSource<Work>;
   readonly predicate?: (change: StoreChange<Work>) => boolean;
   readonly isRequest?: (change: StoreChange<Work>) => boolean;
   readonly resourceOf?: (object: Work) => string | undefined;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Store, StoreChange } from "../../kube/store/store.ts";
+import type { QueueSource, StoreChange } from "../../kube/store/store.ts";
 import { ignoreStatusChanges, isRequest } from "../../runtime/predicates.ts";
 import type { Caches } from "../frame/context.ts";
 import type { ReportedObject } from "../frame/rules/report.ts";
@@ -23,7 +23,7 @@ export interface AccountRef extends ReportedObject {
  * revoked access or recorded bindings. Other accounts have no known bindings and need none. `isCurrent` is always true:
  * the reconciler itself checks whether the caches have seen its own writes, for all objects that it decides on.
  */
-export function createAccountStore(caches: Pick<Caches, "of">): Store<AccountRef> {
+export function createAccountStore(caches: Pick<Caches, "of">): QueueSource<AccountRef> {
   const serviceAccounts = caches.of(serviceAccountType);
   const policyBindings = caches.of(policyBindingType);
   const isNamed = (key: ObjectKey) =>
@@ -41,8 +41,6 @@ export function createAccountStore(caches: Pick<Caches, "of">): Store<AccountRef
       ];
       return [...new Map(keys.map((key) => [keyText(key), toRef(key)])).values()];
     },
-    byIndex: () => [],
-    countByIndex: () => 0,
     isCurrent: () => true,
     subscribe: (listener) => {
       const enqueue = (key: ObjectKey | undefined, change: StoreChange<KubeObject>) => {

@@ -13,6 +13,12 @@ export interface WriteTracker {
   track<T extends KubeObject>(key: ObjectKey, send: () => Promise<T>): Promise<T>;
 }
 
+/** The part of a store that a queue needs. */
+export type QueueSource<T extends KubeObject> = Pick<
+  Store<T>,
+  "synced" | "get" | "list" | "isCurrent" | "subscribe"
+>;
+
 /** The operator's view of one kind of object. Only reflectors write it; all other code reads it. */
 export interface Store<T extends KubeObject = KubeObject> {
   /** Whether the first complete listing has arrived. Stays true during a relist. */
