@@ -181,6 +181,10 @@ const status = z.object({
           description:
             "A syncBindings call without a usable response, which can still take effect. The operator reads the bindings at short intervals for 10 minutes and unbinds withdrawn policies that reappear.",
         }),
+      emptiedTime: timestamp.optional().meta({
+        description:
+          "If access is revoked: when the console last accepted an empty list of policies since access was revoked.",
+      }),
       confirmationTime: timestamp.optional().meta({
         description:
           "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response can still take effect.",

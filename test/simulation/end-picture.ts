@@ -56,6 +56,7 @@ const PASSING_SPEC = new Set(["saId"]);
 const PASSING_STATUS = new Set([
   "conditions",
   "confirmationTime",
+  "emptiedTime",
   "unansweredSync",
   "observedGeneration",
   "saId",

@@ -125,7 +125,7 @@ async function rememberUnanswered(
   run.setState({ ...state, unanswered });
   const stored = account.status?.bindings ?? {};
   const unansweredSync = toStored(unanswered, stored.unansweredSync);
-  const { confirmationTime: _, ...bindings } = stored;
+  const { confirmationTime: _, emptiedTime: __, ...bindings } = stored;
   try {
     await writeBindings(account, { ...bindings, unansweredSync }, run);
   } catch (error) {

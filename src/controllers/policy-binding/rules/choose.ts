@@ -112,10 +112,11 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
   if (account.withdrawn.length > 0) return true;
+  if (account.accessRevoked && !account.record.revocationProven) return true;
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
   if (account.record.ours === undefined) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);
-    return bindings.some(isActive) || account.accessRevoked || hasBound;
+    return bindings.some(isActive) || hasBound;
   }
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;

@@ -114,7 +114,8 @@ function isDifferent(
   // Without a readable answer, only another call ensures that these policies are unbound.
   if (!contains(target, unanswered)) return true;
   const { record, accessRevoked } = account;
-  if (record.ours === undefined) return target.length > 0 || accessRevoked;
+  if (accessRevoked && !record.revocationProven) return true;
+  if (record.ours === undefined) return target.length > 0;
   // An intent missing from the record may or may not have reached the console.
   const intended = union(...bindings.map(({ applied }) => applied));
   return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);

@@ -1,6 +1,7 @@
 /** The next effect for a usable account. Pure. */
 import { FINALIZER } from "../../../api/meta.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
+import { isRevocationProven } from "../../revocation-proof.ts";
 import { isPaused, isToBeAsked, untilAsked } from "./asking.ts";
 import { type Choice, choose, hasSay, takingPart, type UsableSnapshot } from "./choose.ts";
 import { newPolicies } from "./decide.ts";
@@ -131,8 +132,9 @@ function giveUpWhereBlocked({ snapshot, choice }: BindingsStep): Finding {
 }
 
 function record({ snapshot, done, choice }: BindingsStep): Finding {
-  const isWatchOver = snapshot.account.status?.bindings?.unansweredSync !== undefined;
-  if (done.recorded || !(hasSay(snapshot) || isWatchOver)) return undefined;
+  const { bindings: stored } = snapshot.account.status ?? {};
+  const isOver = stored?.unansweredSync !== undefined || isRevocationProven(stored);
+  if (done.recorded || !(hasSay(snapshot) || isOver)) return undefined;
   const bindings = recordOf(snapshot, choice);
   return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
 }

@@ -13,7 +13,8 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   const { account, availability, now, state } = snapshot;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const { unansweredSync, confirmationTime: _, leftPolicyIds, ungrantedTime: __, ...old } = stored;
+  const { unansweredSync, leftPolicyIds, ungrantedTime: _, ...rest } = stored;
+  const { confirmationTime: __, emptiedTime: ___, ...old } = rest;
   const { ours, foreign, bound, blocked } = decision;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
   const watched = watchedSync(snapshot, state);
@@ -22,7 +23,6 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   const left = isKnown
     ? common(foreign, union(old.policyIds ?? [], leftPolicyIds ?? []))
     : (leftPolicyIds ?? []);
-  const confirmationTime = confirmationOf(snapshot, choice);
   const next: BindingsStatus = {
     ...old,
     ...(isKnown
@@ -35,7 +35,7 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
     ...(left.length === 0 ? {} : { leftPolicyIds: left.slice(0, MAX_POLICIES) }),
     ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
-    ...(confirmationTime === undefined ? {} : { confirmationTime }),
+    ...(availability.account.accessRevoked ? revocationProof(snapshot, choice) : {}),
   };
   const changed = !isDeepStrictEqual(next, stored);
   if (verified && (changed || isStale(old.lastSyncTime, now)))
@@ -43,13 +43,29 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   return changed ? next : undefined;
 }
 
+/** A record from before access was revoked proves nothing: policies can be bound outside the operator. */
+function revocationProof(
+  snapshot: UsableSnapshot,
+  choice: Choice,
+): Pick<BindingsStatus, "emptiedTime" | "confirmationTime"> {
+  const isEmptied = choice.decision.sync !== undefined;
+  const emptiedTime = isEmptied
+    ? toIso8601(snapshot.now)
+    : snapshot.account.status?.bindings?.emptiedTime;
+  const confirmationTime = confirmationOf(snapshot, choice);
+  return {
+    ...(emptiedTime === undefined ? {} : { emptiedTime }),
+    ...(confirmationTime === undefined ? {} : { confirmationTime }),
+  };
+}
+
 /**
  * When a read confirmed that revoked access is revoked: the time of the first such read, updated once a minute while
  * the operator watches for an unanswered call.
  */
 function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
-  const { account, availability, live, now, state } = snapshot;
-  if (!availability.account.accessRevoked || decision.sync !== undefined) return undefined;
+  const { account, live, now, state } = snapshot;
+  if (decision.sync !== undefined) return undefined;
   const before = account.status?.bindings?.confirmationTime;
   if (live === undefined || !input.live.readable) return before;
   const watched = watchedSync(snapshot, state);

@@ -12,6 +12,7 @@ import {
 import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
 import { requestToken } from "../../frame/rules/report.ts";
+import { isRevocationProven } from "../../revocation-proof.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
 /** Why the operator cannot do something; a person must change an object. */
@@ -27,6 +28,8 @@ export interface BindingsRecord {
   readonly foreign: PolicySet;
   /** The foreign policies that a deleted PolicyBinding has left bound. */
   readonly left: PolicySet;
+  /** Whether a call since access was revoked proved that no policy is bound. */
+  readonly revocationProven: boolean;
 }
 
 export interface BoundAccount {
@@ -173,6 +176,7 @@ function toBound(
       ours: bindings?.policyIds,
       foreign: bindings?.foreignPolicyIds ?? [],
       left: bindings?.leftPolicyIds ?? [],
+      revocationProven: isRevocationProven(bindings),
     },
     withdrawn: [],
   };

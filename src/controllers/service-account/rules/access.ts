@@ -2,6 +2,7 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { KindCondition } from "../../frame/rules/report.ts";
+import { isRevocationProven } from "../../revocation-proof.ts";
 import { WATCH_MS } from "../../sync-watch.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -32,11 +33,13 @@ function revocationOf({
   object,
 }: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
   if (spec.access !== "Revoked") return undefined;
-  const { policyCount, lastSyncTime, confirmationTime, unansweredSync } =
-    object.status?.bindings ?? {};
-  if (policyCount !== 0) {
+  const { bindings } = object.status ?? {};
+  const { policyCount, emptiedTime, confirmationTime, unansweredSync } = bindings ?? {};
+  if (policyCount !== 0 || !isRevocationProven(bindings)) {
     const bound =
-      policyCount === undefined ? "" : ` ${policyCount} policies were bound when last read.`;
+      policyCount === undefined || policyCount === 0
+        ? ""
+        : ` ${policyCount} policies were bound when last read.`;
     return {
       type: TYPE,
       status: "False",
@@ -46,7 +49,7 @@ function revocationOf({
   }
   const revoked =
     confirmationTime === undefined
-      ? `Access is revoked: the console accepted an empty list of policies${at(lastSyncTime)}.`
+      ? `Access is revoked: the console accepted an empty list of policies${at(emptiedTime)}.`
       : `Access is revoked, confirmed by a read${at(confirmationTime)}.`;
   const givenUp = parseInstant(unansweredSync?.time);
   const watched =

@@ -20,14 +20,14 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     created: true,
     foreignPolicies: "Keep",
     accessRevoked: false,
-    record: { ours: undefined, foreign: [], left: [] },
+    record: { ours: undefined, foreign: [], left: [], revocationProven: false },
     withdrawn: [],
     ...fields,
   };
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, left: [] } };
+  return { record: { ours, foreign, left: [], revocationProven: true } };
 }
 
 export function binding(

@@ -32,6 +32,7 @@ const record = fc.record({
   ours: fc.option(ids, { nil: undefined }),
   foreign: ids,
   left: fc.constant([]),
+  revocationProven: fc.boolean(),
 });
 const who = fc
   .record({
@@ -55,7 +56,11 @@ function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
   return {
     ...given,
     live: { readable: true, policyIds: bound },
-    account: { ...given.account, withdrawn, record: { ours, foreign, left: [] } },
+    account: {
+      ...given.account,
+      withdrawn,
+      record: { ours, foreign, left: [], revocationProven: given.account.accessRevoked },
+    },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
       .map((one) => ({ ...one, applied: shares.get(one.uid) ?? one.applied })),

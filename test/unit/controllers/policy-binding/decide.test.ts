@@ -186,6 +186,23 @@ const cases: readonly [string, DecisionInput, readonly string[] | undefined][] =
     input(account({ created: false, accessRevoked: true }), [binding("a", ["p1"])], "unreadable"),
     [],
   ],
+  [
+    "an unreadable account whose record is empty is emptied if access was revoked after the record",
+    input(
+      account({
+        accessRevoked: true,
+        record: { ours: [], foreign: [], left: [], revocationProven: false },
+      }),
+      [],
+      "unreadable",
+    ),
+    [],
+  ],
+  [
+    "an unreadable account is emptied once",
+    input(account({ ...recorded([]), accessRevoked: true }), [], "unreadable"),
+    undefined,
+  ],
 ];
 
 describe("decide", () => {

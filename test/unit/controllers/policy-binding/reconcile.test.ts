@@ -569,6 +569,36 @@ describe("spec.access", () => {
     },
   );
 
+  test.each(["bindings", "unreadable"] as const)(
+    "unbinds what was bound outside the operator since the last read (%s)",
+    async (bindings) => {
+      const world = await withReading({ shapes: { bindings } });
+      world.unbind("reading");
+      await world.settle();
+      expect(world.record()).toMatchObject({ policyCount: 0 });
+      world.bindAtConsole(["pol-member"]);
+      world.putAccount({ access: "Revoked" });
+      await world.settle();
+      expect(world.bound()).toEqual([]);
+      const calls = world.calls();
+      await world.pass();
+      expect(world.calls()).toBe(calls);
+    },
+  );
+
+  test("does not count an earlier revocation as proof", async () => {
+    const world = await accountWorld({ account: { access: "Revoked" } });
+    await world.settle();
+    expect(world.record()).toMatchObject({ confirmationTime: expect.any(String) });
+    world.putAccount({ access: "Granted" });
+    await world.settle();
+    expect(world.record()).not.toHaveProperty("confirmationTime");
+    world.bindAtConsole(["pol-member"]);
+    world.putAccount({ access: "Revoked" });
+    await world.settle();
+    expect(world.bound()).toEqual([]);
+  });
+
   test("works for an account without any binding", async () => {
     const world = await accountWorld({ account: { access: "Revoked" } });
     world.bindAtConsole(["pol-member"]);

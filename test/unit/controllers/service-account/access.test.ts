@@ -12,8 +12,14 @@ test.each([
   ["nothing was read yet", undefined, "RevokingAccess", "Access is being revoked. Set"],
   ["policies are bound", { policyCount: 2 }, "RevokingAccess", "2 policies were bound"],
   [
-    "the console accepted the empty list",
+    "no policy was bound before access was revoked",
     { policyCount: 0, lastSyncTime: "2026-01-01T00:00:00Z" },
+    "RevokingAccess",
+    "Access is being revoked. Set",
+  ],
+  [
+    "the console accepted the empty list",
+    { policyCount: 0, emptiedTime: "2026-01-01T00:00:00Z" },
     "AccessRevoked",
     "accepted an empty list of policies at 2026-01-01T00:00:00Z",
   ],
@@ -25,7 +31,11 @@ test.each([
   ],
   [
     "an earlier call may still take effect",
-    { policyCount: 0, unansweredSync: { time: "2026-01-01T00:00:00Z", policyIds: ["p"] } },
+    {
+      policyCount: 0,
+      confirmationTime: "x",
+      unansweredSync: { time: "2026-01-01T00:00:00Z", policyIds: ["p"] },
+    },
     "AccessRevoked",
     "short intervals until 2026-01-01T00:10:00Z",
   ],
