@@ -52,6 +52,14 @@ const heldBack = {
     "Read status.plan; take the annotation iam-operator.io/plan-only away, or --read-only of the operator, to have it done.",
 };
 
+/** For kinds whose deletion cleans up in the console. */
+const cleanupBlocked: ConditionHelp = {
+  type: "CleanupBlocked",
+  meaning:
+    "The object is being deleted, and the operator cannot clean up in the console. Ten minutes after the last transition, it removes the finalizer and reports in an event what is left. Absent otherwise.",
+  reasons: {},
+};
+
 const connection = conditions(
   {
     type: "Ready",
@@ -147,6 +155,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "Delete the keys that the message names in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
       },
     },
+    cleanupBlocked,
   ),
   PolicyBinding: conditions(
     {
@@ -174,6 +183,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         TooManyPolicies: "Bind fewer policies to the account.",
       },
     },
+    cleanupBlocked,
   ),
   ApiKey: conditions(
     {
@@ -252,6 +262,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
           "The workload was restarted, yet Pods of it are older: look whether its rollout is paused or stuck.",
       },
     },
+    cleanupBlocked,
   ),
   ResourceQuotaExport: conditions(
     {

@@ -26,8 +26,9 @@ function everyMinute(look: Look): CreateWatcher {
 /** How long the operator waits for a console that is down before it lets an object go, with room to get there. */
 const DELETION_MS: Readonly<Record<string, number>> = {
   ApiKey: 20 * MINUTE,
+  PolicyBinding: 20 * MINUTE,
+  // Waits for the other two.
   ServiceAccount: 40 * MINUTE,
-  PolicyBinding: DAY + HOUR,
   ResourceQuotaExport: 5 * MINUTE,
 };
 

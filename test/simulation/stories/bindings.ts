@@ -230,7 +230,7 @@ export const bindingStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.rewrite("listBindings", () => "[7]");
       world.sim.delete(policyBindingType, "reader");
-      await world.pass(30 * MINUTE);
+      await world.pass(9 * MINUTE);
       world.expect("nothing is unbound", world.boundTo(tpn), [DEPLOY, MEMBER, READ]);
       world.expect("the object stays", world.sim.get(policyBindingType, "reader") !== undefined);
       world.cease();

@@ -89,6 +89,29 @@ export const endingStories: readonly Story[] = [
     },
     withExtraCalls,
   ),
+  ...([apiKeyType, policyBindingType, serviceAccountType] as const).map((type) =>
+    story(
+      `the deadline of a deleted ${type.kind} outlasts its leader`,
+      async (world) => {
+        const name = { ApiKey: "ci", PolicyBinding: "reader" }[type.kind] ?? ACCOUNT;
+        await world.begin({ connection: { extraCalls } });
+        if (type === serviceAccountType) {
+          world.sim.delete(apiKeyType, "ci");
+          world.sim.delete(policyBindingType, "reader");
+          await world.pass(2 * MINUTE);
+        }
+        consoleDown(world);
+        world.sim.delete(type, name);
+        await world.pass(9 * MINUTE);
+        world.expect("it waits", world.sim.get(type, name) !== undefined);
+        world.happens({ kind: "Kill" });
+        await world.pass(5 * MINUTE);
+        world.expect("it is gone", world.sim.get(type, name), undefined);
+        world.expect("what is left is told", /NotRevoked|Incomplete/.test(`${world.events(name)}`));
+      },
+      withExtraCalls,
+    ),
+  ),
   story(
     "an account is unbound before its object goes",
     async (world) => {

@@ -5,6 +5,7 @@
  */
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import { firstFinding, type Released } from "../../frame/rules/outcome.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
@@ -43,10 +44,10 @@ function askConsole(
   timing: Timing,
 ): ApiKeyStep | undefined {
   const { snapshot, done } = progress;
-  const { self, spec, account } = snapshot;
-  const patience = (self.deletingSince ?? at.now) + timing.deletionPatienceMs;
+  const { object, spec, account } = snapshot;
+  const deadline = cleanupDeadline(blockedSince(object), at.now, timing.deletionPatienceMs);
   const open = recoverAttempt(progress, at, timing);
-  if (at.now >= patience) return open && assumeLost(snapshot, at);
+  if (at.now >= deadline) return open && assumeLost(snapshot, at);
   if (open !== undefined) return open;
   if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
   return endFirst(keysOf(snapshot), account, done.failedRevocations, at.now) ?? failRun(done);

@@ -2,9 +2,11 @@
 import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
+import { isIamError } from "../../../iam/errors.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import {
   type KindCondition,
@@ -78,6 +80,7 @@ function objectReport(
     // A suspended object reports an expiring key too.
     suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
     conditions: conditionsOf(snapshot, outcome, status.content),
+    isCleanupBlocked: isCleanupBlocked(snapshot, outcome),
     handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
     write: { resourceVersion: object.metadata.resourceVersion },
   };
@@ -191,11 +194,24 @@ function checkMs(
 }
 
 /** Milliseconds until a deletion no longer waits for the console. */
-function patienceMs({ self }: ApiKeySnapshot, { now }: ClockReading, timing: Timing): number {
-  const endTime = (self.deletingSince ?? now) + timing.deletionPatienceMs;
-  return self.deletingSince === undefined || now >= endTime
+function patienceMs(
+  { self, object }: ApiKeySnapshot,
+  { now }: ClockReading,
+  { deletionPatienceMs }: Timing,
+): number {
+  const deadline = cleanupDeadline(blockedSince(object), now, deletionPatienceMs);
+  return self.deletingSince === undefined || now >= deadline
     ? Number.POSITIVE_INFINITY
-    : endTime - now;
+    : deadline - now;
+}
+
+/** A suspended deletion waits for a person, and status writes on the way change nothing about the deadline. */
+function isCleanupBlocked({ self, spec }: ApiKeySnapshot, outcome: Outcome): boolean | undefined {
+  if (self.deletingSince === undefined) return undefined;
+  if (spec.suspend) return false;
+  const isBlocked =
+    outcome.kind === "Waiting" || (outcome.kind === "Failed" && isIamError(outcome.error));
+  return isBlocked ? true : undefined;
 }
 
 /** Milliseconds until the pair in use is checked or replaced. Never while the object is suspended or being deleted. */

@@ -14,6 +14,7 @@ import type { ResourceType } from "../../../kube/resource.ts";
 import type { ObjectMeta } from "../../../util/object-meta.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
+import { cleanupCondition } from "./cleanup.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** A change of the cause enqueues a waiting object. If it goes unnoticed, the object is reconciled after this long. */
@@ -79,6 +80,11 @@ export interface ObjectReport<T extends ReportedObject = ReportedObject> {
   readonly suspended?: boolean;
   /** The request by a person (`reconcile-requested-at`) that this run has handled. */
   readonly handledRequest?: string | undefined;
+  /**
+   * For an object that is being deleted: whether its cleanup in the console is blocked, so that its deadline runs.
+   * Absent: as before.
+   */
+  readonly isCleanupBlocked?: boolean | undefined;
   /** The planned calls, if the operator only plans for the object. */
   readonly plan?: Plan;
   readonly write?: Pick<StatusWriteOptions, "resourceVersion" | "foreignFields">;
@@ -186,16 +192,32 @@ export function requeueMs(
 }
 
 function conditionsOf(
-  { status }: ReportedObject,
-  report: Pick<ObjectReport, "readiness" | "suspended" | "conditions">,
+  object: ReportedObject,
+  report: Omit<ObjectReport, "type" | "object" | "status" | "handledRequest">,
   generation: number,
   now: Instant,
 ): readonly Condition[] {
-  const before = status?.conditions ?? [];
+  const before = object.status?.conditions ?? [];
   const common = readinessConditions(before, readinessOf(report), generation, now);
-  return (report.conditions ?? []).reduce((list, condition) => {
+  const conditions = [...(report.conditions ?? []), ...cleanupOf(object, report, now)];
+  return conditions.reduce((list, condition) => {
     if (condition.status === undefined) return removeCondition(list, condition.type);
     const { isWarning: _, ...update } = condition;
     return setCondition(list, update, generation, now);
   }, common);
+}
+
+/** The deadline does not run while the operator only plans. */
+function cleanupOf(
+  object: ReportedObject,
+  {
+    isCleanupBlocked,
+    readiness,
+    plan,
+  }: Pick<ObjectReport, "isCleanupBlocked" | "readiness" | "plan">,
+  now: Instant,
+): readonly KindCondition[] {
+  if (isCleanupBlocked === undefined) return [];
+  const isBlocked = isCleanupBlocked && plan === undefined;
+  return [cleanupCondition(object, isBlocked ? readiness.reason : undefined, now)];
 }

@@ -8,7 +8,7 @@ import { newPolicies } from "./decide.ts";
 import { contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
 import { quiet } from "./quiet.ts";
 import { recordOf } from "./record.ts";
-import { release, releaseLate } from "./release.ts";
+import { endOfWait, release, releaseLate } from "./release.ts";
 import type { BindingsAction, BindingsDone, BindingsSnapshot, Intent } from "./snapshot.ts";
 import { CONFIRM_MS, isConfirmed, vanishedBy } from "./vanished.ts";
 import type { BindingView } from "./views.ts";
@@ -65,9 +65,12 @@ function giveUpAfterFailure({ snapshot }: BindingsStep): Finding {
   return snapshot.state.hasFailed ? releaseLate(snapshot) : undefined;
 }
 
+/** Before a deletion is given up, the operator tries once more. */
 function pause({ snapshot }: BindingsStep): Finding {
-  if (snapshot.live !== undefined || !isPaused(snapshot)) return undefined;
-  return quiet(untilAsked(snapshot, snapshot.state));
+  const isPauseOver = !isPaused(snapshot) || releaseLate(snapshot) !== undefined;
+  if (snapshot.live !== undefined || isPauseOver) return undefined;
+  const { afterMs = Number.POSITIVE_INFINITY } = endOfWait(snapshot);
+  return quiet(Math.min(untilAsked(snapshot, snapshot.state), afterMs));
 }
 
 function ask({ snapshot, choice }: BindingsStep): Finding {

@@ -1,14 +1,7 @@
 /** Which deleted PolicyBindings lose their finalizer, and why. Pure. */
-import { HOUR, MINUTE, parseInstant } from "../../../util/time.ts";
+import { cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import type { BindingsActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
 import type { BindingView, Stage } from "./views.ts";
-
-/**
- * The longest time that a deletion waits for its revocation (L6): the first value if the ServiceAccount is being
- * deleted too, otherwise the second value.
- */
-const GIVE_UP_LEAVING_MS = 10 * MINUTE;
-const GIVE_UP_MS = 24 * HOUR;
 
 type Release = BindingsActionOf<"RemoveFinalizers">;
 
@@ -39,7 +32,6 @@ export function endOfWait(snapshot: BindingsSnapshot): { readonly afterMs?: numb
   return waits.length === 0 ? {} : { afterMs: Math.min(...waits) };
 }
 
-function timeLeft({ account, now }: BindingsSnapshot, { deletedAt }: BindingView): number {
-  const isLeaving = account?.metadata.deletionTimestamp !== undefined;
-  return (parseInstant(deletedAt) ?? now) + (isLeaving ? GIVE_UP_LEAVING_MS : GIVE_UP_MS) - now;
+function timeLeft({ now }: BindingsSnapshot, { blockedSince }: BindingView): number {
+  return cleanupDeadline(blockedSince, now) - now;
 }

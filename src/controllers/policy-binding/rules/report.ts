@@ -1,6 +1,7 @@
 /** The statuses of an account's PolicyBindings after a run. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
+import { isIamError } from "../../../iam/errors.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
@@ -40,7 +41,12 @@ export function report(
   const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
     const object = snapshot.objects.get(binding.uid);
     if (object === undefined || (binding.stage !== "Live" && !binding.hasFinalizer)) return [];
-    return [toReport(snapshot, binding, object, conclusion)];
+    return [
+      {
+        ...toReport(snapshot, binding, object, conclusion),
+        isCleanupBlocked: isCleanupBlocked(object, binding, outcome, conclusion),
+      },
+    ];
   });
   return { objects, state, requeueAfterMs };
 }
@@ -68,6 +74,22 @@ function toReport(
     // A cache may lack an intent that another process has just written; the write must not overwrite it (S11).
     write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
   };
+}
+
+/**
+ * A failure that does not come from the console does not start the deadline of a deletion. A deletion that waits for a
+ * person has no deadline.
+ */
+function isCleanupBlocked(
+  { metadata }: PolicyBinding,
+  { stage }: BindingView,
+  outcome: Outcome,
+  conclusion: Conclusion,
+): boolean | undefined {
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  if (stage === "Live") return false;
+  if ("decision" in conclusion) return conclusion.decision.blocked !== undefined;
+  return outcome.kind !== "Failed" || isIamError(outcome.error) ? true : undefined;
 }
 
 function isRestricted({ availability }: BindingsSnapshot): boolean {

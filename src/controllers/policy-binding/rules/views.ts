@@ -11,6 +11,7 @@ import {
 } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
+import { blockedSince } from "../../frame/rules/cleanup.ts";
 import { requestToken } from "../../frame/rules/report.ts";
 import { isRevocationProven } from "../../revocation-proof.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
@@ -90,7 +91,8 @@ export interface BindingView {
   readonly stage: Stage;
   /** Whether it has the operator's finalizer. */
   readonly hasFinalizer: boolean;
-  readonly deletedAt: string | undefined;
+  /** When the cleanup of the deleted object was first reported as blocked. */
+  readonly blockedSince: Instant | undefined;
   readonly suspended: boolean;
   /** Whether its spec and its deletion are ignored for now: the operator only plans, or the account is suspended. */
   readonly held: boolean;
@@ -224,7 +226,7 @@ export function toBindingView(
     applied,
     stage: toStage(binding, hasFinalizer, retains && mayRetain),
     hasFinalizer,
-    deletedAt: metadata.deletionTimestamp,
+    blockedSince: blockedSince(binding),
     suspended,
     held: false,
     retainRefused: retains && !mayRetain,

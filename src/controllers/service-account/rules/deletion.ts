@@ -5,6 +5,7 @@ import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { accessToRevoke } from "../../frame/context.ts";
+import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
@@ -15,15 +16,10 @@ import { connectionNotUsable } from "./preconditions.ts";
 import type { AccountAction, AccountProgress, AccountSnapshot, KnownAccount } from "./snapshot.ts";
 import type { CreationAttempt } from "./status.ts";
 
-/**
- * Deletion finishes even if the console is down (L6): after this time without success, it reports what remains in the
- * console.
- */
-export const GIVE_UP_AFTER_MS = 10 * MINUTE;
 const RETRY_MS = 30 * SECOND;
 const RECHECK_MS = 5 * MINUTE;
 
-/** The cleanup failed. It is retried for {@link GIVE_UP_AFTER_MS}. */
+/** The cleanup failed. It is retried until its deadline (L6). */
 interface Failing {
   readonly kind: "Failing";
   readonly finding: Waiting;
@@ -45,7 +41,7 @@ export function nextOfDeletion(
   return step.kind === "Failing" ? retryOrGiveUp(step.finding, progress.snapshot, now) : step;
 }
 
-/** Whether the cleanup is failing. It is retried for ten minutes at most. */
+/** Whether the cleanup is failing. */
 export function isFailing(progress: AccountProgress, { now }: ClockReading): boolean {
   return deletionStep(progress, now).kind === "Failing";
 }
@@ -260,7 +256,7 @@ function retryOrGiveUp(
   snapshot: AccountSnapshot,
   now: Instant,
 ): Waiting | Released {
-  const leftMs = (snapshot.state.failingSince ?? now) + GIVE_UP_AFTER_MS - now;
+  const leftMs = cleanupDeadline(blockedSince(snapshot.object), now) - now;
   if (leftMs > 0) return { ...finding, afterMs: Math.min(RETRY_MS, leftMs) };
   return released(
     "Warning",

@@ -46,6 +46,8 @@ export function report(
     conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
+    isCleanupBlocked:
+      outcome.kind === "Failed" || !isDeleting(snapshot) ? undefined : isFailing(progress, at),
     handledRequest: isOpen(outcome) ? undefined : snapshot.request,
   };
   return {
@@ -133,12 +135,10 @@ function stateAfter(
 ): AccountState {
   if (outcome.kind === "Failed") return before;
   const { snapshot } = progress;
-  const failing = isDeleting(snapshot) && isFailing(progress, at);
   return {
     look: lookAfter(progress, readiness, at) ?? before.look,
     listTime: progress.done.listTime ?? before.listTime,
     created: snapshot.object.status?.saId === undefined ? before.created : undefined,
-    failingSince: failing ? (before.failingSince ?? at.now) : undefined,
   };
 }
 

@@ -205,8 +205,6 @@ export interface AccountState {
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;
-  /** Since when the cleanup of a deletion in the console has been failing. */
-  readonly failingSince?: Instant | undefined;
 }
 
 export interface AccountLook {

@@ -10,6 +10,7 @@ import type { ClockReading } from "../../../../src/controllers/frame/clock-readi
 import type { KindController } from "../../../../src/controllers/frame/kind-controller.ts";
 import { nextStep } from "../../../../src/controllers/frame/rules/next-step.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import {
   account,
   at,
@@ -464,7 +465,8 @@ describe("of a suspended ApiKey", () => {
 });
 
 describe("a deleted ApiKey", () => {
-  const gone = { ...self, deletingSince: NOW };
+  const gone = { ...self, deletingSince: NOW - DAY };
+  const tooLong = blockedSince(snapshot({}).object, NOW - timing.deletionPatienceMs);
   const state = { current: current(1) };
   const ends = { ...account, canDisableKeys: true };
   test.each([
@@ -512,7 +514,8 @@ describe("a deleted ApiKey", () => {
     [
       "with an open attempt for too long: put it down as lost",
       snapshot({
-        self: { ...gone, deletingSince: NOW - timing.deletionPatienceMs },
+        self: gone,
+        object: tooLong,
         status: { attempt: openAttempt(1) },
       }),
       "CloseAttempt",
@@ -520,7 +523,8 @@ describe("a deleted ApiKey", () => {
     [
       "whose key cannot be ended for too long: go on",
       delivered({
-        self: { ...gone, deletingSince: NOW - timing.deletionPatienceMs },
+        self: gone,
+        object: tooLong,
         account: ends,
       }),
       "DeleteTarget",

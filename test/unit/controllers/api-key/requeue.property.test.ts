@@ -11,6 +11,7 @@ import type {
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { DAY, toIso8601 } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import * as keys from "./builders.ts";
 
@@ -100,6 +101,7 @@ const situations = fc
       { maxLength: 3 },
     ),
     issuances: maybe(fc.record({ windowStartTime: ago.map((ms) => NOW - ms), count: fc.nat(5) })),
+    blocked: maybe(ago.map((ms) => NOW - ms)),
     deleting: maybe(ago),
     rotate: fc.constantFrom(undefined, undefined, "now"),
     reconcile: fc.constantFrom(undefined, undefined, "now"),
@@ -142,7 +144,7 @@ const situations = fc
     };
     const snapshot: ApiKeySnapshot = {
       ...base,
-      object: { ...base.object, metadata },
+      object: blockedSince({ ...base.object, metadata }, drawn.blocked),
       self: {
         ...base.self,
         deletingSince: drawn.deleting === undefined ? undefined : NOW - drawn.deleting,

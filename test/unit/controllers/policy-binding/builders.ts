@@ -42,7 +42,7 @@ export function binding(
     applied: policyIds,
     stage: "Live",
     hasFinalizer: true,
-    deletedAt: undefined,
+    blockedSince: undefined,
     suspended: false,
     held: false,
     retainRefused: false,
@@ -55,7 +55,6 @@ export function binding(
 
 export const revoking: Partial<BindingView> = {
   stage: "Revoking",
-  deletedAt: "2026-01-01T00:00:00Z",
 };
 export const releasing: Partial<BindingView> = { ...revoking, stage: "Releasing" };
 export const refused: Partial<BindingView> = {
@@ -113,14 +112,14 @@ export function snapshot(
   };
 }
 
-export function stored({ uid, applied, hasFinalizer, deletedAt }: BindingView): PolicyBinding {
+export function stored({ uid, applied, hasFinalizer, stage }: BindingView): PolicyBinding {
   return {
     metadata: {
       name: uid,
       uid,
       resourceVersion: "7",
       finalizers: hasFinalizer ? [FINALIZER] : [],
-      ...(deletedAt === undefined ? {} : { deletionTimestamp: deletedAt }),
+      ...(stage === "Live" ? {} : { deletionTimestamp: "2026-01-01T00:00:00Z" }),
     },
     status: { appliedPolicyIds: [...applied] },
   } as unknown as PolicyBinding;

@@ -26,7 +26,7 @@ const p1 = { readable: true, policyIds: ["p1"] } as const;
 const server = { source: "Server", live: nothing } as const;
 const refusal = new IamError("InvalidArgument", "no", { operation: "syncBindings", sent: true });
 const kept = account(recorded(["p1"]));
-const late = { ...revoking, deletedAt: new Date(NOW - DAY).toISOString() };
+const late = { ...revoking, blockedSince: NOW - 10 * MINUTE };
 const held = binding("a", ["p1"], { applied: [] });
 const ready = binding("a", ["p1"]);
 
@@ -200,7 +200,7 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
     "a revocation that has failed and may be tried still",
     snapshot(
       kept,
-      [binding("a", ["p1"], { ...revoking, deletedAt: new Date(NOW).toISOString() })],
+      [binding("a", ["p1"], { ...revoking, blockedSince: NOW })],
       withState({ hasFailed: true }),
     ),
     {},
@@ -272,8 +272,12 @@ describe("the next step", () => {
   });
 
   test("a wait ends when the next revocation is given up", () => {
-    const deletedAt = new Date(NOW - DAY + MINUTE).toISOString();
-    const given = snapshot(kept, [binding("a", ["p1"], { ...revoking, deletedAt })], unavailable());
+    const blockedSince = NOW - 9 * MINUTE;
+    const given = snapshot(
+      kept,
+      [binding("a", ["p1"], { ...revoking, blockedSince })],
+      unavailable(),
+    );
     expect(next({ snapshot: given, done: {} })).toMatchObject({ afterMs: MINUTE });
   });
 });

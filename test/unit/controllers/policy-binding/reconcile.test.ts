@@ -276,7 +276,7 @@ describe("deleting", () => {
     world.unbind("reading");
     await expect(world.pass()).rejects.toThrow();
     expect(world.exists("reading")).toBe(true);
-    await world.clock.advance(24 * HOUR);
+    await world.clock.advance(10 * MINUTE);
     await expect(world.pass()).rejects.toThrow();
     expect(world.exists("reading")).toBe(false);
     expect(world.events.at(-1)).toMatchObject({ reason: "PoliciesNotRevoked" });

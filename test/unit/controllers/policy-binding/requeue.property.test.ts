@@ -6,7 +6,6 @@ import type {
   AccountBindingsKind,
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
-import { toIso8601 } from "../../../../src/util/time.ts";
 import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import {
   account,
@@ -31,7 +30,7 @@ const views = fc.array(
     name: fc.constantFrom("a", "b"),
     applied: fc.constantFrom(["p1"], []),
     stage: fc.constantFrom({}, {}, revoking, releasing, refused),
-    deletedAt: ago,
+    blockedSince: maybe(ago.map((ms) => NOW - ms)),
     suspended: fc.constantFrom(false, false, true),
     requestedAt: fc.constantFrom(undefined, undefined, "now"),
   }),
@@ -67,13 +66,7 @@ const situations = fc
   .map((drawn): Situation<AccountBindingsKind> => {
     const all = drawn.views
       .filter(({ name }, index, list) => list.findIndex((each) => each.name === name) === index)
-      .map(({ name, stage, deletedAt, ...fields }) =>
-        binding(name, ["p1"], {
-          ...fields,
-          ...stage,
-          ...("stage" in stage ? { deletedAt: toIso8601(NOW - deletedAt) } : {}),
-        }),
-      );
+      .map(({ name, stage, ...fields }) => binding(name, ["p1"], { ...fields, ...stage }));
     const made = snapshot(account({ ...drawn.access, ...drawn.record }), all, {
       source: drawn.source,
       live: drawn.live,

@@ -3,7 +3,6 @@ import { NO_RIGHTS } from "../../../../src/controllers/connection/rules/effectiv
 import type { Released, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import {
-  GIVE_UP_AFTER_MS,
   nextOfDeletion,
   policyOf,
 } from "../../../../src/controllers/service-account/rules/deletion.ts";
@@ -13,6 +12,8 @@ import type {
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
+import { MINUTE } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import {
   access,
   account,
@@ -283,7 +284,8 @@ describe("policies that the namespace has no right to leave bound", () => {
   });
 });
 
-const failing = { done: unanswered, seen: { state: { failingSince: NOW } } };
+const GIVE_UP_AFTER_MS = 10 * MINUTE;
+const failing = { done: unanswered, seen: { object: blockedSince(deleted, NOW) } };
 
 test("what an object without a known account may have had is given up as well", () => {
   expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { findCondition } from "../../../../src/api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../../src/api/service-account.ts";
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { readinessOf } from "../../../../src/controllers/frame/rules/report.ts";
+import { readinessOf, statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
 import type {
@@ -9,7 +10,8 @@ import type {
   AccountSnapshot,
   AccountState,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { toIso8601 } from "../../../../src/util/time.ts";
+import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import { account, at, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 interface Given {
@@ -92,7 +94,6 @@ test("what the last look has found instead of the account is remembered with it"
 
 test("a failed run forgets nothing and answers no request", () => {
   const state = {
-    failingSince: NOW - 1,
     look: {
       saId: "sa-1",
       consoleURL: account.consoleURL,
@@ -146,14 +147,19 @@ test("a deletion says what it waits for even while it is suspended", () => {
   expect(object?.readiness).toMatchObject({ state: "Reconciling", reason: "InUse" });
 });
 
-test("a clean-up is failing from its first failure until something else holds it up", () => {
+test("a cleanup is blocked from its first failure until something else holds it up", () => {
   const failure = reconciling("Unavailable", "down");
-  const seen = { object: deleted, account };
-  const first = reportOf({ seen, done: { failure } }, failure);
-  expect(first.state?.failingSince).toBe(NOW);
-  const since = { failingSince: NOW - 1 };
-  expect(reportOf({ seen, done: { failure }, state: since }, failure).state).toMatchObject(since);
-  const used = { ...seen, users: ["ApiKey key"] };
-  const held = reportOf({ seen: used, done: { failure }, state: since }, failure);
-  expect(held.state?.failingSince).toBeUndefined();
+  const blocked = (seen: Partial<AccountSnapshot>) => {
+    const [object] = reportOf({ seen, done: { failure } }, failure).objects;
+    if (object === undefined) throw new Error("nothing is reported");
+    return findCondition(statusOf(object, NOW).conditions, "CleanupBlocked");
+  };
+  const first = blocked({ object: deleted, account });
+  expect(first).toMatchObject({ status: "True", reason: "Unavailable" });
+  expect(first?.lastTransitionTime).toBe(toIso8601(NOW));
+  const object = blockedSince(deleted, NOW - MINUTE);
+  const again = blocked({ object, account });
+  expect(again?.lastTransitionTime).toBe(toIso8601(NOW - MINUTE));
+  expect(again?.message).toContain(`retries until ${toIso8601(NOW + 9 * MINUTE)}`);
+  expect(blocked({ object, account, users: ["ApiKey key"] })).toBeUndefined();
 });

@@ -8,6 +8,7 @@ import type {
   AccountKind,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
 import * as accounts from "./objects.ts";
 
@@ -60,7 +61,7 @@ const situations = fc
     accountCount: fc.constantFrom(1, 10_000),
     look: maybe(look),
     listTime: maybe(ago.map((ms) => NOW - ms)),
-    failingSince: maybe(ago.map((ms) => NOW - ms)),
+    blocked: maybe(ago.map((ms) => NOW - ms)),
     spec: fc.constantFrom(
       {},
       {},
@@ -83,20 +84,12 @@ const situations = fc
     ),
   })
   .map(
-    ({
-      spec,
-      deleting,
-      look: last,
-      listTime,
-      failingSince,
-      done,
-      ...seen
-    }): Situation<AccountKind> => {
+    ({ spec, deleting, look: last, listTime, blocked, done, ...seen }): Situation<AccountKind> => {
       const snapshot = accounts.snapshotOf(
         {
           ...seen,
-          ...(deleting ? { object: accounts.deleted } : {}),
-          state: { look: last, listTime, failingSince },
+          ...(deleting ? { object: blockedSince(accounts.deleted, blocked) } : {}),
+          state: { look: last, listTime },
         },
         spec,
       );
