@@ -34,8 +34,7 @@ export class StandardOutput {
     this.#length += line.length;
     if (this.#isWriting) return;
     this.#isWriting = true;
-    // If a fatal handler flushes before this, the flush includes the line.
-    this.#clock.setTimer(GATHER_MS, () => this.#writeAll());
+    this.#gather();
   }
 
   /** Writes buffered lines; blocks for up to a second if no reader reads. */
@@ -54,6 +53,11 @@ export class StandardOutput {
     }
   }
 
+  /** If a fatal handler flushes before the write, the flush includes the gathered lines. */
+  #gather(): void {
+    this.#clock.setTimer(GATHER_MS, () => this.#writeAll());
+  }
+
   #writeAll(): void {
     const all = this.#take();
     this.#isWriting = all.length > 0;
@@ -66,7 +70,7 @@ export class StandardOutput {
       this.#isUnderWay = false;
       if (isBusy(error)) this.#clock.setTimer(RETRY_MS, () => this.#writeOn(rest));
       else if (error === null && written < rest.length) this.#writeOn(rest.subarray(written));
-      else this.#writeAll();
+      else this.#gather();
     });
   }
 

@@ -29,7 +29,6 @@ const COLLECT = "SIGUSR2";
 const AS_DEPLOYED = {
   nodeArgs: [
     "--max-old-space-size=154",
-    "--max-semi-space-size=8",
     "--expose-gc",
     `--import=data:text/javascript,process.on("${COLLECT}",()=>gc())`,
   ],

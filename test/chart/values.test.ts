@@ -231,7 +231,7 @@ test("namespaceOverride moves every object of the operator, and what names its n
 describe("the heap", () => {
   test("gets three fifths of the limit, whatever an autoscaler makes of it", async () => {
     const text = await renderChart(helm);
-    expect(text).toContain('value: "--max-old-space-size-percentage=60 --max-semi-space-size=8"');
+    expect(text).toContain('value: "--max-old-space-size-percentage=60"');
   });
 
   test("is left alone without a limit", async () => {

@@ -27,7 +27,10 @@ export interface Transport {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_MS = 60_000;
+/** How long an idle connection is kept for the next read. */
+const READ_KEEP_ALIVE_MS = 60_000;
+/** The same for POSTs: shorter than the keep-alive of any server in use, whatever the server announces. */
+const POST_KEEP_ALIVE_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
 /** Shared by all connections: the answers of tenants' consoles must not fill the process's memory. */
 const largeAnswers = new AnswerBudget(32 * 2 ** 20);
@@ -35,19 +38,19 @@ const largeAnswers = new AnswerBudget(32 * 2 ** 20);
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
  *
- * Each POST uses a new connection once. If the console closed a pooled connection at that moment, it would be unknown
- * whether the service account or key was created.
+ * A POST uses a connection that was in use a second ago, or a new one. If the console closed an idle connection at
+ * that moment, it would be unknown whether the service account or key was created.
  */
 export function createTransport(options: ConsoleTransportOptions): Transport {
   const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
   const tls = tlsOptions(options);
-  const pooled = createAgent(options, tls, 1);
-  const single = createAgent(options, tls, 0);
+  const forReads = createAgent(options, tls, READ_KEEP_ALIVE_MS);
+  const forPosts = createAgent(options, tls, POST_KEEP_ALIVE_MS);
   return {
     send: (request) =>
-      send(request.method === "POST" ? single : pooled, request, options, claimRoom),
+      send(request.method === "POST" ? forPosts : forReads, request, options, claimRoom),
     close: async () => {
-      await Promise.all([pooled.destroy(), single.destroy()]);
+      await Promise.all([forReads.destroy(), forPosts.destroy()]);
     },
   };
 }
@@ -55,13 +58,14 @@ export function createTransport(options: ConsoleTransportOptions): Transport {
 function createAgent(
   { connections, proxy, addresses }: ConsoleTransportOptions,
   tls: ReturnType<typeof tlsOptions>,
-  pipelining: 0 | 1,
+  keepAliveMs: number,
 ): Dispatcher {
   const pool = {
     allowH2: false,
     connections,
-    pipelining,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    pipelining: 1,
+    keepAliveTimeout: keepAliveMs,
+    keepAliveMaxTimeout: keepAliveMs,
     // The total deadline of each request covers both.
     headersTimeout: 0,
     bodyTimeout: 0,

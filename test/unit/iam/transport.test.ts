@@ -5,6 +5,7 @@ import {
   type Server,
   type Socket,
 } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpError, type HttpRequest } from "../../../src/http/http.ts";
@@ -107,15 +108,23 @@ test("a body at the bound is taken, and the connection is used again", async () 
   expect(ports.size).toBe(1);
 });
 
-test("every POST has a connection of its own, so that a stale one never leaves its outcome open", async () => {
-  const ports = new Set<number | undefined>();
+test("a POST never uses a connection that was idle for a second, since its outcome would be open if the server closed it", async () => {
+  const ports: (number | undefined)[] = [];
   const url = await web((request, response) => {
-    ports.add(request.socket.remotePort);
+    ports.push(request.socket.remotePort);
+    response.setHeader("keep-alive", "timeout=60");
     response.end();
   });
   const { send } = transportTo(url);
-  for (let n = 0; n < 3; n += 1) await send(get(url, { method: "POST", body: "{}" }));
-  expect(ports.size).toBe(3);
+  const post = () => send(get(url, { method: "POST", body: "{}" }));
+  await post();
+  await sleep(500);
+  await post();
+  await sleep(1_200);
+  await post();
+  const [first, second, third] = ports;
+  expect(second).toBe(first);
+  expect(third).not.toBe(first);
 });
 
 test.each([

@@ -17,7 +17,7 @@ const UNREADY_INTERVAL_MS = MINUTE;
  */
 const SPREAD_FROM = 0.9;
 /** Minimum interval between two reads of an account for new keys: many keys may be issued at once. */
-const KEYS_LOOK_MS = 10 * SECOND;
+const KEYS_LOOK_MS = 30 * SECOND;
 /** From the end of an attempt with an unknown outcome to each further read: a late call may still take effect. */
 const AFTER_RECOVERY_MS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
 /** From the last creation over a connection to a list of all its accounts: a gateway may have sent the creation twice. */

@@ -14,7 +14,7 @@ import { until } from "../until.ts";
 /** A container of that size, of which the heap may take three fifths; see the chart's deployment. */
 const CONTAINER_MIB = 256;
 const HEAP_MIB = 154;
-const NODE_ARGS = ["--max-semi-space-size=8", "--disable-proto=delete"];
+const NODE_ARGS = ["--disable-proto=delete"];
 const RESTART_MS = 20_000;
 const REVOCATION_MS = 2_000;
 

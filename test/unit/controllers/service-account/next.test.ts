@@ -16,13 +16,13 @@ const look = {
   saId: "sa-1",
   consoleURL: "https://console.example.com",
   generation: 1,
-  startTime: NOW - 20_000,
+  startTime: NOW - 40_000,
   nextTime: NOW + 1_000,
   finding: undefined,
   keyRequests: [],
 };
 const state = { look };
-const justLooked = { look: { ...look, startTime: NOW - 9_000 } };
+const justLooked = { look: { ...look, startTime: NOW - 29_000 } };
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
 
 interface Case {
@@ -127,7 +127,7 @@ test.each<Case>([
   },
   {
     name: "a key that the last look ought to have shown is not looked for again",
-    seen: { account, state, unlistedKeyTime: NOW - 21_000 },
+    seen: { account, state, unlistedKeyTime: NOW - 41_000 },
     step: "Settled",
   },
   {
