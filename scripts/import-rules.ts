@@ -211,7 +211,7 @@ export const LAYERS: readonly Layer[] = [
       "{api,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
       "prom-client",
       "zod",
-      "node:{crypto,dns/promises,net,os,util}",
+      "node:{crypto,dns/promises,net,os,perf_hooks,util,v8}",
     ],
   },
   {

@@ -22,5 +22,7 @@ export function collectEarly(): void {
 }
 
 function newSpaceBytes(): number {
-  return getHeapSpaceStatistics().find((space) => space.space_name === "new_space")?.space_size ?? 0;
+  return (
+    getHeapSpaceStatistics().find((space) => space.space_name === "new_space")?.space_size ?? 0
+  );
 }
