@@ -6,7 +6,7 @@ import type { Random } from "../util/random.ts";
 import { type Clock, HOUR, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
-import type { Addition } from "./addition.ts";
+import type { AddOptions } from "./add-options.ts";
 import { countQueue } from "./count-queue.ts";
 import { ignoreStatusChanges, isRequest, isUnseen } from "./predicates.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
@@ -186,13 +186,13 @@ class RunningController<T extends KubeObject> implements Controller {
     const key = keyText(change.key);
     const { predicate = ignoreStatusChanges, isRequest: asks = isRequest } = this.#options;
     if (this.#stale.has(key) || predicate(change))
-      this.#enqueue(key, { endsHold: asks(change), isNews: isUnseen(change) });
+      this.#enqueue(key, { bypassBackoff: asks(change), isChange: isUnseen(change) });
   }
 
-  #enqueue(key: string, { endsHold = false, isNews = false, afterMs = 0 } = {}): void {
+  #enqueue(key: string, { bypassBackoff = false, isChange = false, afterMs = 0 } = {}): void {
     // Objects of the first listing have not changed. New and changed objects need not wait behind them.
-    const priority = isNews || this.#allSynced() ? "change" : "resync";
-    this.#queue.add(key, { priority, endsHold, afterMs });
+    const priority = isChange || this.#allSynced() ? "change" : "resync";
+    this.#queue.add(key, { priority, bypassBackoff, afterMs });
   }
 
   #traitsOf(key: string): KeyTraits {
@@ -223,7 +223,7 @@ class RunningController<T extends KubeObject> implements Controller {
       key = await this.#queue.next(signal)
     ) {
       await this.#workOn(key);
-      const othersTurn = this.#options.clock.giveWay?.();
+      const othersTurn = this.#options.clock.yieldToEventLoop?.();
       if (othersTurn !== undefined) await othersTurn;
     }
   }
@@ -248,7 +248,7 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   /** Resolves to when the key is due again; `undefined` if its object no longer exists. */
-  async #reconcile(key: string): Promise<Addition | undefined> {
+  async #reconcile(key: string): Promise<AddOptions | undefined> {
     const { store, metrics, onGone } = this.#options;
     const objectKey = parseKey(key);
     const isRequested = this.#queue.isRequested(key);
@@ -256,7 +256,7 @@ class RunningController<T extends KubeObject> implements Controller {
     if (!store.isCurrent(objectKey)) {
       this.#stale.add(key);
       metrics.staleSyncSkips.inc({ kind: this.name });
-      return { afterMs: STALE_RECHECK_MS, priority: "requeue", endsHold: isRequested };
+      return { afterMs: STALE_RECHECK_MS, priority: "requeue", bypassBackoff: isRequested };
     }
     const object = store.get(objectKey);
     if (object !== undefined) return this.#runner.run(key, object, isRequested);

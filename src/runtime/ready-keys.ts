@@ -1,15 +1,15 @@
-import { type Priority, priorities } from "./addition.ts";
-import { FairLine, type WaitingKey } from "./fair-line.ts";
+import { type Priority, priorities } from "./add-options.ts";
+import { FairQueue, type WaitingKey } from "./fair-queue.ts";
 import type { RunningKeys } from "./running-keys.ts";
 import type { SlowGroups } from "./slow-groups.ts";
 
 /** When and how a key is handed out next. */
-export interface Plan extends WaitingKey {
+export interface QueueEntry extends WaitingKey {
   readonly key: string;
   /** Monotonic. */
   readonly due: number;
   readonly priority: Priority;
-  readonly endsHold: boolean;
+  readonly bypassBackoff: boolean;
   readonly sequence: number;
 }
 
@@ -26,12 +26,12 @@ const FAIR_TURN = 16;
 /** The due keys, in the order in which they are handed out. */
 export class ReadyKeys {
   readonly #options: ReadyOptions;
-  readonly #lines: Readonly<Record<Priority, FairLine<Plan>>> = {
-    urgent: new FairLine(),
-    change: new FairLine(),
-    requeue: new FairLine(),
-    retry: new FairLine(),
-    resync: new FairLine(),
+  readonly #queues: Readonly<Record<Priority, FairQueue<QueueEntry>>> = {
+    urgent: new FairQueue(),
+    change: new FairQueue(),
+    requeue: new FairQueue(),
+    retry: new FairQueue(),
+    resync: new FairQueue(),
   };
   #turn = 0;
 
@@ -40,31 +40,31 @@ export class ReadyKeys {
   }
 
   get size(): number {
-    return priorities.reduce((sum, priority) => sum + this.#lines[priority].size, 0);
+    return priorities.reduce((sum, priority) => sum + this.#queues[priority].size, 0);
   }
 
   /** Infinite if no key is due. Takes time proportional to the number of groups. */
   get earliestDue(): number {
-    const oldest = priorities.flatMap((priority) => [...this.#lines[priority].oldest()]);
+    const oldest = priorities.flatMap((priority) => [...this.#queues[priority].oldest()]);
     return oldest.reduce((earliest, { due }) => Math.min(earliest, due), Number.POSITIVE_INFINITY);
   }
 
-  add(plan: Plan): void {
-    this.#lines[plan.priority].add(plan);
+  add(entry: QueueEntry): void {
+    this.#queues[entry.priority].add(entry);
   }
 
-  /** Returns whether the plan was due. */
-  delete(plan: Plan): boolean {
-    return this.#lines[plan.priority].delete(plan);
+  /** Returns whether the entry was due. */
+  delete(entry: QueueEntry): boolean {
+    return this.#queues[entry.priority].delete(entry);
   }
 
-  /** Deletes a plan that is handed out, and ends its group's turn. */
-  take(plan: Plan): void {
-    this.#lines[plan.priority].take(plan);
+  /** Deletes an entry that is handed out, and ends its group's turn. */
+  take(entry: QueueEntry): void {
+    this.#queues[entry.priority].take(entry);
   }
 
-  /** The plan to hand out next; `undefined` if no plan can be handed out now. */
-  next(): Plan | undefined {
+  /** The entry to hand out next; `undefined` if no entry can be handed out now. */
+  next(): QueueEntry | undefined {
     const { workers, reservedWorkers } = this.#options;
     const urgent = this.#first("urgent", workers + reservedWorkers);
     if (urgent !== undefined) return urgent;
@@ -72,34 +72,34 @@ export class ReadyKeys {
     return this.#turn === 0 ? this.#longestWaiting() : this.#firstByPriority();
   }
 
-  #firstByPriority(): Plan | undefined {
-    return priorities.reduceRight<Plan | undefined>(
+  #firstByPriority(): QueueEntry | undefined {
+    return priorities.reduceRight<QueueEntry | undefined>(
       (first, priority) => first ?? this.#first(priority),
       undefined,
     );
   }
 
-  #longestWaiting(): Plan | undefined {
+  #longestWaiting(): QueueEntry | undefined {
     return priorities
       .map((priority) => this.#first(priority))
       .reduce(
-        (first, plan) => (first && (!plan || isEarlier(first, plan)) ? first : plan),
+        (first, entry) => (first && (!entry || isEarlier(first, entry)) ? first : entry),
         undefined,
       );
   }
 
-  /** The plan with the next turn in this priority, if `workers` is the number of workers. */
-  #first(priority: Priority, workers = this.#options.workers): Plan | undefined {
+  /** The entry with the next turn in this priority, if `workers` is the number of workers. */
+  #first(priority: Priority, workers = this.#options.workers): QueueEntry | undefined {
     const { running, slow } = this.#options;
     const free = workers - running.size;
     if (free <= 0) return undefined;
-    return this.#lines[priority].first(
+    return this.#queues[priority].first(
       (resource) => running.at(resource) < free,
       (group) => priority !== "urgent" || slow.mayHaveTurn(group, running.all(), free),
     );
   }
 }
 
-export function isEarlier(a: Plan, b: Plan): boolean {
+export function isEarlier(a: QueueEntry, b: QueueEntry): boolean {
   return a.due === b.due ? a.sequence < b.sequence : a.due < b.due;
 }

@@ -7,7 +7,7 @@ import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { errorType, type Span, type Tracer } from "../util/trace.ts";
-import type { Addition } from "./addition.ts";
+import type { AddOptions } from "./add-options.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
 
@@ -27,7 +27,7 @@ export interface RunnerOptions<T> {
 
 export interface Runner<T> {
   /** Runs the reconciler once. Resolves to when the object is due again. Does not reject if the reconciler throws. */
-  run(key: string, object: T, isRequested?: boolean): Promise<Addition>;
+  run(key: string, object: T, isRequested?: boolean): Promise<AddOptions>;
   /** Aborts the signals of all runs. */
   abort(): void;
 }
@@ -45,7 +45,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     fields: RunFields,
     span: Span,
     isRequested: boolean,
-  ): Promise<Addition> => {
+  ): Promise<AddOptions> => {
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
     const limit = new AbortController();
@@ -72,7 +72,9 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       noteFailure(span, outcome, error);
       const again = failed(options, key, outcome ?? { kind: "Retry" });
       // After a conflict the request is still open.
-      return outcome?.kind === "Conflict" && isRequested ? { ...again, endsHold: true } : again;
+      return outcome?.kind === "Conflict" && isRequested
+        ? { ...again, bypassBackoff: true }
+        : again;
     } finally {
       cancel();
       running.delete(limit);
@@ -118,7 +120,7 @@ function succeeded<T>(
   options: RunnerOptions<T>,
   key: string,
   { requeueAfterMs }: Result,
-): Addition {
+): AddOptions {
   options.retries.forget(key);
   const resync = nextResync(options);
   const sooner = requeueAfterMs !== undefined && requeueAfterMs < resync.afterMs;
@@ -126,7 +128,7 @@ function succeeded<T>(
   return sooner ? { afterMs: Math.max(1, requeueAfterMs), priority: "requeue" } : resync;
 }
 
-function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome): Addition {
+function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome): AddOptions {
   const { name, metrics, retries } = options;
   if (outcome.kind === "Terminal") {
     retries.forget(key);

@@ -1,7 +1,7 @@
 import type { Clock } from "../util/time.ts";
-import { type Addition, higher } from "./addition.ts";
+import { type AddOptions, higher } from "./add-options.ts";
 import { Heap } from "./heap.ts";
-import { isEarlier, type Plan, ReadyKeys } from "./ready-keys.ts";
+import { isEarlier, type QueueEntry, ReadyKeys } from "./ready-keys.ts";
 import { RunningKeys } from "./running-keys.ts";
 import { SlowGroups } from "./slow-groups.ts";
 
@@ -40,7 +40,7 @@ const plainTraits: KeyTraits = { group: "", resource: "", isUrgent: false };
  *
  * Guarantees: a key is never in work twice at once. A key added while it is in work is handed out again afterwards.
  * Of several additions, the earliest due time and the highest priority win. An added key is not lost before it is
- * handed out. During a hold, a key becomes due only by an addition with `endsHold`. Urgent keys go first; within
+ * handed out. During a hold, a key becomes due only by an addition with `bypassBackoff`. Urgent keys go first; within
  * each other priority, groups take turns. While one resource hangs, at least half of the workers serve the others:
  * a resource gets another worker only if more workers are free than it already has.
  *
@@ -50,9 +50,9 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #hooks: QueueHooks;
   readonly #traitsOf: (key: string) => KeyTraits;
-  /** The next plan of each key. Plans of running keys are only in this map. */
-  readonly #plans = new Map<string, Plan>();
-  readonly #later = new Heap<Plan>(isEarlier);
+  /** The next entry of each key. Entries of running keys are only in this map. */
+  readonly #entries = new Map<string, QueueEntry>();
+  readonly #later = new Heap<QueueEntry>(isEarlier);
   readonly #ready: ReadyKeys;
   readonly #running = new RunningKeys();
   readonly #slow = new SlowGroups();
@@ -76,16 +76,16 @@ export class WorkQueue {
     });
   }
 
-  /** Adds the key, or merges the addition into its plan. Ignored once the queue is closed. */
-  add(key: string, addition: Addition = {}): void {
+  /** Adds the key, or merges the addition into its entry. Ignored once the queue is closed. */
+  add(key: string, options: AddOptions = {}): void {
     if (this.#closed) return;
-    const old = this.#plans.get(key);
-    const plan = this.#planOf(key, addition, old);
+    const old = this.#entries.get(key);
+    const entry = this.#entryOf(key, options, old);
     // A key that is already due keeps its place.
-    if (old !== undefined && isSame(old, plan)) return;
+    if (old !== undefined && isSame(old, entry)) return;
     const wasDue = old !== undefined && this.#unplace(old);
-    this.#plans.set(key, plan);
-    if (!this.#running.has(key)) this.#place(plan, wasDue);
+    this.#entries.set(key, entry);
+    if (!this.#running.has(key)) this.#place(entry, wasDue);
     this.#dispatch();
   }
 
@@ -107,7 +107,7 @@ export class WorkQueue {
     });
   }
 
-  /** Whether the key is in work because of an addition with `endsHold`. */
+  /** Whether the key is in work because of an addition with `bypassBackoff`. */
   isRequested(key: string): boolean {
     return this.#running.isRequested(key);
   }
@@ -119,8 +119,8 @@ export class WorkQueue {
     const workedMs = this.#clock.monotonic() - ended.startedAt;
     this.#slow.note(ended, workedMs, succeeded);
     this.#hooks.onDone?.(workedMs);
-    const plan = this.#plans.get(key);
-    if (plan !== undefined) this.#place(plan, false);
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) this.#place(entry, false);
     this.#dispatch();
   }
 
@@ -175,11 +175,11 @@ export class WorkQueue {
     return this.#running.durationsMs(this.#clock.monotonic());
   }
 
-  #planOf(key: string, addition: Addition, old: Plan | undefined): Plan {
-    const { afterMs = 0, priority = "change", holdMs = 0, endsHold = false } = addition;
+  #entryOf(key: string, options: AddOptions, old: QueueEntry | undefined): QueueEntry {
+    const { afterMs = 0, priority = "change", holdMs = 0, bypassBackoff = false } = options;
     const { group, resource, isUrgent } = this.#traitsOf(key);
     const now = this.#clock.monotonic();
-    const free = endsHold || (old?.endsHold ?? false);
+    const free = bypassBackoff || (old?.bypassBackoff ?? false);
     const wanted = Math.min(now + Math.max(0, afterMs), old?.due ?? Number.POSITIVE_INFINITY);
     return {
       key,
@@ -187,7 +187,7 @@ export class WorkQueue {
       resource,
       due: free ? wanted : Math.max(this.#hold(key, now, holdMs), wanted),
       priority: higher(isUrgent ? "urgent" : priority, old?.priority),
-      endsHold: free,
+      bypassBackoff: free,
       sequence: old?.sequence ?? this.#sequence++,
     };
   }
@@ -198,54 +198,54 @@ export class WorkQueue {
     return hold;
   }
 
-  #place(plan: Plan, wasDue: boolean): void {
-    if (plan.due > this.#clock.monotonic()) {
-      this.#later.push(plan);
+  #place(entry: QueueEntry, wasDue: boolean): void {
+    if (entry.due > this.#clock.monotonic()) {
+      this.#later.push(entry);
       return;
     }
-    this.#ready.add(plan);
+    this.#ready.add(entry);
     if (!wasDue) this.#hooks.onDue?.();
   }
 
-  /** Returns whether the plan was due. */
-  #unplace(plan: Plan): boolean {
-    this.#later.remove(plan);
-    return this.#ready.delete(plan);
+  /** Returns whether the entry was due. */
+  #unplace(entry: QueueEntry): boolean {
+    this.#later.remove(entry);
+    return this.#ready.delete(entry);
   }
 
-  /** Moves plans that became due, hands out as many as possible, and sets the timer for the next plan. */
+  /** Moves entries that became due, hands out as many as possible, and sets the timer for the next entry. */
   #dispatch(): void {
     if (this.#closed) {
       this.#wakeIdlers();
       return;
     }
     const now = this.#clock.monotonic();
-    for (let plan = this.#later.first(); plan && plan.due <= now; plan = this.#later.first()) {
-      this.#later.remove(plan);
-      this.#place(plan, false);
+    for (let entry = this.#later.first(); entry && entry.due <= now; entry = this.#later.first()) {
+      this.#later.remove(entry);
+      this.#place(entry, false);
     }
     for (const take of this.#takers) {
-      const plan = this.#ready.next();
-      if (plan === undefined) break;
+      const entry = this.#ready.next();
+      if (entry === undefined) break;
       this.#takers.delete(take);
-      this.#start(plan, now);
-      take(plan.key);
+      this.#start(entry, now);
+      take(entry.key);
     }
     this.#setTimer();
     this.#wakeIdlers();
   }
 
-  #start(plan: Plan, now: number): void {
-    const { key, group, resource, due, endsHold, priority } = plan;
-    this.#ready.take(plan);
-    this.#plans.delete(key);
+  #start(entry: QueueEntry, now: number): void {
+    const { key, group, resource, due, bypassBackoff, priority } = entry;
+    this.#ready.take(entry);
+    this.#entries.delete(key);
     this.#holds.delete(key);
     this.#running.start(key, {
       startedAt: now,
       group,
       resource,
       isUrgent: priority === "urgent",
-      isRequested: endsHold,
+      isRequested: bypassBackoff,
     });
     this.#hooks.onStart?.(now - due);
   }
@@ -271,11 +271,11 @@ export class WorkQueue {
   }
 }
 
-function isSame(a: Plan, b: Plan): boolean {
+function isSame(a: QueueEntry, b: QueueEntry): boolean {
   return (
     a.due === b.due &&
     a.priority === b.priority &&
-    a.endsHold === b.endsHold &&
+    a.bypassBackoff === b.bypassBackoff &&
     a.group === b.group &&
     a.resource === b.resource
   );

@@ -23,7 +23,7 @@ export interface Clock {
    * Call this between pieces of work: thousands of pieces that never wait block the event loop like a single piece. If
    * the event loop has been blocked for too long, returns a promise that resolves on its next turn.
    */
-  giveWay?(): Promise<void> | undefined;
+  yieldToEventLoop?(): Promise<void> | undefined;
 }
 
 /** The longest delay that Node's timers support; longer timers would fire at once. */
@@ -42,7 +42,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, timerDelay(ms));
     return () => clearTimeout(timer);
   },
-  giveWay() {
+  yieldToEventLoop() {
     const now = performance.now();
     if (turn !== undefined) return now - askedAt > LONGEST_WAIT_MS ? turn : undefined;
     askedAt = now;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { AnswerBudget } from "../../src/http/answer-budget.ts";
+import { ResponseMemoryLimiter } from "../../src/http/response-memory-limiter.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { clientOf, failureOf } from "../unit/iam/clients.ts";
 import type { HeapReport, HeapTask } from "./heap-worker.ts";
@@ -125,7 +125,7 @@ test("large answers that never end leave room for small ones, and end with their
 });
 
 test("room is given in the order of asking, to each owner once at a time", () => {
-  const budget = new AnswerBudget(10);
+  const budget = new ResponseMemoryLimiter(10);
   const granted: string[] = [];
   const claim = (owner: object, name: string, bytes: number) =>
     budget.claim(owner, bytes, () => granted.push(name));

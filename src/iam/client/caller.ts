@@ -5,7 +5,7 @@ import { IamError, isIamError } from "../errors.ts";
 import type { Call } from "../exchange/call.ts";
 import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
-import { keyHolder, nobody, userWith } from "../session/identity.ts";
+import { anonymous, keyHolder, userWith } from "../session/identity.ts";
 import type { AccessToken, TokenSession } from "../session/session.ts";
 import type { TokenChecks } from "../session/token-checks.ts";
 
@@ -53,7 +53,7 @@ export class Caller {
   async #call(plain: Call, either: AbortSignal): Promise<Exchanged> {
     const { exchange, session } = this.#options;
     const call = this.#passingHold(plain);
-    if (call.isPublic) return exchange.send(call, nobody, either);
+    if (call.isPublic) return exchange.send(call, anonymous, either);
     if (call.key !== undefined) return exchange.send(call, keyHolder(call.key), either);
     const token = await this.#before(call, either, () => session.token(either));
     const first = await this.#callWith(token, call, either);

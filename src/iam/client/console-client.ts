@@ -9,7 +9,7 @@ import { type ExtraCalls, endpoints, extraEndpoints } from "../endpoints.ts";
 import { Exchange, type Limits, URGENT_CALLS } from "../exchange/exchange.ts";
 import { createTransport } from "../exchange/transport.ts";
 import type { IamCredentials } from "../model.ts";
-import { nobody, type Organization, userWith } from "../session/identity.ts";
+import { anonymous, type Organization, userWith } from "../session/identity.ts";
 import {
   type LoginEnd,
   LoginSession,
@@ -20,8 +20,8 @@ import { TokenChecks } from "../session/token-checks.ts";
 import { Caller, type CallerOptions } from "./caller.ts";
 import type { Calls, IamClient } from "./client.ts";
 import { type Row, toCall } from "./endpoint.ts";
-import { shareCalls } from "./share-calls.ts";
-import { spaceCalls } from "./space-calls.ts";
+import { singleflight } from "./singleflight.ts";
+import { throttle } from "./throttle.ts";
 
 /** Observes requests and logins, for metrics. Must not throw. */
 export interface IamObserver {
@@ -140,7 +140,8 @@ function createSession(
   const { credentials, clock, random, observer } = options;
   if (credentials.kind === "token") return tokenSession(credentials.token);
   const call = toCall("login", endpoints.login, credentials);
-  const login = () => endpoints.login.read(() => exchange.send(call, nobody, closing), credentials);
+  const login = () =>
+    endpoints.login.read(() => exchange.send(call, anonymous, closing), credentials);
   return new LoginSession({
     login,
     clock,
@@ -182,8 +183,8 @@ function methodOf<Input, Answer>(
     }, input);
   if (!row.isShared) return (input, signal) => make(input, { signal });
   const { maxPauseMs } = row;
-  const spaced = maxPauseMs === undefined ? make : spaceCalls({ clock, maxPauseMs }, make);
-  return shareCalls(operation, (input: Input, onSend) => spaced(input, { onSend }));
+  const spaced = maxPauseMs === undefined ? make : throttle({ clock, maxPauseMs }, make);
+  return singleflight(operation, (input: Input, onSend) => spaced(input, { onSend }));
 }
 
 interface CallOptions {

@@ -5,8 +5,8 @@ import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
 import { IamError, isIamError } from "../errors.ts";
 import type { Json } from "../model.ts";
+import { Cooldown } from "../session/cooldown.ts";
 import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
-import { Pause } from "../session/pause.ts";
 import { parseJson } from "../wire/json.ts";
 import { ShapeError } from "../wire/shape-error.ts";
 import type { Call } from "./call.ts";
@@ -20,7 +20,7 @@ import {
   transportFailure,
   unsentFailure,
 } from "./failures.ts";
-import { Slots } from "./slots.ts";
+import { Semaphore } from "./semaphore.ts";
 
 export interface Limits {
   readonly requestsPerSecond: number;
@@ -59,20 +59,20 @@ export const MAX_LIST_BYTES = 8 * ONE_MIB;
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #host: string;
-  readonly #slots: Slots;
-  readonly #urgentSlots = new Slots(URGENT_CALLS);
+  readonly #slots: Semaphore;
+  readonly #urgentSlots = new Semaphore(URGENT_CALLS);
   readonly #bucket: TokenBucket;
   /** The pause that the console required with `Retry-After`. */
-  readonly #hold: Pause;
+  readonly #hold: Cooldown;
   #skew: number | undefined;
 
   constructor(options: ExchangeOptions) {
     const { requestsPerSecond, burst, concurrency } = options.limits;
     this.#options = options;
     this.#host = new URL(options.baseURL).host;
-    this.#slots = new Slots(concurrency);
+    this.#slots = new Semaphore(concurrency);
     this.#bucket = new TokenBucket(options.clock, { perSecond: requestsPerSecond, burst });
-    this.#hold = new Pause(options.clock);
+    this.#hold = new Cooldown(options.clock);
   }
 
   get skew(): number | undefined {

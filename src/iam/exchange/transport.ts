@@ -1,9 +1,9 @@
 import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
-import { AnswerBudget } from "../../http/answer-budget.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
 import type { ClaimRoom } from "../../http/pending-answer.ts";
+import { ResponseMemoryLimiter } from "../../http/response-memory-limiter.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import { withoutAddressAsName } from "../../http/server-name.ts";
 import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
@@ -33,7 +33,7 @@ const READ_KEEP_ALIVE_MS = 60_000;
 const POST_KEEP_ALIVE_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
 /** Shared by all connections: the answers of tenants' consoles must not fill the process's memory. */
-const largeAnswers = new AnswerBudget(32 * 2 ** 20);
+const largeAnswers = new ResponseMemoryLimiter(32 * 2 ** 20);
 
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.

@@ -7,7 +7,7 @@ export interface Identity {
   readonly secrets: readonly Redacted[];
 }
 
-export const nobody: Identity = { headers: new Redacted({}), secrets: [] };
+export const anonymous: Identity = { headers: new Redacted({}), secrets: [] };
 
 /** Spec, "Authentication", credential 1. */
 export function userWith(token: Redacted): Identity {

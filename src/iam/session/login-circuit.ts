@@ -1,7 +1,7 @@
 import { jittered } from "../../util/jitter.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, HOUR, type Instant, MINUTE } from "../../util/time.ts";
-import { Pause } from "./pause.ts";
+import { Cooldown } from "./cooldown.ts";
 
 const TOLERATED = 3;
 const FIRST_PAUSE_MS = MINUTE;
@@ -13,12 +13,12 @@ const LONGEST_PAUSE_MS = HOUR;
  */
 export class LoginCircuit {
   readonly #random: Random;
-  readonly #pause: Pause;
+  readonly #cooldown: Cooldown;
   #failures = 0;
 
   constructor(clock: Clock, random: Random) {
     this.#random = random;
-    this.#pause = new Pause(clock);
+    this.#cooldown = new Cooldown(clock);
   }
 
   get failures(): number {
@@ -27,7 +27,7 @@ export class LoginCircuit {
 
   /** When the next login may be tried; `undefined` if it may be tried now. */
   get retryAt(): Instant | undefined {
-    return this.#pause.until;
+    return this.#cooldown.until;
   }
 
   failed(): void {
@@ -36,11 +36,11 @@ export class LoginCircuit {
     const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - TOLERATED), LONGEST_PAUSE_MS);
     // Jitter only makes the pause longer: a shorter pause could lock the user out.
     const spreadMs = jittered(pauseMs, { least: 1, most: 1.2 }, this.#random.fraction());
-    this.#pause.start(Math.min(spreadMs, LONGEST_PAUSE_MS));
+    this.#cooldown.start(Math.min(spreadMs, LONGEST_PAUSE_MS));
   }
 
   succeeded(): void {
     this.#failures = 0;
-    this.#pause.start(0);
+    this.#cooldown.start(0);
   }
 }

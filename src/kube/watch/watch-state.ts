@@ -46,7 +46,7 @@ export type RestartReason =
 /** How the first complete listing is read. */
 export type ListingWay = "stream" | "pages";
 
-interface Footing {
+interface RetryState {
   readonly via: ListingWay;
   /** Failures in a row. */
   readonly attempts: number;
@@ -54,7 +54,7 @@ interface Footing {
   readonly openedAt: number | undefined;
 }
 
-export type WatchState = Footing &
+export type WatchState = RetryState &
   (
     | { readonly phase: "Empty" }
     /** Objects are being collected; the store still has its previous content. */
@@ -298,7 +298,7 @@ const LOSES_VERSION: ReadonlySet<RestartReason> = new Set<RestartReason>([
   "Unexpected",
 ]);
 
-function afterHealth(state: WatchState, at: number): Footing {
+function afterHealth(state: WatchState, at: number): RetryState {
   const { via, openedAt } = state;
   const isHealthy = openedAt !== undefined && at - openedAt >= HEALTHY_AFTER;
   return { via, openedAt: undefined, attempts: isHealthy ? 0 : state.attempts };
@@ -321,7 +321,7 @@ function relist<T>(state: WatchState, reason: RestartReason): WatchStep<T> {
   };
 }
 
-function list<T>({ via, attempts }: Footing): WatchStep<T> {
+function list<T>({ via, attempts }: RetryState): WatchStep<T> {
   return {
     state: { phase: "Initial", via, attempts, openedAt: undefined },
     effects: [],
@@ -329,7 +329,7 @@ function list<T>({ via, attempts }: Footing): WatchStep<T> {
   };
 }
 
-function resume<T>({ via, attempts, version }: Footing & { version: string }): WatchStep<T> {
+function resume<T>({ via, attempts, version }: RetryState & { version: string }): WatchStep<T> {
   return {
     state: { phase: "Resuming", via, attempts, version, openedAt: undefined },
     effects: [],

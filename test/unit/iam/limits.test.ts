@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Slots } from "../../../src/iam/exchange/slots.ts";
+import { Semaphore } from "../../../src/iam/exchange/semaphore.ts";
 import { TokenBucket } from "../../../src/util/token-bucket.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -38,7 +38,7 @@ test("a cancelled wait takes nothing from the bucket", async () => {
 });
 
 test("slots bound what runs at once, and a failure gives its slot back", async () => {
-  const slots = new Slots(2);
+  const slots = new Semaphore(2);
   let running = 0;
   let most = 0;
   const work = async (n: number) => {
@@ -56,7 +56,7 @@ test("slots bound what runs at once, and a failure gives its slot back", async (
 });
 
 test("a cancelled wait for a slot leaves the slot to the next", async () => {
-  const slots = new Slots(1);
+  const slots = new Semaphore(1);
   const first = Promise.withResolvers<void>();
   const running = slots.run(() => first.promise);
   const cancel = new AbortController();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { priorities } from "../../../src/runtime/addition.ts";
+import { priorities } from "../../../src/runtime/add-options.ts";
 import { type KeyTraits, WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 
@@ -105,10 +105,10 @@ describe("a work queue", () => {
       const { clock, queue } = setUp();
       queue.add("a");
       await queue.next();
-      if (when === "while it runs") queue.add("a", { endsHold: true });
+      if (when === "while it runs") queue.add("a", { bypassBackoff: true });
       queue.add("a", { afterMs: 1_000, holdMs: 1_000, priority: "retry" });
       queue.done("a");
-      if (when === "before") queue.add("a", { endsHold: true });
+      if (when === "before") queue.add("a", { bypassBackoff: true });
       expect(await takeAll({ clock, queue })).toEqual(["a"]);
     },
   );
@@ -256,7 +256,7 @@ type Step =
       readonly afterMs: number;
       readonly priority: number;
       readonly holdMs: number;
-      readonly endsHold: boolean;
+      readonly bypassBackoff: boolean;
     }
   | { readonly kind: "take" }
   | { readonly kind: "done"; readonly which: number }
@@ -273,7 +273,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
       afterMs: fc.nat(50),
       priority: fc.nat(3),
       holdMs: fc.oneof(fc.constant(0), fc.nat(40)),
-      endsHold: fc.boolean(),
+      bypassBackoff: fc.boolean(),
     }),
     fc.record({ kind: fc.constant("take" as const) }),
     fc.record({ kind: fc.constant("done" as const), which: fc.nat(4) }),
@@ -285,7 +285,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 interface Wanted {
   readonly due: number;
   readonly hold: number;
-  readonly endsHold: boolean;
+  readonly bypassBackoff: boolean;
 }
 
 /** Drives a queue and checks every answer against a model: when each key is due, and what may be out at once. */
@@ -315,17 +315,17 @@ class Checked {
     expect([this.#wanted.size, this.#queue.depth, this.#queue.waiting]).toEqual([0, 0, 0]);
   }
 
-  #add({ key, afterMs, priority, holdMs, endsHold }: Step & { kind: "add" }): void {
+  #add({ key, afterMs, priority, holdMs, bypassBackoff }: Step & { kind: "add" }): void {
     const now = this.#clock.monotonic();
-    const old = this.#wanted.get(key) ?? { due: Infinity, hold: 0, endsHold: false };
-    const free = endsHold || old.endsHold;
+    const old = this.#wanted.get(key) ?? { due: Infinity, hold: 0, bypassBackoff: false };
+    const free = bypassBackoff || old.bypassBackoff;
     const hold = free ? 0 : Math.max(old.hold, now + holdMs);
     const wanted = Math.min(now + afterMs, old.due);
-    this.#wanted.set(key, { due: Math.max(wanted, hold), hold, endsHold: free });
+    this.#wanted.set(key, { due: Math.max(wanted, hold), hold, bypassBackoff: free });
     this.#queue.add(key, {
       afterMs,
       holdMs,
-      endsHold,
+      bypassBackoff,
       priority: priorities[priority] ?? "change",
     });
   }

@@ -100,7 +100,7 @@ export class PublishedQuotas {
     const hash = createHash("sha256").update(`${clusterId}`);
     for (let from = 0; from < quotas.length; from += SLICE) {
       hash.update(JSON.stringify(quotas.slice(from, from + SLICE)));
-      await this.#clock.giveWay?.();
+      await this.#clock.yieldToEventLoop?.();
     }
     return hash.digest("base64");
   }
@@ -120,7 +120,7 @@ export class PublishedQuotas {
       room -= series.cost;
       if (room < 0) break;
       ready.push(series);
-      if (ready.length % SLICE === 0) await this.#clock.giveWay?.();
+      if (ready.length % SLICE === 0) await this.#clock.yieldToEventLoop?.();
     }
     this.#metrics.forgetQuotas(key.namespace, key.name);
     let left = this.#limits.total - this.#usedByOthers(key);

@@ -8,7 +8,7 @@ interface ByteClaim {
  * Bounds the bytes of large answers in memory at the same time, for all clients together. First come, first served,
  * but each owner has at most one granted claim at a time, so no single peer can use the whole budget.
  */
-export class AnswerBudget {
+export class ResponseMemoryLimiter {
   #free: number;
   readonly #waiting = new Set<ByteClaim>();
   readonly #granted = new Map<object, ByteClaim>();

@@ -1,4 +1,4 @@
-import { GroupLine } from "./group-line.ts";
+import { GroupQueue } from "./group-queue.ts";
 import { Heap } from "./heap.ts";
 
 /** An item that waits on behalf of a group, for a resource. */
@@ -8,21 +8,21 @@ export interface WaitingKey {
 }
 
 /** Items that wait for one resource, by group. The group with the next turn comes first. */
-interface ResourceLine<T> {
+interface ResourceQueue<T> {
   readonly resource: string;
-  readonly groups: Map<string, GroupLine<T>>;
+  readonly groups: Map<string, GroupQueue<T>>;
 }
 
 /**
  * A queue in which groups take turns, however many items each group has.
  *
  * A group has separate turns for each resource that it waits for. Items of one group and resource are in one
- * {@link GroupLine}. Each operation takes logarithmic time; {@link FairLine.first} takes it for each skipped resource.
+ * {@link GroupQueue}. Each operation takes logarithmic time; {@link FairQueue.first} takes it for each skipped resource.
  */
-export class FairLine<T extends WaitingKey> {
-  readonly #lines = new Map<string, ResourceLine<T>>();
+export class FairQueue<T extends WaitingKey> {
+  readonly #queues = new Map<string, ResourceQueue<T>>();
   /** Ordered by the next turn. */
-  readonly #order = new Heap<ResourceLine<T>>((a, b) => turnOf(a) < turnOf(b));
+  readonly #order = new Heap<ResourceQueue<T>>((a, b) => turnOf(a) < turnOf(b));
   #turns = 0;
   #size = 0;
 
@@ -32,43 +32,43 @@ export class FairLine<T extends WaitingKey> {
 
   add(item: T): void {
     this.#size += 1;
-    const line = this.#lines.get(item.resource) ?? { resource: item.resource, groups: new Map() };
-    const group = line.groups.get(item.group);
+    const queue = this.#queues.get(item.resource) ?? { resource: item.resource, groups: new Map() };
+    const group = queue.groups.get(item.group);
     if (group !== undefined) {
       group.add(item);
       return;
     }
-    const first = new GroupLine<T>(this.#nextTurn());
+    const first = new GroupQueue<T>(this.#nextTurn());
     first.add(item);
-    line.groups.set(item.group, first);
-    if (line.groups.size > 1) return;
-    this.#lines.set(item.resource, line);
-    this.#order.push(line);
+    queue.groups.set(item.group, first);
+    if (queue.groups.size > 1) return;
+    this.#queues.set(item.resource, queue);
+    this.#order.push(queue);
   }
 
   /** Returns whether the item was in the queue. */
   delete(item: T): boolean {
-    const line = this.#lines.get(item.resource);
-    const group = line?.groups.get(item.group);
-    if (line === undefined || !group?.delete(item)) return false;
+    const queue = this.#queues.get(item.resource);
+    const group = queue?.groups.get(item.group);
+    if (queue === undefined || !group?.delete(item)) return false;
     this.#size -= 1;
-    if (group.size === 0) this.#reorder(line, () => line.groups.delete(item.group));
+    if (group.size === 0) this.#reorder(queue, () => queue.groups.delete(item.group));
     return true;
   }
 
   /** Deletes an item and ends its group's turn. */
   take(item: T): void {
     if (!this.delete(item)) return;
-    const line = this.#lines.get(item.resource);
-    const group = line?.groups.get(item.group);
-    if (line === undefined || group === undefined) return;
+    const queue = this.#queues.get(item.resource);
+    const group = queue?.groups.get(item.group);
+    if (queue === undefined || group === undefined) return;
     group.endTurn();
     // The only group is next again.
-    if (this.#order.size === 1 && line.groups.size === 1) return;
-    this.#reorder(line, () => {
+    if (this.#order.size === 1 && queue.groups.size === 1) return;
+    this.#reorder(queue, () => {
       group.turn = this.#nextTurn();
-      line.groups.delete(item.group);
-      line.groups.set(item.group, group);
+      queue.groups.delete(item.group);
+      queue.groups.set(item.group, group);
     });
   }
 
@@ -77,19 +77,19 @@ export class FairLine<T extends WaitingKey> {
     isFree: (resource: string) => boolean,
     mayHaveTurn: (group: string) => boolean = () => true,
   ): T | undefined {
-    const line = this.#order.first();
-    if (line === undefined) return undefined;
-    const head = isFree(line.resource) ? headOf(line, mayHaveTurn) : undefined;
+    const queue = this.#order.first();
+    if (queue === undefined) return undefined;
+    const head = isFree(queue.resource) ? headOf(queue, mayHaveTurn) : undefined;
     if (head !== undefined) return head;
-    this.#order.remove(line);
+    this.#order.remove(queue);
     const next = this.first(isFree, mayHaveTurn);
-    this.#order.push(line);
+    this.#order.push(queue);
     return next;
   }
 
   /** The longest-waiting item of each group and resource. */
   *oldest(): Generator<T> {
-    for (const { groups } of this.#lines.values()) {
+    for (const { groups } of this.#queues.values()) {
       for (const { oldest } of groups.values()) {
         if (oldest !== undefined) yield oldest;
       }
@@ -102,23 +102,23 @@ export class FairLine<T extends WaitingKey> {
   }
 
   /** An item's order must not change while the item is in the heap. */
-  #reorder(line: ResourceLine<T>, change: () => void): void {
-    this.#order.remove(line);
+  #reorder(queue: ResourceQueue<T>, change: () => void): void {
+    this.#order.remove(queue);
     change();
-    if (line.groups.size > 0) this.#order.push(line);
-    else this.#lines.delete(line.resource);
+    if (queue.groups.size > 0) this.#order.push(queue);
+    else this.#queues.delete(queue.resource);
   }
 }
 
 function headOf<T>(
-  { groups }: ResourceLine<T>,
+  { groups }: ResourceQueue<T>,
   mayHaveTurn: (group: string) => boolean,
 ): T | undefined {
   for (const [name, group] of groups) if (mayHaveTurn(name)) return group.next;
   return undefined;
 }
 
-function turnOf<T>({ groups }: ResourceLine<T>): number {
+function turnOf<T>({ groups }: ResourceQueue<T>): number {
   return firstOf(groups.values())?.turn ?? Number.POSITIVE_INFINITY;
 }
 

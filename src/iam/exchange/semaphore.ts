@@ -1,5 +1,5 @@
 /** Bounds the number of concurrent calls. First come, first served. */
-export class Slots {
+export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
 

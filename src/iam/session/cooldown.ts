@@ -1,7 +1,7 @@
 import type { Clock, Instant } from "../../util/time.ts";
 
 /** A waiting period on the monotonic clock: a step of the wall clock neither ends nor extends it. */
-export class Pause {
+export class Cooldown {
   readonly #clock: Clock;
   #end = Number.NEGATIVE_INFINITY;
 
@@ -9,13 +9,13 @@ export class Pause {
     this.#clock = clock;
   }
 
-  /** When the pause ends, on the current wall clock; `undefined` if it has ended. */
+  /** When the cooldown ends, on the current wall clock; `undefined` if it has ended. */
   get until(): Instant | undefined {
     const leftMs = this.#end - this.#clock.monotonic();
     return leftMs > 0 ? this.#clock.now() + leftMs : undefined;
   }
 
-  /** Restarts the pause; 0 ends it. */
+  /** Restarts the cooldown; 0 ends it. */
   start(ms: number): void {
     this.#end = this.#clock.monotonic() + ms;
   }

@@ -1,28 +1,28 @@
 import { expect, test } from "vitest";
-import { GroupLine } from "../../../src/runtime/group-line.ts";
+import { GroupQueue } from "../../../src/runtime/group-queue.ts";
 
 function lineOf(count: number) {
-  const line = new GroupLine<number>(0);
-  for (let item = 0; item < count; item += 1) line.add(item);
+  const queue = new GroupQueue<number>(0);
+  for (let item = 0; item < count; item += 1) queue.add(item);
   const take = () => {
-    const item = line.next;
-    if (item === undefined) throw new Error("the line is empty");
-    line.delete(item);
-    line.endTurn();
+    const item = queue.next;
+    if (item === undefined) throw new Error("the queue is empty");
+    queue.delete(item);
+    queue.endTurn();
     return item;
   };
-  return { line, take, takeMany: (turns: number) => Array.from({ length: turns }, take) };
+  return { queue, take, takeMany: (turns: number) => Array.from({ length: turns }, take) };
 }
 
-test("a short line is first come, first served", () => {
+test("a short queue is first come, first served", () => {
   const { takeMany } = lineOf(100);
   expect(takeMany(100)).toEqual(Array.from({ length: 100 }, (_, item) => item));
 });
 
 test("behind thousands, what comes last has its turn soon, and the others keep three of four", () => {
-  const { line, takeMany } = lineOf(10_000);
+  const { queue, takeMany } = lineOf(10_000);
   takeMany(50);
-  line.add(-1);
+  queue.add(-1);
   const taken = takeMany(400);
   expect(taken.slice(0, 4)).toContain(-1);
   const oldest = taken.filter((item) => item >= 0 && item < 5_000);
@@ -31,17 +31,17 @@ test("behind thousands, what comes last has its turn soon, and the others keep t
 });
 
 test("everything gets its turn, once, whatever is deleted meanwhile", () => {
-  const { line, take } = lineOf(1_000);
+  const { queue, take } = lineOf(1_000);
   const expected = new Set(Array.from({ length: 1_000 }, (_, item) => item));
   const taken: number[] = [];
-  for (let came = 1_000; line.size > 0; came += 1) {
+  for (let came = 1_000; queue.size > 0; came += 1) {
     if (came < 3_000) {
-      line.add(came);
+      queue.add(came);
       expected.add(came);
     }
     const deleted = came - 500;
-    if (line.delete(deleted)) expected.delete(deleted);
-    if (line.size > 0) taken.push(take());
+    if (queue.delete(deleted)) expected.delete(deleted);
+    if (queue.size > 0) taken.push(take());
   }
   expect(taken.toSorted((a, b) => a - b)).toEqual([...expected].toSorted((a, b) => a - b));
 });

@@ -8,7 +8,7 @@ const PAUSE = 4;
  * of the previous call, at most `maxPauseMs`, so that slow calls are made less often. Assumes that at most one call
  * waits at a time.
  */
-export function spaceCalls<A extends readonly unknown[], T>(
+export function throttle<A extends readonly unknown[], T>(
   { clock, maxPauseMs }: { readonly clock: Clock; readonly maxPauseMs: number },
   make: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {

@@ -8,7 +8,7 @@ const LAST_COME_TURN = 4;
  * to the newest item. A single new item then gets its turn soon even behind thousands of items that were added
  * together, and they lose at most a quarter of their turns.
  */
-export class GroupLine<T> {
+export class GroupQueue<T> {
   readonly #items = new Set<T>();
   /** In order of arrival; can contain items that are no longer in the queue. */
   #came: T[] = [];

@@ -6,7 +6,7 @@ import { IamError, isIamError } from "../errors.ts";
  * call `onSend` when the call is sent, after all its waits; so no answer is older than its request. The signal ends
  * only the wait of its caller, not the call.
  */
-export function shareCalls<K, T>(
+export function singleflight<K, T>(
   operation: string,
   make: (key: K, onSend: () => void) => Promise<T>,
 ): (key: K, signal?: AbortSignal) => Promise<T> {

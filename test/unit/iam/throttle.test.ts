@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spaceCalls } from "../../../src/iam/client/space-calls.ts";
+import { throttle } from "../../../src/iam/client/throttle.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
 ])("after a call of $duration ms there is none for $pause ms", async ({ duration, pause }) => {
   const clock = createFakeClock();
   const starts: number[] = [];
-  const list = spaceCalls({ clock, maxPauseMs: 200 }, async () => {
+  const list = throttle({ clock, maxPauseMs: 200 }, async () => {
     starts.push(clock.monotonic());
     await clock.sleep(duration);
   });
