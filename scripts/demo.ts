@@ -240,7 +240,7 @@ Everything stays up. Things to try:
   kubectl patch iamsa ci-bot -n ${NAMESPACE} --type=merge -p '{"spec":{"access":"Revoked"}}'
 
   console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})
-  control   ${iam.controlUrl}   (faults, clock, requests)
+  control   ${iam.controlUrl}   (state, clock, faults)
   metrics   ${operator.metricsUrl}
   log       ${operator.logFile}
 
@@ -262,7 +262,7 @@ Cluster, console and operator are left running. To play with them, paste these l
   kubectl iam status
 
   console   ${iam.url}   (login ${DEFAULT_CREDENTIALS.username} / ${DEFAULT_CREDENTIALS.password})
-  control   ${iam.controlUrl}   (faults, clock, requests)
+  control   ${iam.controlUrl}   (state, clock, faults)
   metrics   ${operator.metricsUrl}
   logs      ${operator.logFile}   ${log ?? ""}
 

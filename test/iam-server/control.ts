@@ -1,12 +1,10 @@
-/** A small HTTP interface, on loopback only, through which another process steers the console. */
+/** Through this, on loopback only, a person or another process looks at the console, moves its time and breaks calls. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { parseDuration } from "../../src/util/time.ts";
 import { type Fault, FaultRule } from "./faults.ts";
-import { SEEDED } from "./seed.ts";
 import type { IamServer } from "./server.ts";
-import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "./shapes.ts";
 
 const Duration = z.union([
   z.number(),
@@ -17,46 +15,11 @@ const Duration = z.union([
     return z.NEVER;
   }),
 ]);
-const Status = z.enum(["active", "inactive"]);
-const ShapeChoice = z.strictObject(
-  Object.fromEntries(
-    SHAPE_NAMES.map((name) => [name, z.enum(SHAPE_VARIANTS[name]).optional()] as const),
-  ),
-);
-const Conditions = z.strictObject({
-  latency: Duration.optional(),
-  keyPropagation: Duration.optional(),
-  listsBehind: Duration.optional(),
-  dateSkew: Duration.optional(),
-  reachability: z.enum(["up", "refuse", "reset", "unavailable"]).optional(),
-  rateLimit: z
-    .object({
-      requestsPerSecond: z.number().min(0),
-      burst: z.number().min(0),
-      retryAfter: z.number().optional(),
-    })
-    .nullable()
-    .optional(),
-});
 const Advance = z.strictObject({ by: Duration });
-const Revoke = z.strictObject({ username: z.string().optional() });
-const Bindings = z.strictObject({ tpn: z.string(), policyIds: z.array(z.string()) });
-const Bulk = z.strictObject({
-  count: z.int().min(1).max(100_000),
-  keysPerAccount: z.int().min(0).max(100).optional(),
-  prefix: z.string().optional(),
-});
-const UserChange = z.strictObject({
-  password: z.string().optional(),
-  mfaRequired: z.boolean().optional(),
-  locked: z.boolean().optional(),
-  policyIds: z.array(z.string()).optional(),
-});
 
 interface Command {
   readonly server: IamServer;
   readonly params: readonly string[];
-  readonly query: URLSearchParams;
   readonly body: unknown;
 }
 
@@ -76,14 +39,16 @@ const route = (method: string, path: string, help: string, run: CommandRoute["ru
 
 const ROUTES: readonly CommandRoute[] = [
   route("GET", "/", "this list", () => ({ commands: ROUTES.map(({ help }) => help) })),
-  route("GET", "/state", "the world without secrets, shapes, counters", ({ server }) => ({
-    ...(server.world.snapshot() as object),
-    shapes: server.shapes,
-    requests: server.requests.counts(),
-    unknownCalls: server.requests.unknownCalls.length,
-    conditions: conditions(server),
-  })),
-  route("GET", "/journal", "committed changes", ({ server }) => server.world.journal),
+  route(
+    "GET",
+    "/state",
+    "the world without secrets, and how often each call was made",
+    ({ server }) => ({
+      ...(server.world.snapshot() as object),
+      requests: server.requests.counts(),
+      unknownCalls: server.requests.unknownCalls,
+    }),
+  ),
   route("POST", "/clock/advance", '{"by":"24h"}', ({ server, body }) => {
     server.world.clock.advance(Advance.parse(body).by);
     return { now: new Date(server.world.clock.now()).toISOString() };
@@ -104,55 +69,6 @@ const ROUTES: readonly CommandRoute[] = [
     found(server.faults.get(Number(params[0]))).remove();
   }),
   route("DELETE", "/faults", "everything back to normal", ({ server }) => server.faults.clear()),
-  route("GET", "/conditions", "latency, reachability, ...", ({ server }) => conditions(server)),
-  route(
-    "POST",
-    "/conditions",
-    '{"latency":"20ms","keyPropagation":"5s","listsBehind":"60s","dateSkew":"-10m","reachability":"refuse","rateLimit":{"requestsPerSecond":10,"burst":20,"retryAfter":1}}',
-    setConditions,
-  ),
-  route("GET", "/shapes", "chosen answer shapes, and all variants", ({ server }) => ({
-    chosen: server.shapes,
-    variants: SHAPE_VARIANTS,
-  })),
-  route("POST", "/shapes", '{"bindings":"unreadable"}', ({ server, body }) => {
-    const chosen = ShapeChoice.parse(body) as Partial<Shapes>;
-    server.shapes = { ...server.shapes, ...chosen };
-    return server.shapes;
-  }),
-  route("GET", "/requests", "?operation=&limit=100, latest last", listRequests),
-  route("DELETE", "/requests", "forgets requests and counters", ({ server }) =>
-    server.requests.clear(),
-  ),
-  route(
-    "GET",
-    "/unknown-calls",
-    "calls beyond the documented ones",
-    ({ server }) => server.requests.unknownCalls,
-  ),
-  route("POST", "/tokens/revoke", '{"username":"operator"} or {}', ({ server, body }) => ({
-    revoked: server.world.revokeTokens(Revoke.parse(body ?? {}).username),
-  })),
-  route("POST", "/users/*", '{"password":"x","mfaRequired":true}', changeUser),
-  route("POST", "/service-accounts/*", '{"status":"inactive"}', ({ server, params, body }) => {
-    const { status } = z.strictObject({ status: Status }).parse(body);
-    server.world.setAccountStatus(params[0] ?? "", status);
-  }),
-  route("DELETE", "/service-accounts/*", "with keys and bindings", ({ server, params }) =>
-    server.world.deleteAccount(params[0] ?? ""),
-  ),
-  route("POST", "/keys/*", '{"status":"inactive"}', ({ server, params, body }) => {
-    const { status } = z.strictObject({ status: Status }).parse(body);
-    server.world.setKeyStatus(params[0] ?? "", status);
-  }),
-  route("DELETE", "/keys/*", "removes a key", ({ server, params }) =>
-    server.world.deleteKey(params[0] ?? ""),
-  ),
-  route("PUT", "/bindings", '{"tpn":"...","policyIds":[]}', ({ server, body }) => {
-    const { tpn, policyIds } = Bindings.parse(body);
-    server.world.replaceBindings(tpn, policyIds);
-  }),
-  route("POST", "/bulk", '{"count":5000,"keysPerAccount":2}: many accounts', createMany),
 ];
 
 /** Listens on loopback; answers JSON. */
@@ -190,7 +106,7 @@ async function answer(
     if (match === null) continue;
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     const params = match.slice(1).map(decodeURIComponent);
-    const result = await run({ server, params, query: url.searchParams, body });
+    const result = await run({ server, params, body });
     return respond(response, 200, result ?? { ok: true });
   }
   respond(response, 404, { error: "no such command; GET / lists them" });
@@ -227,57 +143,4 @@ function found<T>(value: T | undefined): T {
 
 function faultView({ id, rule, matched, hits }: Fault): object {
   return { id, rule, matched, hits };
-}
-
-function conditions({ faults }: IamServer): object {
-  const { latencyMs, keyPropagationMs, listsBehindMs, dateSkewMs } = faults;
-  const { reachability, rateLimit = null } = faults;
-  return { latencyMs, keyPropagationMs, listsBehindMs, dateSkewMs, reachability, rateLimit };
-}
-
-async function setConditions({ server, body }: Command): Promise<object> {
-  const { faults } = server;
-  const wanted = Conditions.parse(body);
-  faults.latencyMs = wanted.latency ?? faults.latencyMs;
-  faults.keyPropagationMs = wanted.keyPropagation ?? faults.keyPropagationMs;
-  faults.listsBehindMs = wanted.listsBehind ?? faults.listsBehindMs;
-  faults.dateSkewMs = wanted.dateSkew ?? faults.dateSkewMs;
-  if (wanted.rateLimit === null) faults.rateLimit = undefined;
-  else if (wanted.rateLimit !== undefined) {
-    const { retryAfter, ...limit } = wanted.rateLimit;
-    faults.rateLimit = retryAfter === undefined ? limit : { ...limit, retryAfter };
-  }
-  if (wanted.reachability !== undefined) await faults.setReachability(wanted.reachability);
-  return conditions(server);
-}
-
-function listRequests({ server, query }: Command): unknown {
-  const operation = query.get("operation");
-  const limit = Number(query.get("limit") ?? 100);
-  return server.requests.all
-    .filter((record) => operation === null || record.operation === operation)
-    .slice(-limit);
-}
-
-function changeUser({ server, params, body }: Command): void {
-  const user = found(server.world.users.get(params[0] ?? ""));
-  const { password, mfaRequired, locked, policyIds } = UserChange.parse(body);
-  user.password = password ?? user.password;
-  user.mfaRequired = mfaRequired ?? user.mfaRequired;
-  user.locked = locked ?? user.locked;
-  user.policyIds = policyIds ?? user.policyIds;
-  if (locked === false) user.failedLogins = 0;
-}
-
-function createMany({ server, body }: Command): object {
-  const { count, keysPerAccount = 0, prefix = "bulk" } = Bulk.parse(body);
-  const { orgId, projectId } = SEEDED;
-  for (let index = 0; index < count; index += 1) {
-    const name = `${prefix}-${index}`;
-    const { saId } = server.world.createAccount({ orgId, projectId, name, description: "" });
-    for (let key = 0; key < keysPerAccount; key += 1) {
-      server.world.issueKey(saId, { description: `bulk ${key}`, expiresInDays: 90 });
-    }
-  }
-  return { serviceAccounts: server.world.accounts.size, keys: server.world.keys.size };
 }
