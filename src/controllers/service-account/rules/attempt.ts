@@ -40,7 +40,7 @@ export function nextOfAttempt(
   switch (found.kind) {
     case "Found":
       return recordAccount(found.account, "Recovered", snapshot);
-    case "Ambiguous":
+    case "Unclear":
       return ambiguous(found.saIds);
     case "Nothing":
       return undefined;

@@ -38,7 +38,7 @@ function findCreated(
 ): LostAccount {
   const isNamed = (saId: string) => isNamedByOther(saId, snapshot);
   const found = findLost(accounts, desiredAccount(snapshot), isNamed);
-  if (found.kind !== "Own") return found;
+  if (found.kind !== "Found") return found;
   // Another object may have imported it since.
   return isNamed(found.account.saId)
     ? { kind: "Nothing" }

@@ -103,13 +103,13 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   // Without a listing, the operator cannot see an earlier account; the creation itself does not depend on the listing.
   const existing = findExisting(listing.ok ? listing.accounts : [], desired);
   switch (existing.kind) {
-    case "Own":
+    case "Found":
       return recordAccount(existing.account, "Recovered", snapshot);
-    case "Foreign":
+    case "Unclear":
       return attempt === undefined
         ? accountExists(snapshot, desired.name, existing.saIds)
         : { kind: "CloseAttempt" };
-    case "None":
+    case "Nothing":
       return (
         tooManyCreated(snapshot, listing.ok ? listing.accounts : []) ?? { kind: "RecordAttempt" }
       );

@@ -4,10 +4,17 @@ import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
 import type { CreationAttempt } from "./status.ts";
 
-export type AttemptOutcome =
+export type Search =
   | { readonly kind: "Found"; readonly account: IamServiceAccount }
   | { readonly kind: "Nothing" }
-  | { readonly kind: "Ambiguous"; readonly saIds: readonly string[] };
+  /** Accounts that may be the object's own, and may belong to another owner. */
+  | { readonly kind: "Unclear"; readonly saIds: readonly string[] };
+
+type Accounts = readonly IamServiceAccount[];
+type Saying = (account: IamServiceAccount) => boolean;
+
+/** Whether the console does not show who created the account. */
+const isSilent: Saying = ({ description = "" }) => description === "";
 
 /**
  * Outcome of an attempt to create, from the console's listing. A description that names the attempt decides. If the
@@ -15,78 +22,47 @@ export type AttemptOutcome =
  * attempt, unless another object claims it. For a `described` attempt, only the description decides.
  */
 export function explainAttempt(
-  listing: readonly IamServiceAccount[],
+  listing: Accounts,
   desired: DesiredAccount,
   { id, described }: Pick<CreationAttempt, "id" | "described">,
   isClaimed: (saId: string) => boolean,
-): AttemptOutcome {
+): Search {
   const candidates = namesakesOf(listing, desired);
   const marked = candidates.filter(({ description = "" }) =>
     isOfAttempt(description, desired.key, id),
   );
-  if (marked.length > 0) return one(marked);
-  if (described === true) return { kind: "Nothing" };
-  const silent = candidates.filter(({ description = "" }) => description === "");
-  if (silent.length === 0) return { kind: "Nothing" };
-  const isSingle = candidates.length === 1 && !silent.some(({ saId }) => isClaimed(saId));
-  return isSingle ? one(silent) : ambiguous(candidates);
+  if (marked.length > 0) return judge(marked, marked);
+  if (described === true || !candidates.some(isSilent)) return { kind: "Nothing" };
+  const isSingle = candidates.length === 1 && !candidates.some(({ saId }) => isClaimed(saId));
+  return judge(isSingle ? candidates : [], candidates);
 }
 
-export type ExistingAccount =
-  | { readonly kind: "None" }
-  /** Created for this very object by an attempt that its status has lost. */
-  | { readonly kind: "Own"; readonly account: IamServiceAccount }
-  | { readonly kind: "Foreign"; readonly saIds: readonly string[] };
-
-/** Whether the console already has an account with the name before the first attempt. */
-export function findExisting(
-  listing: readonly IamServiceAccount[],
-  desired: DesiredAccount,
-): ExistingAccount {
+/**
+ * Whether the console already has an account with the name before the first attempt: only an account that an attempt
+ * of this very object created is its own.
+ */
+export function findExisting(listing: Accounts, desired: DesiredAccount): Search {
   const candidates = namesakesOf(listing, desired);
-  const [first] = candidates;
-  if (first === undefined) return { kind: "None" };
-  const own = candidates.filter(({ description = "" }) =>
-    isOfObject(description, desired.key, desired.uid),
-  );
-  const [only] = own;
-  return only !== undefined && own.length === 1
-    ? { kind: "Own", account: only }
-    : { kind: "Foreign", saIds: candidates.map(({ saId }) => saId) };
+  return judge(candidates.filter(isMarkedBy(desired)), candidates);
 }
-
-export type LostAmongListed =
-  | { readonly kind: "Nothing" }
-  | { readonly kind: "Own"; readonly account: IamServiceAccount }
-  | { readonly kind: "Unclear"; readonly saIds: readonly string[] };
 
 /**
  * The account of an object whose status names neither an account nor an attempt. Only a description that names the
  * object is proof: an account without a description may have been created manually since.
  */
 export function findLost(
-  listing: readonly IamServiceAccount[],
+  listing: Accounts,
   desired: DesiredAccount,
   isNamed: (saId: string) => boolean,
-): LostAmongListed {
+): Search {
   const candidates = namesakesOf(listing, desired);
-  const own = candidates.filter(({ description = "" }) =>
-    isOfObject(description, desired.key, desired.uid),
-  );
-  const [only] = own;
-  if (only !== undefined && own.length === 1) return { kind: "Own", account: only };
-  const silent = candidates.filter(
-    ({ saId, description = "" }) => description === "" && !isNamed(saId),
-  );
-  const saIds = [...own, ...silent].map(({ saId }) => saId);
-  return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
+  const own = candidates.filter(isMarkedBy(desired));
+  const silent = candidates.filter((account) => isSilent(account) && !isNamed(account.saId));
+  return judge(own, [...own, ...silent]);
 }
 
 /** Accounts with the name, organization and project that the object declares. */
-export function namesakesOf(
-  listing: readonly IamServiceAccount[],
-  desired: DesiredAccount,
-): readonly IamServiceAccount[] {
+export function namesakesOf(listing: Accounts, desired: DesiredAccount): Accounts {
   return listing.filter(
     (account) =>
       account.name === desired.name &&
@@ -95,13 +71,14 @@ export function namesakesOf(
   );
 }
 
-function one(accounts: readonly IamServiceAccount[]): AttemptOutcome {
-  const [account] = accounts;
-  return account !== undefined && accounts.length === 1
-    ? { kind: "Found", account }
-    : ambiguous(accounts);
+function isMarkedBy({ key, uid }: DesiredAccount): Saying {
+  return ({ description = "" }) => isOfObject(description, key, uid);
 }
 
-function ambiguous(accounts: readonly IamServiceAccount[]): AttemptOutcome {
-  return { kind: "Ambiguous", saIds: accounts.map(({ saId }) => saId) };
+/** A single account of its own is the object's; otherwise, all accounts that may be. */
+function judge(own: Accounts, possible: Accounts): Search {
+  const [account] = own;
+  if (account !== undefined && own.length === 1) return { kind: "Found", account };
+  const saIds = possible.map(({ saId }) => saId);
+  return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
 }

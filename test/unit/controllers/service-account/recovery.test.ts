@@ -49,7 +49,7 @@ test.each<{
   {
     name: "two accounts of one attempt are ambiguous",
     listing: [listed("sa-1", { description: ours }), listed("sa-2", { description: ours })],
-    found: { kind: "Ambiguous", saIds: ["sa-1", "sa-2"] },
+    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
   },
   {
     name: "where descriptions are not echoed the only account of that name is it",
@@ -60,12 +60,18 @@ test.each<{
     name: "where descriptions are not echoed an account that is taken is not it",
     listing: [listed("sa-1")],
     isClaimed: (saId) => saId === "sa-1",
-    found: { kind: "Ambiguous", saIds: ["sa-1"] },
+    found: { kind: "Unclear", saIds: ["sa-1"] },
+  },
+  {
+    name: "where descriptions are not echoed, one of two is not it because the other is taken",
+    listing: [listed("sa-1"), listed("sa-2")],
+    isClaimed: (saId) => saId === "sa-1",
+    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
   },
   {
     name: "where descriptions are not echoed two of a name are ambiguous",
     listing: [listed("sa-1"), listed("sa-2", { description: "" })],
-    found: { kind: "Ambiguous", saIds: ["sa-1", "sa-2"] },
+    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
   },
   {
     name: "other organizations and projects do not matter",
@@ -95,22 +101,22 @@ test.each<{ name: string; listing: readonly IamServiceAccount[]; found: object }
   {
     name: "a free name is free",
     listing: [listed("sa-1", { name: "x" })],
-    found: { kind: "None" },
+    found: { kind: "Nothing" },
   },
   {
     name: "an account that this object made is its own, though its status was lost",
     listing: [listed("sa-1", { description: ours })],
-    found: { kind: "Own", account: listed("sa-1", { description: ours }) },
+    found: { kind: "Found", account: listed("sa-1", { description: ours }) },
   },
   {
     name: "an account of an earlier object of the same name is foreign",
     listing: [listed("sa-1", { description: describeAccount("", key, attemptId("u0", "a")) })],
-    found: { kind: "Foreign", saIds: ["sa-1"] },
+    found: { kind: "Unclear", saIds: ["sa-1"] },
   },
   {
     name: "an account made by hand is foreign",
     listing: [listed("sa-1"), listed("sa-2", { description: "by hand" })],
-    found: { kind: "Foreign", saIds: ["sa-1", "sa-2"] },
+    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
   },
 ])("$name", ({ listing, found }) => {
   expect(findExisting(listing, desired)).toEqual(found);
