@@ -4,7 +4,7 @@ import { readinessConditions } from "../../../../src/api/conditions.ts";
 import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { secretType } from "../../../../src/controllers/resource-types.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
-import { KeyWorld, rotatedSince } from "./world.ts";
+import { KeyWorld } from "./world.ts";
 
 async function withKey(spec: object = {}): Promise<KeyWorld> {
   const world = new KeyWorld();
@@ -147,37 +147,9 @@ describe("a quiet life", () => {
     await world.settle();
     expect(world.entry("old")).toBe("");
   });
-
-  test("a superseded key is ended only after the overlap", async () => {
-    const world = await rotatedSince(23 * HOUR);
-    await world.settle();
-    expect(world.console.keys.map(({ state }) => state)).toEqual(["Live", "Live"]);
-    await world.clock.advance(2 * HOUR);
-    await world.settle();
-    expect(world.console.keys.map(({ state }) => state)).toEqual(["Deleted", "Live"]);
-    expect(world.calls.filter((name) => name.endsWith("Key"))).toEqual([
-      "issueKey",
-      "issueKey",
-      "disableKey",
-      "deleteKey",
-    ]);
-  });
 });
 
 describe("Secrets in other hands", () => {
-  test("a foreign Secret is refused before any call", async () => {
-    const world = new KeyWorld();
-    world.putSecret({ a: "" });
-    const before = world.secret();
-    world.apiKey();
-    await world.settle();
-    expect(world.posts()).toBe(0);
-    expect(world.condition("Stalled")).toMatchObject({ reason: "SecretConflict" });
-    expect(world.secret()).toEqual(before);
-    // Nothing is to be cleaned up: the object is not held.
-    expect(world.calls).not.toContain("patch apikeys");
-  });
-
   test("a Secret that could not be written is found out before any call", async () => {
     const world = new KeyWorld();
     world.forbidsSecrets = true;
@@ -205,20 +177,6 @@ describe("Secrets in other hands", () => {
     expect(world.holdsLivePair()).toBe(true);
     expect(world.posts()).toBe(1);
     expectSound(world);
-  });
-
-  test("a Secret of another type is not adopted, and refused before any call", async () => {
-    const world = new KeyWorld();
-    world.putSecret({ a: "" });
-    const before = world.secret();
-    world.apiKey("ci", { secret: { type: "example.com/type", onExisting: "Adopt" } });
-    await world.settle();
-    expect(world.posts()).toBe(0);
-    expect(world.secret()).toEqual(before);
-    expect(world.condition("Stalled")).toMatchObject({
-      reason: "SecretConflict",
-      message: expect.stringContaining("its type is Opaque, not example.com/type"),
-    });
   });
 
   test("a Secret that somebody makes again with another type waits for them, with the new pair kept", async () => {
@@ -286,21 +244,6 @@ describe("Secrets in other hands", () => {
     expect(world.secret()?.metadata.annotations).toEqual(before);
     expect(world.entry("till")).toBe(till);
     expect(world.posts()).toBe(1);
-  });
-
-  test("an old Secret put back is replaced, and the status does not go back", async () => {
-    const world = await withKey();
-    const old = structuredClone(world.secret());
-    world.rotate("a");
-    await world.settle();
-    world.edit("secrets", "ci", (secret) => {
-      secret.data = old?.data;
-      secret.metadata.annotations = old?.metadata.annotations;
-    });
-    await world.settle();
-    expect(world.status().current).toMatchObject({ keyId: "sak_3", revision: 3 });
-    expect(world.holdsLivePair()).toBe(true);
-    expectSound(world);
   });
 
   test("a status that was lost is read back without a call", async () => {
@@ -430,22 +373,6 @@ describe("troubles", () => {
     expect(world.holdsLivePair("other")).toBe(true);
   });
 
-  test("no ApiKey of an account issues while a lost answer of another is unexplained", async () => {
-    const world = new KeyWorld();
-    world.apiKey("ci");
-    world.apiKey("other");
-    world.fault = (call) => (call === 2 ? "lost after" : undefined);
-    await world.pass("ci");
-    await world.pass("other");
-    expect(world.posts()).toBe(1);
-    expect(world.condition("Ready", "other").reason).toBe("WaitingForPeer");
-    await world.settle(["ci", "other"]);
-    expect([world.holdsLivePair("ci"), world.holdsLivePair("other")]).toEqual([true, true]);
-    expectSound(world, "ci");
-    expectSound(world, "other");
-    expect(world.status("ci").orphaned).toHaveLength(1);
-  });
-
   test("keys that two interrupted issues have lost are listed once, though both are explained at the same time", async () => {
     const world = new KeyWorld();
     const both = ["ci", "other"];
@@ -490,19 +417,6 @@ describe("troubles", () => {
     await world.settle(["ci"]);
     await world.pass("ci");
     expect(world.woken).toEqual(["team-a/third"]);
-  });
-
-  test("keys that a restored API server has forgotten are listed as lost", async () => {
-    const world = new KeyWorld();
-    world.apiKey();
-    const restore = world.backUp();
-    await world.settle();
-    await world.pass();
-    restore();
-    await world.settle();
-    expect(world.status().orphaned).toMatchObject([{ keyId: "sak_1" }]);
-    expect([world.posts(), world.holdsLivePair(), world.unaccounted()]).toEqual([2, true, []]);
-    expect(world.events.filter((event) => event.startsWith("KeyOrphaned"))).toHaveLength(1);
   });
 
   test("a key that its Secret still holds is taken from there, though the status went back", async () => {
@@ -602,17 +516,6 @@ describe("the end", () => {
     expect(world.events.at(-1)).toContain(
       "KeysNotRevoked: Keys that stay valid until they expire: sak_1.",
     );
-  });
-
-  test("with the calls for it every key is ended before the object goes", async () => {
-    const world = new KeyWorld();
-    world.console.extra = { disableKey: true };
-    world.apiKey();
-    await world.settle();
-    world.remove();
-    await world.settle();
-    expect(world.console.keys.map(({ state }) => state)).toEqual(["Disabled"]);
-    expect(world.events.at(-1)).toContain("KeyDisabled");
   });
 
   test("an attempt that the console never explained is put down as a key that may be alive", async () => {

@@ -110,25 +110,6 @@ describe("binding", () => {
     expect(world.calls()).toBe(0);
   });
 
-  test("a changed spec revokes what it no longer names", async () => {
-    const world = await accountWorld();
-    world.bind("reading", ["pol-read", "pol-deploy"]);
-    await world.settle();
-    world.bind("reading", ["pol-deploy"]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-deploy"]);
-    expect(world.status("reading").appliedPolicyIds).toEqual(["pol-deploy"]);
-  });
-
-  test("foreign policies stay and are shown", async () => {
-    const world = await accountWorld();
-    world.bindAtConsole(["pol-member"]);
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-member", "pol-read"]);
-    expect(world.record().foreignPolicyIds).toEqual(["pol-member"]);
-  });
-
   test("nothing is called while a cache is not synced", async () => {
     const world = await accountWorld({ synced: false });
     world.bind("reading", ["pol-read"]);
@@ -338,21 +319,6 @@ describe("the console's answers", () => {
     expect(world.puts()).toEqual([]);
     expect(world.ready("reading")).toBe("Unavailable");
   });
-
-  test("an answer that has lost foreign policies is asked for again before anything is written (F30)", async () => {
-    const world = await accountWorld();
-    world.bindAtConsole(["pol-member"]);
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
-    world.console.faults.add({
-      operation: "listBindings",
-      when: "beforeCommit",
-      action: { kind: "body", text: JSON.stringify({ requestId: "r", result: { policyIds: [] } }) },
-    });
-    world.bind("reading", ["pol-read", "pol-deploy"]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-deploy", "pol-member", "pol-read"]);
-  });
 });
 
 describe("refusing", () => {
@@ -407,19 +373,6 @@ describe("refusing", () => {
     expect(world.bound()).toEqual(["pol-read"]);
     expect(world.ready("reading")).toBe("NotGranted");
     expect(world.stalled("reading")).toBe("NotGranted");
-  });
-
-  test("with withdrawalGracePeriod: Never, a withdrawal revokes nothing and binds nothing new", async () => {
-    const world = await accountWorld({ withdrawsPolicies: false });
-    world.bind("deploying", ["pol-deploy"]);
-    await world.settle();
-    world.grant([]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-deploy"]);
-    expect(world.ready("deploying")).toBe("PolicyNotGranted");
-    world.unbind("deploying");
-    await world.settle();
-    expect(world.bound()).toEqual([]);
   });
 
   test.each([
@@ -528,23 +481,6 @@ describe("waiting", () => {
 });
 
 describe("spec.access", () => {
-  test("unbinds everything, and binds what is declared when it ends", async () => {
-    const world = await accountWorld();
-    world.bindAtConsole(["pol-member"]);
-    world.bind("reading", ["pol-read"]);
-    await world.settle();
-    world.putAccount({ access: "Revoked" });
-    await world.settle();
-    expect(world.bound()).toEqual([]);
-    expect(world.ready("reading")).toBe("AccessRevoked");
-    const calls = world.calls();
-    await world.pass();
-    expect(world.calls()).toBe(calls);
-    world.putAccount({ access: "Granted" });
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-read"]);
-  });
-
   test.each<{ access: "Granted" | "Revoked"; restarts: boolean; bound: string[] }>([
     { access: "Revoked", restarts: false, bound: [] },
     { access: "Revoked", restarts: true, bound: [] },
@@ -661,23 +597,5 @@ describe("drift", () => {
     await expect(world.pass()).rejects.toThrow();
     await world.pass();
     expect(world.bound()).toEqual(["pol-read"]);
-  });
-
-  test("a fight over the bindings slows down to once an hour, but a changed wish does not", async () => {
-    const world = await withReading();
-    const fight = async (rounds: number) => {
-      for (let round = 0; round < rounds; round += 1) {
-        world.bindAtConsole([]);
-        await world.clock.advance(MINUTE);
-        await world.pass();
-      }
-    };
-    await world.clock.advance(10 * MINUTE);
-    await fight(30);
-    expect(world.puts()).toHaveLength(1 + 5);
-    expect(world.ready("reading")).toBe("Contended");
-    world.bind("reading", ["pol-deploy"]);
-    await world.settle();
-    expect(world.bound()).toEqual(["pol-deploy"]);
   });
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
 import {
   apiKeyType,
-  clusterConnectionType,
   namespaceType,
   serviceAccountType,
 } from "../../../../src/controllers/resource-types.ts";
@@ -46,35 +45,12 @@ describe("a connection", () => {
     expect(ready(await world.connect())).toBe("Ready=True Authenticated");
   });
 
-  test("a wrong password does not lock the user out, and a changed Secret is tried at once", async () => {
-    await world.putLogin({ password: "wrong" });
-    const seen = [];
-    for (let pass = 0; pass < 6; pass += 1) seen.push(ready(await world.connect()));
-    expect(seen.slice(0, 2)).toEqual(["Ready=False LoginFailed", "Ready=False LoginFailed"]);
-    expect(seen.at(-1)).toBe("Ready=False LoginPaused");
-    expect(world.console.requests.count("login")).toBe(3);
-    await world.putLogin();
-    expect(ready(await world.connect())).toBe("Ready=True Authenticated");
-  });
-
   test("a second factor ends the attempts", async () => {
     await world.putLogin({ username: SEEDED.mfaUser });
     for (let pass = 0; pass < 3; pass += 1) {
       expect(ready(await world.connect())).toBe("Ready=False MfaRequired");
     }
     expect(world.console.requests.count("login")).toBe(1);
-  });
-
-  test("is not let go while an account uses it", async () => {
-    await world.connect();
-    await world.putAccount("ci-bot");
-    await world.reconcile("ci-bot");
-    const key = { namespace: "", name: world.namespace };
-    await world.kube.delete(clusterConnectionType, key, {});
-    expect(ready(await world.connect())).toBe("Ready=False InUse");
-    await remove("ci-bot");
-    await world.reconcile("ci-bot");
-    expect(await world.connect()).toBeUndefined();
   });
 });
 
@@ -201,14 +177,6 @@ describe("a service account", () => {
     expect(accountsAtConsole()).toHaveLength(1);
   });
 
-  test("a name that is taken is neither taken over nor taken twice", async () => {
-    await world.putAccount("first", { name: "bot" });
-    await world.reconcile("first");
-    await world.putAccount("second", { name: "bot" });
-    expect(ready((await world.reconcile("second")).object)).toBe("Ready=False AccountExists");
-    expect(accountsAtConsole()).toHaveLength(1);
-  });
-
   test.each([
     ["names the permission that an import requires", false, true],
     ["does not name a permission that the namespace has", true, false],
@@ -252,34 +220,6 @@ describe("a service account", () => {
     });
   });
 
-  test("an account is imported by its id, by one object only", async () => {
-    const { saId } = world.console.world.createAccount({
-      orgId: SEEDED.orgId,
-      projectId: SEEDED.projectId,
-      name: "by-hand",
-      description: "",
-    });
-    await world.putAccount("a-first", { saId });
-    const first = await world.reconcile("a-first");
-    expect(ready(first.object)).toBe("Ready=True Imported");
-    expect(first.object?.status).toMatchObject({ saId, origin: "Imported" });
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await world.putAccount("b-second", { saId });
-    expect(ready((await world.reconcile("b-second")).object)).toBe("Ready=False AlreadyClaimed");
-    expect(ready((await world.reconcile("a-first")).object)).toBe("Ready=True Imported");
-  });
-
-  test("an import that is not granted makes no call", async () => {
-    await world.putConnection({
-      grants: [{ name: "all", namespaces: { names: [world.namespace] } }],
-    });
-    await world.connect();
-    const calls = world.calls();
-    await world.putAccount("ci-bot", { saId: "sa-1" });
-    expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False NotGranted");
-    expect(world.calls()).toBe(calls);
-  });
-
   test("what changes at the console is seen when somebody asks", async () => {
     await world.putAccount("ci-bot");
     const { object } = await world.reconcile("ci-bot");
@@ -308,23 +248,6 @@ describe("a service account", () => {
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False ServiceAccountGone");
     expect(ready((await world.reconcile("ci-bot")).object)).toBe("Ready=False ServiceAccountGone");
     expect(accountsAtConsole()).toHaveLength(0);
-  });
-
-  test("a status that names another account is not believed", async () => {
-    const { orgId, projectId } = SEEDED;
-    const victim = { orgId, projectId, name: "admin", description: "" };
-    const { saId, tpn } = world.console.world.createAccount(victim);
-    await world.putAccount("ci-bot");
-    const { object } = await world.reconcile("ci-bot");
-    await world.wipeStatus("ci-bot", { ...object?.status, saId, tpn });
-    world.console.world.replaceBindings(tpn, ["pol-p1-member"]);
-    const seen = await world.reconcile("ci-bot");
-    expect(ready(seen.object)).toBe("Ready=False ServiceAccountMismatch");
-    await remove("ci-bot");
-    expect(ready((await world.reconcile("ci-bot")).object)).toBe(
-      "Ready=False ServiceAccountMismatch",
-    );
-    expect(world.console.world.boundTo(tpn)).toEqual(["pol-p1-member"]);
   });
 
   test("an account is found again at another console before anything else", async () => {
