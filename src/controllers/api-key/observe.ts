@@ -6,7 +6,7 @@ import { type ServiceAccount, serviceAccountKind } from "../../api/service-accou
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
-import type { ConnectionAccess, Context } from "../frame/context.ts";
+import type { ConnectionAccess } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { requestToken } from "../frame/rules/report.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
@@ -14,7 +14,7 @@ import { settleAll } from "../frame/settle-all.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { serviceAccountType } from "../resource-types.ts";
-import { type ApiKeyRun, nothingRemembered } from "./actions/run.ts";
+import { type ApiKeyObservation, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
@@ -34,7 +34,7 @@ const NEW_ACCOUNT_MS = 2 * MINUTE;
 export async function observe(
   object: ApiKey,
   spec: ApiKeySpec,
-  run: ApiKeyRun,
+  run: ApiKeyObservation,
   coordination: IssueCoordination,
   consumers: ConsumersView,
 ): Promise<ApiKeySnapshot> {
@@ -79,7 +79,7 @@ function identityOf({ metadata }: ApiKey): ApiKeyIdentity {
 
 /** Uses the watch if it shows enough; otherwise reads the Secrets live. */
 async function observeSecrets(
-  run: ApiKeyRun,
+  run: ApiKeyObservation,
   self: ApiKeyIdentity,
   spec: ApiKeySpec,
   known: KnownOfKey,
@@ -98,7 +98,7 @@ async function observeSecrets(
 }
 
 async function readAccount(
-  { caches, connections, clock }: Context,
+  { caches, connections, clock }: ApiKeyObservation,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
   issues: NamespaceIssues,

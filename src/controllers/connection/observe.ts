@@ -11,6 +11,7 @@ import type { SourceObject } from "../../connections/source.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
+import type { ObserveContext } from "../frame/kind-controller.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
 import { type CommonStatus, openRequest } from "../frame/rules/report.ts";
 import { indexes } from "../indexes.ts";
@@ -19,7 +20,7 @@ import type { Outage } from "./outage-watch.ts";
 import type { ConnectionRegistry } from "./registry.ts";
 import { effectiveGrant, type Grants } from "./rules/effective-grant.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
-import type { ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
+import type { ConnectionKind, ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
 
 export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
@@ -36,7 +37,7 @@ export async function observe(
   object: AnyConnection,
   spec: ReadableSpec,
   { registry: { sessions }, operatorNamespace }: ConnectionSources,
-  context: Context,
+  context: ObserveContext<ConnectionKind>,
   signal: AbortSignal,
 ): Promise<ConnectionSnapshot> {
   const { metadata } = object;
@@ -69,7 +70,7 @@ export async function observe(
 function outageOf(
   outage: Outage | undefined,
   key: string,
-  { caches }: Context,
+  { caches }: Pick<Context, "caches">,
 ): ConnectionSnapshot["outage"] {
   if (outage === undefined) return undefined;
   const accounts = caches.of(serviceAccountType).byIndex(indexes.connection, key);
@@ -105,7 +106,7 @@ export function readSpec(kind: ConnectionKindName, object: AnyConnection): Reada
 async function readInputs(
   { metadata }: AnyConnection,
   spec: ConnectionSpec,
-  { kube }: Pick<Context, "kube">,
+  { kube }: Pick<ObserveContext<ConnectionKind>, "kube">,
   namespace: string,
   signal: AbortSignal,
 ): Promise<Pick<ConnectionSnapshot, "material" | "identity">> {
@@ -139,7 +140,7 @@ function findUsers(
   key: string,
   kind: ConnectionKindName,
   object: AnyConnection,
-  { caches }: Context,
+  { caches }: Pick<Context, "caches">,
 ): readonly string[] {
   const grants = grantsOf(object);
   const isGranted = (namespace: string) =>

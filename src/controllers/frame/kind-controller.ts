@@ -4,6 +4,8 @@
  * conditions, the time of the next reconcile, and process state that is deleted with its object.
  */
 import type { ParsedSpec } from "../../api/parse-spec.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { KubeReader } from "../../kube/client/reader.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
@@ -35,8 +37,10 @@ export interface Performed<K extends KindTypes> extends Progress<K> {
   readonly events?: readonly EventOf[];
 }
 
-/** The context of one run. */
-export interface ReconcileContext<K extends KindTypes> extends Context, StatusWriteContext {
+/** What `observe` is given: no member can change an object, the process state, an event or a metric. */
+export interface ObserveContext<K extends KindTypes>
+  extends Pick<Context, "caches" | "connections" | "clock" | "isPlan"> {
+  readonly kube: KubeReader;
   /**
    * Aborts reads and waits when the process stops or the run takes too long. Must not be used for calls whose answer
    * must not be lost.
@@ -44,6 +48,14 @@ export interface ReconcileContext<K extends KindTypes> extends Context, StatusWr
   readonly signal: AbortSignal;
   /** The object's current process state; `undefined` if there is none yet. */
   readonly state: K["State"] | undefined;
+}
+
+/** The context of one run. */
+export interface ReconcileContext<K extends KindTypes>
+  extends Context,
+    ObserveContext<K>,
+    StatusWriteContext {
+  readonly kube: KubeClient;
   /** Replaces the process state at once, even if the run fails later. */
   setState(state: K["State"] | undefined): void;
   /**
@@ -72,7 +84,7 @@ export interface KindController<K extends KindTypes> {
    * Only reads: caches, live objects, the console. Changes nothing, not even process state. Rejects with a
    * PartialFailure if enough is known to report the failure on the object, otherwise with any other error.
    */
-  observe(object: K["Object"], spec: K["Spec"], run: ReconcileContext<K>): Promise<K["Snapshot"]>;
+  observe(object: K["Object"], spec: K["Spec"], run: ObserveContext<K>): Promise<K["Snapshot"]>;
 
   /** Pure. The next effect, or why there is none. */
   next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled;
@@ -117,7 +129,7 @@ export interface KindController<K extends KindTypes> {
   mustSave?(object: K["Object"]): boolean;
 
   /** Whether the operator only plans for the object. Absent: the object's annotation decides. */
-  isPlanOnly?(object: K["Object"], run: ReconcileContext<K>): Promise<boolean>;
+  isPlanOnly?(object: K["Object"], run: ObserveContext<K>): Promise<boolean>;
 
   /** Status fields of another field manager; they are neither compared nor written. */
   readonly foreignFields?: readonly string[];

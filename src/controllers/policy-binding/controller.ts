@@ -10,7 +10,7 @@ import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
-import type { AccountBindingsKind, BindingsRun } from "./rules/snapshot.ts";
+import type { AccountBindingsKind, BindingsObservation } from "./rules/snapshot.ts";
 
 /**
  * Reconciles the policies bound to one service account to match all its PolicyBindings in one run: the console can only
@@ -38,7 +38,7 @@ export function createAccountBindingsController(
  * The policies of an account are one list, so one plan-only PolicyBinding makes the whole account plan-only. It does
  * not stop revoking access or unbinding withdrawn policies; otherwise a tenant could bypass them.
  */
-async function isAccountPlanOnly(ref: AccountRef, run: BindingsRun): Promise<boolean> {
+async function isAccountPlanOnly(ref: AccountRef, run: BindingsObservation): Promise<boolean> {
   const account = run.caches.of(serviceAccountType).get(keyOf(ref));
   const named = run.caches
     .of(policyBindingType)

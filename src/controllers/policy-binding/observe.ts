@@ -14,7 +14,7 @@ import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { toAvailability } from "./rules/restriction.ts";
-import type { BindingsRun, BindingsSnapshot } from "./rules/snapshot.ts";
+import type { BindingsObservation, BindingsSnapshot } from "./rules/snapshot.ts";
 import { type AccountBindingsState, stateOf, withRefusal } from "./rules/state.ts";
 import { leftByEarlierProcess } from "./rules/unanswered-sync.ts";
 import {
@@ -37,7 +37,7 @@ interface AccountObjects {
 export function observe(
   object: AccountRef,
   _spec: unknown,
-  run: BindingsRun,
+  run: BindingsObservation,
 ): Promise<BindingsSnapshot> {
   const objects = readCaches(run, keyOf(object));
   const source = objects === undefined ? "Behind" : "Caches";
@@ -56,7 +56,7 @@ export function observe(
  */
 export async function readLive(
   snapshot: SnapshotBase,
-  run: BindingsRun,
+  run: BindingsObservation,
 ): Promise<BindingsSnapshot> {
   const { kube, signal } = run;
   const key = keyOf(snapshot.object);
@@ -92,7 +92,7 @@ function readCaches(
 async function toSnapshot(
   base: SnapshotBase,
   { account, bindings }: AccountObjects,
-  run: BindingsRun,
+  run: BindingsObservation,
 ): Promise<BindingsSnapshot> {
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
@@ -129,7 +129,7 @@ function heldBySuspension(view: BindingView): BindingView {
 }
 
 /** Whether this process has no state of this account yet. */
-function isNew({ accountUid }: AccountBindingsState, run: BindingsRun): boolean {
+function isNew({ accountUid }: AccountBindingsState, run: BindingsObservation): boolean {
   return run.state?.accountUid !== accountUid;
 }
 

@@ -6,7 +6,7 @@ import type {
 import { keyOf } from "../../kube/resource.ts";
 import { parseDuration } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
-import type { ReconcileContext } from "../frame/kind-controller.ts";
+import type { ObserveContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/rules/report.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
@@ -16,7 +16,7 @@ import type { QuotaExportKind, QuotaExportSnapshot } from "./rules/snapshot.ts";
 export async function observe(
   object: ResourceQuotaExport,
   spec: ResourceQuotaExportSpec,
-  { caches, connections, state }: ReconcileContext<QuotaExportKind>,
+  { caches, connections, state }: ObserveContext<QuotaExportKind>,
 ): Promise<QuotaExportSnapshot> {
   const { namespace } = keyOf(object);
   const credential = credentialOf(namespace, spec, caches);

@@ -1,6 +1,6 @@
 /** Helpers that the actions of an ApiKey share. */
 import { SpecError } from "../../frame/errors.ts";
-import type { Performed, ReconcileContext } from "../../frame/kind-controller.ts";
+import type { ObserveContext, Performed, ReconcileContext } from "../../frame/kind-controller.ts";
 import type {
   ApiKeyDone,
   ApiKeyKind,
@@ -10,6 +10,7 @@ import type {
   ReadyAccount,
 } from "../rules/snapshot.ts";
 
+export type ApiKeyObservation = ObserveContext<ApiKeyKind>;
 export type ApiKeyRun = ReconcileContext<ApiKeyKind>;
 export type ApiKeyPerformed = Performed<ApiKeyKind>;
 

@@ -7,6 +7,7 @@ import type { LiveBindings } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
 import type {
   KindTypes,
+  ObserveContext,
   Performed,
   Progress,
   ReconcileContext,
@@ -26,6 +27,7 @@ export interface AccountBindingsKind extends KindTypes {
 }
 
 export type BindingsProgress = Progress<AccountBindingsKind>;
+export type BindingsObservation = ObserveContext<AccountBindingsKind>;
 export type BindingsRun = ReconcileContext<AccountBindingsKind>;
 
 /**
