@@ -48,7 +48,7 @@ const LATE_SECONDS = process.env.TEST_SUITE === "all" ? [8, 25, 60] : [8, 25];
 /** Between two lists of all accounts that people ask for. */
 const LIST_PAUSE_MS = 10 * SECOND;
 
-describe.concurrent("the books balance", { timeout: 3 * MINUTE }, () => {
+describe.concurrent("the books balance", () => {
   test.each(LATE_SECONDS)("after an issueKey call that commits %i s late", async (seconds) => {
     const account = `late-${seconds}`;
     const where = await openAccount(account);

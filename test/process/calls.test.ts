@@ -1,10 +1,7 @@
 /** How many calls the operator makes for what, exactly: docs/performance.md gives the same numbers. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { recordCalls } from "../bench/calls.ts";
 import { useRig } from "./support/use-rig.ts";
-
-const MINUTE = 60_000;
-vi.setConfig({ testTimeout: MINUTE });
 
 const rig = useRig();
 

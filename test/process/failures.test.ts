@@ -13,7 +13,6 @@ import type { Place } from "./support/rig.ts";
 import { until } from "./support/until.ts";
 import { useRig } from "./support/use-rig.ts";
 
-const MINUTE = 60_000;
 /** A lease of 15 s and a try every 2 s, as the operator has them, with room for a busy machine. */
 const TAKEOVER_MS = 17_000 + 8_000;
 
@@ -92,7 +91,7 @@ const moments: readonly Moment[] = [
   { name: "clean-up-unheard", losesKey: false, arm: atServer("after", cleansUp) },
 ];
 
-describe.concurrent("a process that fails", { timeout: 2 * MINUTE }, () => {
+describe.concurrent("a process that fails", () => {
   test("SIGKILL at every moment of an issue leaves no key unaccounted for", async ({ expect }) => {
     const place = await rig().openPlace();
     const gate = await place.openGate();

@@ -1,7 +1,7 @@
 /** Starting and stopping the real process on a real control plane. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { connectionType, secretType } from "../../src/controllers/resource-types.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
@@ -10,9 +10,6 @@ import { takeStock } from "./support/ledger.ts";
 import { runOperator, startOperator } from "./support/program.ts";
 import { until } from "./support/until.ts";
 import { useRig } from "./support/use-rig.ts";
-
-const MINUTE = 60_000;
-vi.setConfig({ testTimeout: MINUTE });
 
 const rig = useRig();
 

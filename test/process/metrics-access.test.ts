@@ -1,12 +1,9 @@
 /** Metrics over HTTPS: the real API server says who may read them. */
 import { request } from "node:https";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { freePorts } from "../cluster/ports.ts";
 import { until } from "./support/until.ts";
 import { useRig } from "./support/use-rig.ts";
-
-const MINUTE = 60_000;
-vi.setConfig({ testTimeout: MINUTE });
 
 const rig = useRig();
 

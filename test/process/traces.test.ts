@@ -1,14 +1,11 @@
 /** Traces of the real process at a real receiver. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { freePorts } from "../cluster/ports.ts";
 import { findLeaks } from "../integration/support/leak-check.ts";
 import { takeStock } from "./support/ledger.ts";
 import { startTraceReceiver } from "./support/trace-receiver.ts";
 import { until } from "./support/until.ts";
 import { useRig } from "./support/use-rig.ts";
-
-const MINUTE = 60_000;
-vi.setConfig({ testTimeout: MINUTE });
 
 const rig = useRig();
 
