@@ -201,7 +201,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "import <sa-id>",
     group: "Act",
-    summary: "Create a ServiceAccount that adopts an account of the console.",
+    summary: "Create a ServiceAccount that imports an account of the console.",
     details: ["Waits until the operator has found the account, and prints its report."],
     options: [...actAndWait, "name", "connection", "output"],
     examples: ["import sa-19230537c95f9b08 --name ci-bot --dry-run"],

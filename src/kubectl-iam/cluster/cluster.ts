@@ -57,20 +57,20 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
     });
   } catch (error) {
     throw new UsageError(
-      `no cluster is configured (${whyNone(error)}): ${await remedyFor(options, environment)}`,
+      (await missingContext(options, environment)) ??
+        `no cluster is configured (${whyNone(error)}): set KUBECONFIG, --kubeconfig or --context`,
     );
   }
 }
 
 /** For a context that does not exist, lists the existing contexts. */
-async function remedyFor(
+async function missingContext(
   { kubeconfig, context }: Options,
   environment: Io["environment"],
-): Promise<string> {
-  const otherwise = "set KUBECONFIG, --kubeconfig or --context";
-  if (context === undefined) return otherwise;
+): Promise<string | undefined> {
+  if (context === undefined) return undefined;
   const names = await contextNames(kubeconfig ?? environment.KUBECONFIG?.split(delimiter)[0]);
-  if (names.length === 0 || names.includes(context)) return otherwise;
+  if (names.length === 0 || names.includes(context)) return undefined;
   return `context ${context} does not exist; the kubeconfig has ${names.join(", ")}`;
 }
 

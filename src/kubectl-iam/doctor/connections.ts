@@ -124,7 +124,7 @@ async function tryLogin(
   const accepted =
     requestId === undefined
       ? skipped(check, "the credentials are a token: the console was not called")
-      : ok(check, `the console takes the credentials (request ${requestId})`);
+      : ok(check, `the console accepts the credentials (request ${requestId})`);
   const skew = client.clockSkew();
   if (skew === undefined) return [accepted];
   const seconds = Math.round(skew);

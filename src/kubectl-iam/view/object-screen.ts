@@ -54,8 +54,8 @@ function readyField(object: AnyObject): Field {
   const cell = readyCell(readiness);
   const style = typeof cell === "string" ? undefined : cell.style;
   const { ready, reason, message } = readiness;
-  const also = repeats(object).map(({ type }) => type);
-  const suffix = also.length === 0 ? "" : ` (${also.join(", ")})`;
+  const also = repeats(object).map(({ type, status }) => `${type}=${status}`);
+  const suffix = also.length === 0 ? "" : ` (also ${also.join(", ")})`;
   return { name: "Ready", values: [`${ready} ${reason}${suffix}: ${message}`], style };
 }
 

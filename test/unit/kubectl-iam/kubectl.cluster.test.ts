@@ -338,7 +338,7 @@ describe("acting", () => {
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(2);
   });
 
-  test("import adopts an account of the console", async () => {
+  test("import imports an account of the console", async () => {
     const text = await output(`console create-account made-by-hand ${withConsole} -o json`);
     const { saId: made } = JSON.parse(text);
     await output(`import ${made} --name by-hand ${withConsole}`);
@@ -394,6 +394,8 @@ describe("acting", () => {
     await world.writeSecret("old-key", { note: "by hand" });
     await world.apiKey("old-key", { serviceAccountRef: { name: "ci-bot" } });
     await world.condition("ApiKey", "old-key", "Ready", "False", "SecretConflict");
+    const { output: screen } = await iam("status iamkey/old-key");
+    expect(screen).toContain("False SecretConflict (also Stalled=True, IssuanceAllowed=False): ");
     await output("adopt-secret old-key --yes");
     await world.ready("ApiKey", "old-key");
     expect(await world.holdsLivePair("old-key")).toBe(true);
@@ -506,7 +508,7 @@ describe("doctor", () => {
     expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
     expect(text).toMatch(/^ok +Operator's permissions +all \d+ permissions are granted$/m);
     expect(text).toMatch(
-      /^ok +iamconn\/console +the console takes the credentials \(request [-\w]+\)$/m,
+      /^ok +iamconn\/console +the console accepts the credentials \(request [-\w]+\)$/m,
     );
     expect(text).toMatch(/^failed +Leader +no replica of the operator has ever led/m);
   });

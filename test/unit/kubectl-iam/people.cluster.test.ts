@@ -167,7 +167,7 @@ test("names, contexts and namespaces that are not there are said to be so", asyn
   );
   expect(await iam("status --context nope")).toMatchObject({
     code: 2,
-    notes: expect.stringMatching(/: context nope does not exist; the kubeconfig has \w+/),
+    notes: expect.stringMatching(/^error: context nope does not exist; the kubeconfig has \w+/),
   });
 });
 
@@ -200,7 +200,7 @@ describe("doctor and TLS", () => {
       expect(output).toMatch(
         /^warning +iamconn\/trusted +the console's certificate expires in 0 days/m,
       );
-      expect(output).toMatch(/^ok +iamconn\/trusted +the console takes the credentials/m);
+      expect(output).toMatch(/^ok +iamconn\/trusted +the console accepts the credentials/m);
       expect(output).toMatch(
         new RegExp(
           `^failed +iamconn/untrusted +${host} is not reached from here: DEPTH_ZERO_SELF_SIGNED`,
@@ -251,7 +251,7 @@ describe("a console with mutual TLS", () => {
     expect(front.presented).toContain("operator");
 
     const { output } = await iam("doctor");
-    expect(output).toMatch(/^ok +iamconn\/mutual +the console takes the credentials/m);
+    expect(output).toMatch(/^ok +iamconn\/mutual +the console accepts the credentials/m);
     expect(output).toMatch(/^failed +iamconn\/bare +login got no answer from the console/m);
     const bundle = join(scene.plugin.folder, "with-certificates");
     expect(await iam(`support-bundle ${bundle}`)).toMatchObject({ code: 0 });

@@ -68,7 +68,7 @@ function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | unde
     "Stalled",
     {
       reason: "SecretConflict",
-      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names the same Secret. Delete one of the two ApiKeys, or create this one again with another spec.secret.name, which is immutable.`,
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names the same Secret. Delete this ApiKey, or create it again with another spec.secret.name.`,
     },
     CLAIM_CHECK_MS,
   );

@@ -251,14 +251,14 @@ function toStage({ metadata }: PolicyBinding, hasFinalizer: boolean, retains: bo
 function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Problem | undefined {
   const refused = notIn(grant, policyIds);
   if (refused.length === 0) return undefined;
-  const them = refused.length === 1 ? "it" : "them";
-  const bound =
+  const policies = listed(refused);
+  const fate =
     grant?.withdrawsPolicies === false
-      ? "whatever of this was bound before stays bound until this object is deleted or its policyIds change"
-      : "whatever of this was bound before is unbound";
+      ? "stays bound if it was bound before, until this object is deleted or its policyIds change"
+      : "is unbound";
   return {
     reason: "PolicyNotGranted",
-    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${listed(refused)}; ${bound}. The other policies that this object has bound stay bound, and nothing new is bound. Ask the administrator of the connection to add ${them} to policyIds of a grant, or remove ${them} from spec.policyIds.`,
+    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}. A policy that is not granted ${fate}. The other policies of this object stay as they are. Ask the administrator of the connection to add ${policies} to policyIds of a grant, or remove ${policies} from spec.policyIds.`,
   };
 }
 

@@ -69,6 +69,17 @@ describe("of two ApiKeys with one Secret", () => {
 });
 
 describe("the advice about another's Secret", () => {
+  test("never is to delete the other ApiKey", async () => {
+    const world = new KeyWorld();
+    world.apiKey("one", { secret: { name: "same" } });
+    await world.settle(["one"]);
+    world.apiKey("two", { secret: { name: "same" } });
+    await world.settle(["two"]);
+    expect(world.condition("Stalled", "two").message).toContain(
+      "Delete this ApiKey, or create it again with another spec.secret.name.",
+    );
+  });
+
   test("never is to delete what may hold another ApiKey's key", async () => {
     const world = new KeyWorld();
     world.apiKey("one", {});
