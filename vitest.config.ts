@@ -94,8 +94,8 @@ function projectsOfSuite() {
 
 export default defineConfig({
   test: {
-    // On two cores: about two of these wait for real servers in real time.
-    maxWorkers: 4,
+    // On two cores: at least one of these waits for real servers in real time.
+    maxWorkers: 3,
     sequence: { sequencer: MixedSequencer },
     pool: "forks",
     reporters: [

@@ -18,7 +18,7 @@ const TAKEOVER_MS = 17_000 + 8_000;
 
 const rig = useRig();
 
-async function settled(place: Place, timeoutMs = 60_000): Promise<Stock> {
+async function settled(place: Place, timeoutMs = 120_000): Promise<Stock> {
   let stock = await takeStock(rig().kube, place.iam, place.namespace);
   await until(
     () => `every key to be in order; stuck: ${stock.stuck.join("; ")}`,

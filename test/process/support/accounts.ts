@@ -73,9 +73,9 @@ export async function openAccounts(
         where,
         times,
       }),
-    untilReady: (name, timeoutMs = 60_000) =>
+    untilReady: (name, timeoutMs = 120_000) =>
       taken(() => until(`${name} to be Ready`, async () => isUsable(await get(name)), timeoutMs)),
-    untilBalanced: (accounts, timeoutMs = 60_000) =>
+    untilBalanced: (accounts, timeoutMs = 120_000) =>
       taken(async () => {
         let lost: readonly string[] = [];
         const isBalanced = async () => {
