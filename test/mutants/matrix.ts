@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const SUITES = ["unit", "server", "simulation", "integration"] as const;
+export const SUITES = ["unit", "server", "simulation"] as const;
 export type Suite = (typeof SUITES)[number];
 
 /** The test that notices the mutant, or `missed: ` and the reason. Absent: not run. */
@@ -10,12 +10,18 @@ export type Row = Readonly<Partial<Record<Suite, string>>>;
 export type Matrix = ReadonlyMap<string, Row>;
 
 const FILE = join(import.meta.dirname, "matrix.tsv");
-const NOT_RUN = "not run";
+const NOT_RUN = "";
+const HEADER = `\
+# Which suite notices which seeded bug (test/mutants/*.mutants); written by \`npm run mutants -- --record\`, reasons by hand.
+# A cell holds the test or the run of the simulation that notices the bug, \`missed:\` and the reason, or nothing if not run.
+# The server suite runs only for bugs that the unit suite cannot notice.
+${["mutant", ...SUITES].join("\t")}
+`;
 const MISSED = "missed: ";
 const UNEXPLAINED = `${MISSED}no promise is broken by the stories, scenarios and faults that are tried`;
 
 export function readMatrix(): Matrix {
-  const lines = readFileSync(FILE, "utf8").trim().split("\n").slice(1);
+  const lines = readFileSync(FILE, "utf8").slice(HEADER.length).trimEnd().split("\n");
   return new Map(lines.map((line) => rowOf(line.split("\t"))));
 }
 
@@ -30,7 +36,7 @@ export function writeMatrix(matrix: Matrix, names: readonly string[]): void {
     const row = matrix.get(name) ?? {};
     return [name, ...SUITES.map((suite) => row[suite] ?? NOT_RUN)].join("\t");
   });
-  writeFileSync(FILE, `${[["mutant", ...SUITES].join("\t"), ...lines].join("\n")}\n`);
+  writeFileSync(FILE, `${HEADER}${lines.join("\n")}\n`);
 }
 
 /** The test that notices the mutant. */

@@ -106,8 +106,9 @@ function patternOf(find: string): Rule {
   return { pattern: find };
 }
 
-/** `$A` and `$$$A` become what they stand for. */
+/** `$A` and `$$$A` become what they stand for. A piece without a name cannot be repeated: it would fail in every test. */
 function fill(replacement: string, node: SgNode): string {
+  if (/\$_|\$\$\$(?![A-Z])/.test(replacement)) throw new Error(`needs a name: ${replacement}`);
   return replacement.replace(/(\$\$\$|\$)([A-Z]+)/g, (_, sign: string, name: string) => {
     const pieces = sign === "$" ? [node.getMatch(name)] : node.getMultipleMatches(name);
     const [first, last] = [pieces[0], pieces.at(-1)];

@@ -8,7 +8,6 @@ export type VitestSuite = Exclude<Suite, "simulation">;
 export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
   server: "server",
-  integration: "cluster",
 };
 
 const own = (kind: string) => [`test/unit/controllers/${kind}/`];
@@ -38,7 +37,6 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   runtime: CLUSTER,
 };
 
-export function testsFor(mutant: Mutant, suite: VitestSuite): readonly string[] {
-  if (suite === "integration") return ["test/integration/"];
+export function testsFor(mutant: Mutant): readonly string[] {
   return TESTS[areaOf(mutant)] ?? CONTROLLERS;
 }

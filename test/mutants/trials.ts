@@ -51,7 +51,7 @@ export class Trials implements AsyncDisposable {
       yield this.#run([file], project, name);
       yield this.#run([file], project);
     }
-    yield this.#run(testsFor(mutant, suite), project);
+    yield this.#run(testsFor(mutant), project);
   }
 
   async #run(paths: readonly string[], projectName: string, name?: string): Promise<Verdict> {

@@ -330,6 +330,33 @@ export const bindingStories: readonly Story[] = [
     },
     { ...unready, excuses: ["S11 S20 releases"] },
   ),
+  story(
+    "each PolicyBinding that goes tells what stays bound, even if the next one cannot go",
+    async (world) => {
+      await world.begin({ connection: grant({ retainPolicies: true }), policyIds: [READ] });
+      createBinding(world.sim, "second", [MEMBER], { deletionPolicy: "Retain" });
+      world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
+      await world.pass(MINUTE);
+      world.fault("patch policybindings", { kind: "Slow", ms: SECOND });
+      world.fault("patch policybindings", { kind: "Refuse", status: 500 }, 2);
+      for (const name of ["reader", "second"]) world.sim.delete(policyBindingType, name);
+      await world.pass(5 * MINUTE);
+      for (const name of ["reader", "second"])
+        world.expect(name, world.events(name).join(" ").includes("PoliciesNotRevoked"));
+    },
+    unready,
+  ),
+  story("a suspended PolicyBinding keeps what it has bound, and binds nothing", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.change(policyBindingType, "reader", { suspend: true, policyIds: [READ, DEPLOY] });
+    await world.pass(MINUTE);
+    createBinding(world.sim, "second", [MEMBER]);
+    await world.pass(MINUTE);
+    world.expect("only the second one's is new", world.bound, [MEMBER, READ]);
+    world.change(policyBindingType, "reader", { suspend: false });
+    await world.pass(MINUTE);
+    world.expect("then all are bound", world.bound, [DEPLOY, MEMBER, READ]);
+  }),
   story("access that is suspended comes back", async (world) => {
     await world.begin({ policyIds: [READ] });
     world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });

@@ -1,11 +1,13 @@
 /** What the console says: what is believed, what is quoted, and how long it is left alone. */
+import { annotations } from "../../../src/api/meta.ts";
 import {
+  policyBindingType,
   resourceQuotaExportType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
-import { ACCOUNT, inNamespace } from "../scenarios.ts";
+import { ACCOUNT, inNamespace, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const unready = { endsReady: false } as const;
@@ -17,6 +19,33 @@ function callsOfConsole(world: StoryWorld): number {
 
 function orphans(world: StoryWorld): number {
   return world.key().status?.orphaned?.length ?? 0;
+}
+
+function reconcile(world: StoryWorld, account: string): void {
+  world.annotate(serviceAccountType, account, { [annotations.reconcileRequestedAt]: "now" });
+}
+
+/** Three pages. */
+const QUOTAS = 250;
+
+/** How many of them are exported after a while. */
+async function exportQuotas(world: StoryWorld): Promise<number | undefined> {
+  const { clusters } = world.sim.console.world;
+  const cluster = clusters.get(SEEDED.clusterId);
+  const [quota] = cluster?.quotas ?? [];
+  if (cluster === undefined || quota === undefined) throw new Error("no quotas");
+  const quotas = Array.from({ length: QUOTAS }, (_, index) => ({ ...quota, name: `q-${index}` }));
+  clusters.set(SEEDED.clusterId, { ...cluster, quotas });
+  await world.begin();
+  world.sim.create(resourceQuotaExportType, {
+    metadata: inNamespace("quotas"),
+    spec: { clusterId: SEEDED.clusterId },
+  });
+  await world.pass(2 * MINUTE);
+  const { status } = world.sim.get(resourceQuotaExportType, "quotas") as {
+    status: { total?: number };
+  };
+  return status.total;
 }
 
 export const consoleStories: readonly Story[] = [
@@ -79,6 +108,43 @@ export const consoleStories: readonly Story[] = [
     world.expect("the lost key is orphaned", orphans(world), 1);
     world.expect("the Secret holds the other one", world.secret().keyId, world.live[1]);
   }),
+  story(
+    "a key that would be two lines in a file is lost, and the next one is used",
+    async (world) => {
+      const broken = (body: string) => body.replace(/"secret":"/, '"secret":"x\\n');
+      world.fault("issueKey", { kind: "Answer", status: 201, body: broken });
+      await world.begin();
+      await world.expectReady();
+      world.expect("the lost key is orphaned", orphans(world), 1);
+      world.expect("the Secret holds the other one", world.secret().keyId, world.live[1]);
+    },
+  ),
+  story("calls that need a new token at the same time share one login", async (world) => {
+    const names = ["b", "c", "d", "e"];
+    await world.begin();
+    for (const name of names)
+      world.sim.create(serviceAccountType, { metadata: inNamespace(name), spec: {} });
+    await world.pass(2 * MINUTE);
+    const logins = world.calls("login");
+    world.sim.console.world.revokeTokens();
+    world.fault("login", { kind: "Slow", ms: SECOND });
+    for (const name of names) reconcile(world, name);
+    await world.pass(MINUTE);
+    world.expect("one login", world.calls("login") - logins, 1);
+  }),
+  story(
+    "a call that is refused with a new token is not sent a third time",
+    async (world) => {
+      await world.begin();
+      world.fault("searchActions", refused(401), 1_000);
+      world.fault("syncBindings", refused(401), 1_000);
+      const before = world.calls("syncBindings");
+      world.change(policyBindingType, "reader", { policyIds: [READ] });
+      await world.pass(SECOND);
+      world.expect("twice at most", world.calls("syncBindings") - before, 2);
+    },
+    unready,
+  ),
   story("a console that asks to wait is left alone by everything", async (world) => {
     await world.begin();
     for (const name of ["b", "c", "d", "e"])
@@ -95,21 +161,25 @@ export const consoleStories: readonly Story[] = [
   story(
     "every page of the quotas is exported",
     async (world) => {
-      const cluster = world.sim.console.world.clusters.get(SEEDED.clusterId);
-      const [quota] = cluster?.quotas ?? [];
-      if (cluster === undefined || quota === undefined) throw new Error("no quotas");
-      const quotas = Array.from({ length: 250 }, (_, index) => ({ ...quota, name: `q-${index}` }));
-      world.sim.console.world.clusters.set(SEEDED.clusterId, { ...cluster, quotas });
-      await world.begin();
-      world.sim.create(resourceQuotaExportType, {
-        metadata: inNamespace("quotas"),
-        spec: { clusterId: SEEDED.clusterId },
-      });
-      await world.pass(2 * MINUTE);
-      const { status } = world.sim.get(resourceQuotaExportType, "quotas") as {
-        status: { total?: number };
-      };
-      world.expect("all of them", status.total, quotas.length);
+      world.expect("all of them", await exportQuotas(world), QUOTAS);
+    },
+    unready,
+  ),
+  story(
+    "quotas of which one is listed twice are not exported",
+    async (world) => {
+      world.rewrite("listResourceQuotas", (body) =>
+        body.replaceAll('"q-100"', '"q-1"').replaceAll(":250", ":249"),
+      );
+      world.expect("nothing is exported", await exportQuotas(world), undefined);
+    },
+    unready,
+  ),
+  story(
+    "quotas that are too long to read are not exported",
+    async (world) => {
+      world.rewrite("listResourceQuotas", (body) => `${body}${" ".repeat(4_000_000)}`);
+      world.expect("nothing is exported", await exportQuotas(world), undefined);
     },
     unready,
   ),

@@ -1,4 +1,6 @@
 /** Pods that use the Secret, and the workloads that are restarted for it. */
+import { annotations } from "../../../src/api/meta.ts";
+import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { podType, workloadTypes } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
@@ -41,7 +43,7 @@ function createDeployment(world: StoryWorld, name = "api", container = variable)
   });
 }
 
-function annotationsOf(world: StoryWorld, name = "api"): Tree {
+function restartAnnotations(world: StoryWorld, name = "api"): Tree {
   const template = treeAt(treeAt(world.sim.get(DEPLOYMENT, name) ?? {}, "spec"), "template");
   return treeAt(treeAt(template, "metadata"), "annotations");
 }
@@ -55,6 +57,10 @@ function staleOf(world: StoryWorld): number | undefined {
   return world.key().status?.consumers?.stale;
 }
 
+function reconcile(world: StoryWorld, token: string): void {
+  world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: token });
+}
+
 async function beginAndRotate(world: StoryWorld, pod: Tree, key: Tree = {}): Promise<void> {
   await world.begin({ key: { rotation: { overlap: "5m" }, ...key } });
   createPod(world, "api-1", pod);
@@ -66,8 +72,25 @@ export const consumerStories: readonly Story[] = [
   story(
     "a first key makes no Pod stale",
     async (world) => {
+      createPod(world, "waiting", { containers: [variable] });
+      await world.pass(MINUTE);
       await world.begin();
       createPod(world, "api-1", { containers: [variable] });
+      await world.pass(HOUR);
+      world.expect("nobody is behind", world.key().status?.consumers, { pods: 2, stale: 0 });
+    },
+    counting,
+  ),
+  story(
+    "the operator's first version that counts makes no Pod stale",
+    async (world) => {
+      await world.begin();
+      createPod(world, "api-1", { containers: [variable] });
+      await world.pass(MINUTE);
+      world.sim.meddle(() =>
+        world.sim.patch(apiKeyType, "ci", { status: { content: null, consumers: null } }, "status"),
+      );
+      world.happens({ kind: "Kill" });
       await world.pass(HOUR);
       world.expect("nobody is behind", world.key().status?.consumers, { pods: 1, stale: 0 });
     },
@@ -162,12 +185,32 @@ export const consumerStories: readonly Story[] = [
       const rotation = { overlap: "5m", maxOverlapExtension: "1h" };
       world.fault("list pods", { kind: "Refuse", status: 403 }, 1_000);
       await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
-      await world.pass(40 * MINUTE);
-      world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
+      const [first] = world.live;
+      await world.pass(20 * MINUTE);
+      reconcile(world, "one");
+      await world.pass(20 * MINUTE);
+      world.expect("the previous pair is still shown", world.secret().previousKeyId, first);
       await world.pass(HOUR);
       world.expect("then no longer", world.secret().previousKeyId, "");
     },
     { ...counting, endsReady: false },
+  ),
+  story(
+    "a Pod that starts before the Secret is written is behind",
+    async (world) => {
+      await world.begin();
+      await world.pass(2 * MINUTE);
+      world.fault("patch secrets", { kind: "Refuse", status: 500 }, 4);
+      const data = { keyId: "${keyId}", secret: "${secret}", account: "${saId}" };
+      world.change(apiKeyType, "ci", { secret: { data } });
+      await world.pass(2 * SECOND);
+      world.expect("it is not written yet", world.secret().account, undefined);
+      createPod(world, "api-1", { containers: [variable] });
+      await world.pass(HOUR);
+      world.expect("it is written", world.secret().account !== undefined);
+      world.expect("the Pod is behind", staleOf(world), 1);
+    },
+    counting,
   ),
   story(
     "a workload is restarted once for a content",
@@ -178,7 +221,7 @@ export const consumerStories: readonly Story[] = [
       world.expect("restarted once", restarts(world), 1);
       world.expect(
         "for this content",
-        Object.values(annotationsOf(world)).includes(world.key().status?.content?.hash ?? ""),
+        Object.values(restartAnnotations(world)).includes(world.key().status?.content?.hash ?? ""),
       );
     },
     { ...restarting, endsReady: false },
@@ -191,9 +234,9 @@ export const consumerStories: readonly Story[] = [
       await world.pass(SECOND / 2);
       for (let waited = 0; waited < 60 && restarts(world) === 0; waited += 1)
         await world.pass(SECOND);
-      const annotations = annotationsOf(world);
+      const restarted = restartAnnotations(world);
       world.sim.delete(podType as ResourceType, "api-1");
-      createPod(world, "api-2", { containers: [variable] }, { annotations });
+      createPod(world, "api-2", { containers: [variable] }, { annotations: restarted });
       await world.pass(HOUR);
       world.expect("nobody is behind", staleOf(world), 0);
     },
@@ -213,7 +256,9 @@ export const consumerStories: readonly Story[] = [
       await world.pass(HOUR);
       world.expect(
         "only the one with Pods",
-        [annotationsOf(world), annotationsOf(world, "web")].map((each) => Object.keys(each).length),
+        [restartAnnotations(world), restartAnnotations(world, "web")].map(
+          (each) => Object.keys(each).length,
+        ),
         [2, 0],
       );
     },

@@ -5,7 +5,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
-import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, MEMBER } from "../scenarios.ts";
@@ -43,6 +43,19 @@ export const endingStories: readonly Story[] = [
       const told = world.events("ci").find((each) => each.startsWith("KeysNotRevoked")) ?? "";
       for (const keyId of keys) world.expect(`${keyId} is named`, told.includes(keyId));
       world.expect("the Secret is gone", world.sim.get(secretType, "ci"), undefined);
+    },
+    ended,
+  ),
+  story(
+    "a deleted ApiKey that the watch still shows is not deleted again",
+    async (world) => {
+      world.strikeWatch("apikeys", { kind: "Late", ms: 20 * SECOND });
+      await world.begin();
+      await world.pass(2 * MINUTE);
+      const before = world.calls("patch apikeys");
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(5 * MINUTE);
+      world.expect("the finalizer was removed once", world.calls("patch apikeys") - before, 1);
     },
     ended,
   ),

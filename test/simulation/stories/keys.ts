@@ -5,7 +5,7 @@ import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
 import { type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
-import { createKey, inNamespace } from "../scenarios.ts";
+import { ACCOUNT, createKey, inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const LOST = { kind: "Reset", when: "AfterCommit" } as const;
@@ -42,6 +42,9 @@ export const keyStories: readonly Story[] = [
     await world.expectReady();
     world.expect("two keys were issued", world.issued, 2);
     world.expect("the lost key is orphaned", orphans(world), 1);
+    const [lost = ""] = world.live;
+    const told = world.events("ci").find((each) => each.startsWith("KeyOrphaned")) ?? "";
+    world.expect("an event names it", told.includes(lost));
   }),
   story("a gateway forwards issueKey and answers 502", async (world) => {
     world.fault("issueKey", { kind: "LateCommit", ms: 2 * SECOND, status: 502 });
@@ -108,9 +111,70 @@ export const keyStories: readonly Story[] = [
     await world.pass(HOUR);
     world.expect("no key more than the two", world.issued, 2);
     world.expect("nothing is orphaned", orphans(world), 0);
+    world.expect("the budget is as it was", world.key().status?.issuances?.count, 2);
     world.rotate("two");
     await world.pass(MINUTE);
     world.expect("the next one is issued as ever", world.issued, 3);
+  }),
+  story("an intent in a copy of an ApiKey blames no key", async (world) => {
+    await world.begin();
+    const intent = intentOf(world) ?? "";
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    world.happens({ kind: "Kill" });
+    const metadata = { ...inNamespace("ci"), annotations: { [annotations.intent]: intent } };
+    const spec = { serviceAccountRef: { name: ACCOUNT } };
+    world.sim.create(apiKeyType, { metadata, spec });
+    await world.pass(15 * MINUTE);
+    world.expect("nothing is orphaned", orphans(world), 0);
+    world.expect("the copy has a key of its own", world.secret().keyId, world.live[1]);
+  }),
+  story("an intent that is put in place of an open attempt opens nothing", async (world) => {
+    await world.begin();
+    world.fault("issueKey", LOST);
+    world.rotate("one");
+    await world.pass(5 * SECOND);
+    const { metadata, status } = world.key();
+    const { attempt: open, lastAttemptId } = status ?? {};
+    world.expect("an attempt is open", open !== undefined);
+    const attempt = { ...open, id: attemptId(metadata.uid, "other"), knownKeyIds: world.live };
+    setIntent(world, JSON.stringify({ attempt, after: lastAttemptId }));
+    await world.pass(10 * MINUTE);
+    const blamed = world.key().status?.orphaned?.map((key) => key.attemptId);
+    world.expect("the open attempt lost a key", blamed, [open?.id]);
+    const closed = world.events("ci").filter((each) => each.includes(attempt.id));
+    world.expect("the other one is not believed", closed, []);
+  }),
+  story("a webhook that removes the intent makes no key disappear", async (world) => {
+    world.sim.kube.admission.push((_, object) => {
+      delete treeAt(treeAt(object, "metadata"), "annotations")[annotations.intent];
+    });
+    await world.begin();
+    world.fault("issueKey", { kind: "Crash", when: "AfterCommit" });
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.expect("the lost key is orphaned", orphans(world), 1);
+    world.expect("the request is carried out", world.secret().keyId, world.live[2]);
+  }),
+  story(
+    "an API server that refuses the intent as an annotation has it in the status",
+    async (world) => {
+      await world.begin();
+      world.fault("patch apikeys", refused(422), 1_000);
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      world.expect("two keys were issued", world.issued, 2);
+      world.expect("the Secret holds the new one", world.secret().keyId, world.live[1]);
+    },
+  ),
+  story("a key that the status has forgotten is tried before it is Ready", async (world) => {
+    await world.begin();
+    world.sim.deleteKeyInConsole(world.live[0] ?? "");
+    world.happens({ kind: "WipeStatus", plural: "apikeys" });
+    await world.pass(5 * SECOND);
+    world.expect("it is not Ready", world.condition(apiKeyType, "ci")?.status === "True", false);
+    await world.pass(10 * MINUTE);
+    world.expect("it was replaced", world.live.includes(world.secret().keyId ?? ""));
   }),
   story("an intent that somebody has made up blames no key", async (world) => {
     await world.begin();
@@ -136,6 +200,13 @@ export const keyStories: readonly Story[] = [
     },
     { isLong: true },
   ),
+  story("a daily budget is renewed after a day", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 1 } });
+    await deleteSecretAndWait(world);
+    world.expect("one key in a day", world.issued, 1);
+    await world.pass(DAY);
+    world.expect("and one on the next", world.issued, 2);
+  }),
   story(
     "a restart does not renew the daily budget",
     async (world) => {
@@ -178,8 +249,11 @@ export const keyStories: readonly Story[] = [
     world.rotate("one", "other");
     await world.pass(15 * SECOND);
     world.expect("the other ApiKey waits", world.issued, 3);
+    await world.until(() => orphans(world) + orphans(world, "other") > 0);
+    await world.pass(2 * SECOND);
+    world.expect("then both are rotated", world.issued, 5);
     await world.pass(5 * MINUTE);
-    world.expect("both were rotated", world.issued, 5);
+    world.expect("once", world.issued, 5);
     world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
   }),
   story("a lost response of one ApiKey while another one has keys", async (world) => {
@@ -228,6 +302,8 @@ export const keyStories: readonly Story[] = [
       await world.begin({ key: { expiresInDays: 1 } });
       await world.pass(DAY + 2 * HOUR);
       world.expect("it does not count any more", world.key().status?.orphanCount, 0);
+      const states = (world.key().status?.superseded ?? []).map(({ state }) => state);
+      world.expect("nor does one that was rotated", states, ["Expired"]);
       await world.pass(DAY);
       world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
     },
@@ -247,8 +323,10 @@ export const keyStories: readonly Story[] = [
     world.fault("issueKey", { kind: "Slow", ms: SECOND });
     world.rotate("one");
     await world.until(() => world.calls("issueKey") === 2);
-    world.fault("apply apikeys/status", { kind: "Silence", when: "AfterCommit" });
+    world.fault("apply apikeys/status", { kind: "Reset", when: "AfterCommit" }, 2);
     await world.pass(5 * MINUTE);
+    const reasons = world.reasons(apiKeyType, "ci");
+    world.expect("nor by its failure", reasons.includes("Unavailable"), false);
     world.expect("two keys were issued", world.issued, 2);
   }),
   story("a workload without its Secret gets a key however many were lost", async (world) => {

@@ -70,6 +70,17 @@ export const leaderStories: readonly Story[] = [
     elected,
   ),
   story(
+    "a leader that was stopped just before a call does not send it late",
+    async (world) => {
+      await beginTwice(world);
+      world.fault("issueKey", { kind: "Pause", when: "BeforeSend", ms: 30 * SECOND });
+      world.rotate("one");
+      await world.pass(10 * MINUTE);
+      world.expect("two keys were issued", world.issued, 2);
+    },
+    elected,
+  ),
+  story(
     "a key of a deleted ApiKey counts for the next leader, too",
     async (world) => {
       const namespaces = { names: ["team-a"] };

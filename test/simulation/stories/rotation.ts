@@ -17,8 +17,23 @@ async function beginWithExtraCalls(world: StoryWorld, key: Tree = {}, calls: Tre
   await world.begin({ connection: { extraCalls: calls }, key });
 }
 
+/** Somebody restores a Secret from a backup. */
+function putBack(world: StoryWorld, old: Tree): void {
+  const { data, metadata } = old as { data: Tree; metadata: Tree };
+  world.sim.meddle(() =>
+    world.sim.patch(secretType, "ci", {
+      data,
+      metadata: { annotations: metadata.annotations ?? {} },
+    }),
+  );
+}
+
 function supersededOf(world: StoryWorld): readonly string[] {
   return (world.key().status?.superseded ?? []).map(({ keyId }) => keyId);
+}
+
+function statesOf(world: StoryWorld) {
+  return world.key().status?.superseded?.map(({ state }) => state);
 }
 
 export const rotationStories: readonly Story[] = [
@@ -79,6 +94,7 @@ export const rotationStories: readonly Story[] = [
       await world.pass(2 * MINUTE);
       world.sim.console.world.deleteKey(world.live[0] ?? "");
       await world.pass(2 * HOUR);
+      world.expect("it is listed as deleted", statesOf(world), ["Deleted"]);
     },
     withExtraCalls,
   ),
@@ -121,19 +137,28 @@ export const rotationStories: readonly Story[] = [
     },
     { ...withExtraCalls, endsReady: false, excuses: ["L5 repair", "staging removed"] },
   ),
+  story(
+    "the old key is kept while the Secret holds it again",
+    async (world) => {
+      await beginWithExtraCalls(world, { maxIssuesPerDay: 2 });
+      const before = world.sim.get(secretType, "ci") ?? {};
+      const [first = ""] = world.live;
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      putBack(world, before);
+      await world.pass(2 * HOUR);
+      world.expect("the Secret holds the first key", world.secret().keyId, first);
+      world.expect("the first key still works", world.live.includes(first));
+    },
+    { ...withExtraCalls, endsReady: false, excuses: ["L5 repair", "staging removed"] },
+  ),
   story("an old Secret that is put back is replaced by the new one", async (world) => {
     await world.begin({ key: { rotation: { overlap: "1h" } } });
     const old = world.sim.get(secretType, "ci") ?? {};
     world.rotate("one");
     await world.pass(2 * MINUTE);
     const current = world.secret().keyId;
-    const { data, metadata } = old as { data: Tree; metadata: Tree };
-    world.sim.meddle(() =>
-      world.sim.patch(secretType, "ci", {
-        data,
-        metadata: { annotations: metadata.annotations ?? {} },
-      }),
-    );
+    putBack(world, old);
     await world.pass(15 * MINUTE);
     world.expect(
       "status names the new key or a newer one",
@@ -147,6 +172,23 @@ export const rotationStories: readonly Story[] = [
       world.key().status?.current?.keyId,
     );
   }),
+  story(
+    "an old Secret that is put back is replaced even if its key has left the status",
+    async (world) => {
+      await world.begin();
+      const old = world.sim.get(secretType, "ci") ?? {};
+      world.rotate("one");
+      await world.pass(MINUTE);
+      world.sim.meddle(() =>
+        world.sim.patch(apiKeyType, "ci", { status: { superseded: null } }, "status"),
+      );
+      await world.pass(MINUTE);
+      putBack(world, old);
+      await world.pass(MINUTE);
+      world.expect("the Secret holds another key", world.secret().keyId !== world.live[0]);
+    },
+    { excuses: ["S5 accounting", "S5 books in time"] },
+  ),
   story("times that somebody edits in the Secret are not believed", async (world) => {
     await world.begin();
     const { expirationTime } = world.key().status?.current ?? {};
