@@ -36,8 +36,8 @@ import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../iam-server/server.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
 import { collectSpans, type SeenSpan } from "../../support/spans.ts";
-import { MortalProcess } from "./crashing-transport.ts";
 import { findLeaks } from "./leak-check.ts";
+import { MortalProcess } from "./mortal-process.ts";
 
 const types = {
   ClusterConnection: clusterConnectionType,
@@ -175,7 +175,7 @@ export class World {
     });
   }
 
-  /** Starts an operator; `process` decides when it dies. */
+  /** Starts an operator; `process` can be killed. */
   async start(
     process = new MortalProcess(),
     config: Partial<Config> = {},
@@ -215,13 +215,11 @@ export class World {
       log,
       kube: {
         baseURL: endpoint.server,
-        send: process.wrap("kube", transport.send),
+        send: process.wrap(transport.send),
         sendLease: transport.sendLease,
         openStream: transport.openStream,
       },
-      sendIam: process.wrap("iam", (request) =>
-        consoleAt(new URL(request.url).origin).send(request),
-      ),
+      sendIam: process.wrap((request) => consoleAt(new URL(request.url).origin).send(request)),
       timing: { ...quickTiming, ...this.#options.timing },
     });
     this.operator = this.#running(operator, metrics, process, async () => {

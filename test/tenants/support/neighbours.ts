@@ -1,7 +1,7 @@
 /** Several tenants, each with a namespace and a console of its own, and one operator for all of them. */
 import type { Config } from "../../../src/app/config.ts";
-import { MortalProcess } from "../../integration/support/crashing-transport.ts";
 import { inWorld } from "../../integration/support/in-world.ts";
+import { MortalProcess } from "../../integration/support/mortal-process.ts";
 import type { World } from "../../integration/support/world.ts";
 
 /** A test body with the operator in the first world, which works in the namespaces of `count` others as well. */
