@@ -110,7 +110,7 @@ function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | unde
   if (account.kind !== "Ready" || spec.expiresInDays <= account.maxExpiresInDays) return undefined;
   return blocked("Stalled", {
     reason: "LifetimeNotGranted",
-    message: `expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}. Set spec.expiresInDays to ${account.maxExpiresInDays} or less, or ask the connection's administrator for a higher maxExpiresInDays.`,
+    message: `spec.expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}. Set spec.expiresInDays to ${account.maxExpiresInDays} or less, or ask the connection's administrator for a higher maxExpiresInDays.`,
   });
 }
 
