@@ -1,9 +1,10 @@
-/** Reads an object's account and connection. */
+/** Reads what an object needs: its account and its connection. */
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, typeOf } from "./kinds.ts";
 import { unlessForbidden } from "./read.ts";
-import type { Chain } from "./why-held.ts";
+import type { Missing } from "./wait.ts";
+import { type Chain, whyHeld } from "./why-held.ts";
 
 interface Spec {
   readonly serviceAccountRef?: { readonly name: string };
@@ -29,4 +30,13 @@ export async function readChain({ kube }: Cluster, object: AnyObject): Promise<C
       }),
     ));
   return { object, account: account as AnyObject, connection: connection as AnyObject };
+}
+
+/** Why the work on an object is not done; `unseen` if its statuses do not tell. Rejects with KubeError. */
+export async function causeOfDelay(
+  cluster: Cluster,
+  object: AnyObject,
+  unseen: Missing = { text: "waiting for the operator" },
+): Promise<Missing> {
+  return whyHeld(await readChain(cluster, object)) ?? unseen;
 }

@@ -2,7 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
-import { readChain } from "./chain.ts";
+import { causeOfDelay, readChain } from "./chain.ts";
 import type { Cluster } from "./cluster.ts";
 import type { AnyObject } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
@@ -38,12 +38,11 @@ export async function rotationMissing(
     pendingRotation(apiKey) !== undefined ||
     attempt !== undefined ||
     (before !== undefined && current?.keyId === before);
+  if (isPending) {
+    const cause = await causeOfDelay(cluster, apiKey as AnyObject);
+    return { ...cause, text: `the new key is not issued yet: ${cause.text}` };
+  }
   const held = whyHeld(await readChain(cluster, apiKey as AnyObject));
-  if (isPending)
-    return {
-      text: `the new key is not issued yet: ${held?.text ?? "waiting for the operator"}`,
-      ...(held?.isFinal ? { isFinal: true } : {}),
-    };
   if (held !== undefined) return held;
   if (consumers !== undefined && consumers.stale > 0)
     return { text: `${consumers.stale} of ${consumers.pods} Pods use an older key` };

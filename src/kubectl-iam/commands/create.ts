@@ -4,21 +4,14 @@ import type { KindName } from "../../api/kinds.ts";
 import { kinds } from "../../api/kinds.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import type { KubeObject } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { type ExitCode, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { readChain } from "../cluster/chain.ts";
-import { isToWait } from "../cluster/change.ts";
-import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type AnyObject, checkName, findKind, kindOf, typeOf } from "../cluster/kinds.ts";
+import { openCluster } from "../cluster/cluster.ts";
+import { createObject, printManifest } from "../cluster/create-object.ts";
+import { checkName, findKind, kindOf, typeOf } from "../cluster/kinds.ts";
 import { parseAccountName } from "../cluster/names.ts";
-import { waitForAll } from "../cluster/wait.ts";
-import { nameOf, whyHeld } from "../cluster/why-held.ts";
 import { connectionRefOf } from "../console/from-cluster.ts";
-import { toYaml } from "../view/output.ts";
-import { printReadiness } from "../view/print-readiness.ts";
-import { readinessOf } from "../view/readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -33,13 +26,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const parsed = parseSpec(kindOf(kind), { metadata: { name }, spec });
   if (!parsed.ok) throw new UsageError(parsed.message);
   if (options.export && options.namespace !== undefined)
-    return print(invocation, toObject(kind, name, options.namespace, spec));
-  if (options.export) return print(invocation, toObject(kind, name, undefined, spec));
+    return printManifest(invocation, toObject(kind, name, options.namespace, spec));
+  if (options.export) return printManifest(invocation, toObject(kind, name, undefined, spec));
   await using cluster = await openCluster(io, options);
-  const object = toObject(kind, name, cluster.namespace, spec);
-  return options.dryRun === "client"
-    ? print(invocation, object)
-    : create(invocation, cluster, kind, object);
+  return createObject(invocation, cluster, kind, toObject(kind, name, cluster.namespace, spec));
 }
 
 function toObject(
@@ -51,34 +41,6 @@ function toObject(
   const isNamespaced = typeOf(kind).namespaced && namespace !== undefined;
   const metadata = isNamespaced ? { name, namespace } : { name };
   return { apiVersion: API_VERSION, kind, metadata, spec };
-}
-
-async function print({ io, options }: Invocation, object: object): Promise<ExitCode> {
-  io.print(options.output === "json" ? JSON.stringify(object, null, 2) : await toYaml(object));
-  return exitCode.ok;
-}
-
-async function create(
-  invocation: Invocation,
-  cluster: Cluster,
-  kind: KindName,
-  object: object,
-): Promise<ExitCode> {
-  const { io, options } = invocation;
-  const isDryRun = options.dryRun === "server";
-  const made = await cluster.kube.create<KubeObject>(typeOf(kind) as never, object as never, {
-    dryRun: isDryRun,
-  });
-  const created = { ...made, kind } as AnyObject;
-  io.print(`${nameOf(created)} created${isDryRun ? " (server dry run)" : ""}`);
-  if (!isToWait(options)) return exitCode.ok;
-  return waitForAll(invocation, cluster, [created], {
-    look: async (now) =>
-      readinessOf(now).ready === "True"
-        ? undefined
-        : (whyHeld(await readChain(cluster, now)) ?? { text: "waiting for the operator" }),
-    done: (now) => printReadiness(io, now),
-  });
 }
 
 /** A missing field has a default, or the kind's schema rejects the object. */

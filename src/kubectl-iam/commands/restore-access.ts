@@ -8,7 +8,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { readChain } from "../cluster/chain.ts";
+import { causeOfDelay } from "../cluster/chain.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -18,7 +18,7 @@ import { unobserved } from "../cluster/observed.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, waitForAll } from "../cluster/wait.ts";
-import { nameOf, whyHeld } from "../cluster/why-held.ts";
+import { nameOf } from "../cluster/why-held.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
@@ -66,12 +66,9 @@ async function missingOf(
   const left = policyBindings.filter((binding) => !isSettled(binding, account));
   const unseen = unobserved(account as AnyObject, generation);
   if (left.length === 0 && unseen === undefined) return undefined;
-  const held = whyHeld(await readChain(cluster, account as AnyObject));
+  const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
   const names = left.map((binding) => nameOf(binding as AnyObject)).join(", ");
-  return {
-    text: `${names === "" ? "" : `not bound yet: ${names}; `}${held?.text ?? unseen?.text ?? "waiting for the operator"}`,
-    ...(held?.isFinal ? { isFinal: true } : {}),
-  };
+  return { ...cause, text: `${names === "" ? "" : `not bound yet: ${names}; `}${cause.text}` };
 }
 
 /** Whether the PolicyBinding's policies are bound, or a reason other than AccessRevoked keeps them unbound. */

@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { readChain } from "../cluster/chain.ts";
+import { causeOfDelay } from "../cluster/chain.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -15,7 +15,7 @@ import { changeOf } from "../cluster/our-change.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, waitForAll } from "../cluster/wait.ts";
-import { nameOf, whyHeld } from "../cluster/why-held.ts";
+import { nameOf } from "../cluster/why-held.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 
@@ -97,16 +97,13 @@ async function missingOf(
   generation: number,
 ): Promise<Missing | undefined> {
   const { saId } = account.status ?? {};
-  const chain = await readChain(cluster, account as AnyObject);
   const unseen = unobserved(account as AnyObject, generation);
   if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
     return undefined;
   const bound = boundOf(account).join(", ");
-  const held = whyHeld(chain);
-  return {
-    text: `${bound === "" ? "not confirmed yet" : `still bound: ${bound}`}; ${held?.text ?? unseen?.text ?? "waiting for the operator"}`,
-    ...(held?.isFinal ? { isFinal: true } : {}),
-  };
+  const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
+  const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
+  return { ...cause, text: `${left}; ${cause.text}` };
 }
 
 function revokedText(account: ServiceAccount): string {

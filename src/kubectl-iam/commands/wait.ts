@@ -1,14 +1,13 @@
 /** `wait`: waits until objects are ready. */
 import type { Invocation } from "../cli/command.ts";
 import type { ExitCode } from "../cli/errors.ts";
-import { readChain } from "../cluster/chain.ts";
+import { causeOfDelay } from "../cluster/chain.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { kindNames } from "../cluster/kinds.ts";
 import { unobserved } from "../cluster/observed.ts";
 import { selectObjects } from "../cluster/read.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
 import { waitForAll } from "../cluster/wait.ts";
-import { whyHeld } from "../cluster/why-held.ts";
 import { printReadiness } from "../view/print-readiness.ts";
 import { readinessOf } from "../view/readiness.ts";
 
@@ -22,9 +21,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     look: async (object) => {
       const unseen = unobserved(object, object.metadata.generation ?? 0);
       if (unseen === undefined && readinessOf(object).ready === "True") return undefined;
-      return (
-        unseen ?? whyHeld(await readChain(cluster, object)) ?? { text: "waiting for the operator" }
-      );
+      return unseen ?? causeOfDelay(cluster, object);
     },
     done: (object) => printReadiness(io, object),
   });

@@ -3,7 +3,9 @@
 import type { Json } from "../../iam/model.ts";
 import { isJsonObject } from "../../iam/wire/json.ts";
 import type { Invocation } from "../cli/command.ts";
-import { printValue } from "../view/output.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { isStructured, printValue } from "../view/output.ts";
+import type { ConsoleSession } from "./session.ts";
 
 const SECRET_FIELD = /secret|password|token/i;
 const HIDDEN = "<hidden; --reveal shows it>";
@@ -24,4 +26,15 @@ export function hideSecrets(json: Json): Json {
 /** Prints the response as JSON or YAML; secrets only with `--reveal`. */
 export async function printJson(invocation: Invocation, json: Json): Promise<void> {
   await printValue(invocation, invocation.options.reveal ? json : hideSecrets(json));
+}
+
+/** Prints the console's last response for `-o json` and the like, otherwise what `show` prints. */
+export async function printAnswer(
+  invocation: Invocation,
+  { answers }: Pick<ConsoleSession, "answers">,
+  show: () => void | Promise<void>,
+): Promise<ExitCode> {
+  if (isStructured(invocation)) await printJson(invocation, answers.at(-1)?.json ?? null);
+  else await show();
+  return exitCode.ok;
 }

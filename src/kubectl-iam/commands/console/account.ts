@@ -1,10 +1,9 @@
 /** `getServiceAccount`. */
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode, Failure } from "../../cli/errors.ts";
-import { printJson } from "../../console/print.ts";
+import { type ExitCode, Failure } from "../../cli/errors.ts";
+import { printAnswer } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
 import { field, renderFields } from "../../view/fields.ts";
-import { isStructured } from "../../view/output.ts";
 import { screenOf } from "../../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -17,10 +16,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     throw new Failure(
       `account ${saId} does not exist in the console (request ${answer?.requestId ?? "without id"}); kubectl iam console accounts lists the accounts`,
     );
-  if (isStructured(invocation)) {
-    await printJson(invocation, answer?.json ?? null);
-    return exitCode.ok;
-  }
   const fields = [
     field("Account", account.saId),
     field("Name", account.name),
@@ -31,6 +26,5 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     field("Description", account.description || undefined),
     field("Keys", ...(account.keyIds ?? ["not listed by this console"])),
   ];
-  io.print(renderFields(fields, screenOf(io)));
-  return exitCode.ok;
+  return printAnswer(invocation, session, () => io.print(renderFields(fields, screenOf(io))));
 }

@@ -2,9 +2,9 @@
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { orDoubt } from "../../console/or-doubt.ts";
-import { printJson } from "../../console/print.ts";
+import { printAnswer } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
-import { isStructured, printValue } from "../../view/output.ts";
+import { printValue } from "../../view/output.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -21,10 +21,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     session.client.createServiceAccount(account),
     "kubectl iam console accounts shows whether the account exists",
   );
-  if (isStructured(invocation)) await printJson(invocation, session.answers.at(-1)?.json ?? null);
-  else
-    io.print(
-      `account ${created.saId} created${created.tpn === undefined ? "" : ` (${created.tpn})`}`,
-    );
-  return exitCode.ok;
+  const tpn = created.tpn === undefined ? "" : ` (${created.tpn})`;
+  return printAnswer(invocation, session, () => io.print(`account ${created.saId} created${tpn}`));
 }

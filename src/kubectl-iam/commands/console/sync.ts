@@ -1,4 +1,6 @@
 /** `syncBindings`. */
+import { toCall } from "../../../iam/client/endpoint.ts";
+import { endpoints } from "../../../iam/endpoints.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { confirm } from "../../cli/confirm.ts";
@@ -17,8 +19,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using session = await openConsole(invocation, "user");
   const bindings = { tpn, orgId: session.target.orgId, policyIds };
   if (options.printOnly) {
-    const { orgId } = bindings;
-    await printValue(invocation, { targetType: "tpn", targetId: tpn, orgId, policyIds });
+    await printValue(invocation, toCall("syncBindings", endpoints.syncBindings, bindings).body);
     return exitCode.ok;
   }
   io.note(describe(await session.client.listBindings(tpn), policyIds));
