@@ -6,19 +6,9 @@ import { UsageError } from "./errors.ts";
 
 export type OutputFormat = "table" | "wide" | "json" | "yaml" | "name" | `jsonpath=${string}`;
 
-const formats: readonly string[] = [
-  "table",
-  "wide",
-  "json",
-  "yaml",
-  "name",
-] satisfies OutputFormat[];
-
 export type DryRun = "client" | "server";
-const dryRuns: readonly string[] = ["client", "server"] satisfies DryRun[];
 
 export type Level = "debug" | "info" | "warn" | "error";
-const levels: readonly string[] = ["debug", "info", "warn", "error"] satisfies Level[];
 
 interface OptionSpec<Value> {
   readonly flags: string;
@@ -58,7 +48,24 @@ const count = (flags: string, help: string): OptionSpec<number> => ({
   },
 });
 
-const choice = <Value extends string>(spec: OptionSpec<Value>): OptionSpec<Value> => spec;
+/** One of these values, or one that `isOther` accepts; `words` say which in the message. */
+const choice = <Value extends string>(
+  flags: string,
+  help: string,
+  choices: readonly Value[],
+  words: string = choices.join(", ").replace(/, (?=[^,]*$)/, " or "),
+  isOther: (value: string) => boolean = () => false,
+): OptionSpec<Value> => ({
+  flags,
+  help,
+  choices,
+  read: (value) => {
+    const known = choices.find((each) => each === value);
+    if (known !== undefined) return known;
+    if (isOther(value)) return value as Value;
+    throw new UsageError(`${nameOf(flags)} must be ${words}; it is "${value}"`);
+  },
+});
 
 export const options = {
   context: text("--context <name>", "The kubeconfig's context to use."),
@@ -81,17 +88,13 @@ export const options = {
     "-l, --selector <labels>",
     "Only objects with these labels, such as team=a,tier!=test.",
   ),
-  output: choice({
-    flags: "-o, --output <format>",
-    help: "table, wide, json, yaml, name or jsonpath=TEMPLATE.",
-    choices: formats,
-    read: (value: string): OutputFormat => {
-      if (formats.includes(value) || value.startsWith("jsonpath=")) return value as OutputFormat;
-      throw new UsageError(
-        `--output must be table, wide, json, yaml, name or jsonpath=TEMPLATE; it is "${value}"`,
-      );
-    },
-  }),
+  output: choice<OutputFormat>(
+    "-o, --output <format>",
+    "table, wide, json, yaml, name or jsonpath=TEMPLATE.",
+    ["table", "wide", "json", "yaml", "name"],
+    "table, wide, json, yaml, name or jsonpath=TEMPLATE",
+    (value) => value.startsWith("jsonpath="),
+  ),
   operatorNamespace: text(
     "--operator-namespace <name>",
     "The operator's own namespace; default iam-operator-system.",
@@ -106,15 +109,11 @@ export const options = {
   previous: flag("-p, --previous", "Of the containers that ended before."),
   since: span("--since <time>", "Only lines of this period, such as 10m."),
   tail: count("--tail <lines>", "The last lines of each Pod; default 1000."),
-  level: choice({
-    flags: "--level <level>",
-    help: "Only lines of this level and above: debug, info, warn or error.",
-    choices: levels,
-    read: (value: string): Level => {
-      if (levels.includes(value)) return value as Level;
-      throw new UsageError(`--level must be debug, info, warn or error; it is "${value}"`);
-    },
-  }),
+  level: choice<Level>(
+    "--level <level>",
+    "Only lines of this level and above: debug, info, warn or error.",
+    ["debug", "info", "warn", "error"],
+  ),
   account: text("--account <name>", "The ServiceAccount that it is for."),
   secretName: text("--secret-name <name>", "The Secret to write; default the ApiKey's name."),
   credentials: text("--credentials <secret>", "The Secret with username, password and domain."),
@@ -124,27 +123,18 @@ export const options = {
   watch: flag("-w, --watch", "Go on, and print what changes."),
   wait: flag("--no-wait", "Return as soon as the change is requested."),
   timeout: span("--timeout <time>", "How long to wait at most, such as 5m; default 10m."),
-  dryRun: choice({
-    flags: "--dry-run <how>",
-    help: "client (or no value): print the request. server: validate it on the API server. Nothing is changed.",
-    choices: dryRuns,
-    read: (value: string): DryRun => {
-      if (dryRuns.includes(value)) return value as DryRun;
-      throw new UsageError(`--dry-run must be client or server; it is "${value}"`);
-    },
-  }),
+  dryRun: choice<DryRun>(
+    "--dry-run <how>",
+    "client (or no value): print the request. server: validate it on the API server. Nothing is changed.",
+    ["client", "server"],
+  ),
   /** For calls to the console, which has no dry run. */
-  printOnly: choice({
-    flags: "--dry-run <how>",
-    help: "client (or no value): print the request, and change nothing.",
-    choices: ["client"],
-    read: (value: string): "client" => {
-      if (value === "client") return value;
-      throw new UsageError(
-        `--dry-run must be client, since the console does not support dry runs; it is "${value}"`,
-      );
-    },
-  }),
+  printOnly: choice<"client">(
+    "--dry-run <how>",
+    "client (or no value): print the request, and change nothing.",
+    ["client"],
+    "client, since the console does not support dry runs",
+  ),
   yes: flag("-y, --yes", "Do not ask for confirmation."),
   name: text("--name <name>", "The object's name; made from the account's if it is not given."),
   connection: text(
