@@ -35,7 +35,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
   const generations = new Map(
     changed.map(({ metadata }) => [metadata.uid, metadata.generation ?? 0]),
   );
-  return waitForAll(invocation, cluster, changed, {
+  return await waitForAll(invocation, cluster, changed, {
     look: (object) =>
       unobserved(object, generations.get(object.metadata.uid) ?? 0) ??
       (suspend ? undefined : resumedMissing(cluster, object)),

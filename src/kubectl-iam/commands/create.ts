@@ -26,10 +26,15 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const parsed = parseSpec(kindOf(kind), { metadata: { name }, spec });
   if (!parsed.ok) throw new UsageError(parsed.message);
   if (options.export && options.namespace !== undefined)
-    return printManifest(invocation, toObject(kind, name, options.namespace, spec));
-  if (options.export) return printManifest(invocation, toObject(kind, name, undefined, spec));
+    return await printManifest(invocation, toObject(kind, name, options.namespace, spec));
+  if (options.export) return await printManifest(invocation, toObject(kind, name, undefined, spec));
   await using cluster = await openCluster(io, options);
-  return createObject(invocation, cluster, kind, toObject(kind, name, cluster.namespace, spec));
+  return await createObject(
+    invocation,
+    cluster,
+    kind,
+    toObject(kind, name, cluster.namespace, spec),
+  );
 }
 
 function toObject(

@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const changes = objects.map((object) => changeOf(object, patch, "reconcile requested"));
   await makeChanges(invocation, cluster, changes);
   if (!isToWait(options)) return exitCode.ok;
-  return waitForAll(invocation, cluster, objects, {
+  return await waitForAll(invocation, cluster, objects, {
     look: ({ status }) =>
       status?.lastHandledReconcileAt === token ? undefined : { text: "waiting for the operator" },
     done: (object) => printReadiness(io, object),

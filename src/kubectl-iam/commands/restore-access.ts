@@ -51,7 +51,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const changed = await makeChanges(invocation, cluster, [change]);
   if (!isToWait(options)) return exitCode.ok;
   const generation = changed[0]?.metadata.generation ?? 0;
-  return waitForAll(invocation, cluster, changed, {
+  return await waitForAll(invocation, cluster, changed, {
     look: (now) => missingOf(cluster, now as ServiceAccount, generation),
     done: (now) => report(invocation, cluster, now as ServiceAccount),
   });

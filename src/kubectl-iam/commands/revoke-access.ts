@@ -36,7 +36,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     return exitCode.ok;
   }
   const generation = changed[0]?.metadata.generation ?? 0;
-  return waitForAll(invocation, cluster, changed, {
+  return await waitForAll(invocation, cluster, changed, {
     look: (now) => missingOf(cluster, now as ServiceAccount, generation),
     done: (now) => {
       io.print(revokedText(now as ServiceAccount));

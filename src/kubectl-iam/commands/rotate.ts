@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await makeChanges(invocation, cluster, changes);
   if (!isToWait(options)) return exitCode.ok;
   const before = new Map(keys.map((key) => [key.metadata.uid, keyIdOf(key)]));
-  return waitForAll(invocation, cluster, keys, {
+  return await waitForAll(invocation, cluster, keys, {
     look: (key) => rotationMissing(cluster, key as ApiKey, before.get(key.metadata.uid)),
     done: (key) => {
       const was = before.get(key.metadata.uid) ?? "none";

@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using cluster = await openCluster(io, options);
   const names = await resolveNames(cluster, given);
   const objects = await selectObjects(cluster, names, kindNames, options);
-  return waitForAll(invocation, cluster, objects, {
+  return await waitForAll(invocation, cluster, objects, {
     look: async (object) => {
       const unseen = unobserved(object, object.metadata.generation ?? 0);
       if (unseen === undefined && readinessOf(object).ready === "True") return undefined;

@@ -64,10 +64,10 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
   if (baseUrl !== undefined && connection !== undefined)
     throw new UsageError("--base-url and --connection exclude each other");
   const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
-  if (hasAddress && fromSecret === undefined) return locateByFlags(invocation, needs);
+  if (hasAddress && fromSecret === undefined) return await locateByFlags(invocation, needs);
   const ref = connectionRefOf(options);
   await using cluster = await openCluster(io, options);
-  if (fromSecret === undefined) return locateByConnection(invocation, cluster, ref, needs);
+  if (fromSecret === undefined) return await locateByConnection(invocation, cluster, ref, needs);
   const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
   const target = hasAddress
     ? await targetFromFlags(invocation)

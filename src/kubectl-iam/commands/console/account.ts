@@ -26,5 +26,5 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     field("Description", account.description || undefined),
     field("Keys", ...(account.keyIds ?? ["not listed by this console"])),
   ];
-  return printAnswer(invocation, session, () => io.print(renderFields(fields, screenOf(io))));
+  return await printAnswer(invocation, session, () => io.print(renderFields(fields, screenOf(io))));
 }

@@ -9,7 +9,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { args } = invocation;
   await using session = await openConsole(invocation, "user");
   const bindings = await session.client.listBindings(args[0] ?? "");
-  return printAnswer(invocation, session, () => {
+  return await printAnswer(invocation, session, () => {
     if (!bindings.readable)
       throw new Failure(
         "the console's answer holds no list of policies that can be read; -o json shows it",

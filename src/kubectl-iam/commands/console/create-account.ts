@@ -22,5 +22,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     "kubectl iam console accounts shows whether the account exists",
   );
   const tpn = created.tpn === undefined ? "" : ` (${created.tpn})`;
-  return printAnswer(invocation, session, () => io.print(`account ${created.saId} created${tpn}`));
+  return await printAnswer(invocation, session, () =>
+    io.print(`account ${created.saId} created${tpn}`),
+  );
 }
