@@ -229,13 +229,13 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       meaning: "The operator can issue another key.",
       reasons: {
         BudgetExceeded:
-          "Find out why keys get lost, then wait for a day, or ask for a key by the annotation iam-operator.io/rotate-requested-at.",
+          "Find out why keys get lost, then wait for a day, or request a rotation: kubectl iam rotate.",
         NamespaceBudgetExceeded:
           "The namespace's grant allows no more keys today: wait, or ask for a higher maxIssuesPerDay.",
         IssuanceFailing:
           "Wait: the console does not answer issueKey, so the operator tries it ever less often, at least every 5 minutes. Check the console and the gateways before it.",
         TooManyLiveKeys:
-          "Earlier keys are still valid in the console, and the key in use has not expired: wait, or request a rotation by the same annotation.",
+          "Earlier keys are still valid in the console, and the key in use has not expired: wait, or request a rotation: kubectl iam rotate.",
       },
     },
     {

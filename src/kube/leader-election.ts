@@ -17,7 +17,7 @@ import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
 import type { ObjectMeta } from "../util/object-meta.ts";
 import type { Random } from "../util/random.ts";
-import { type Clock, SECOND, toMicroTime } from "../util/time.ts";
+import { type Clock, MINUTE, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
@@ -38,6 +38,8 @@ const defaultLeaseTimings: LeaseTimings = {
   renewDeadlineMs: 10 * SECOND,
   retryMs: 2 * SECOND,
 };
+
+const REPEATED_LOG_MS = MINUTE;
 
 const JITTER = { least: 1 / 1.2, most: 1 };
 
@@ -121,6 +123,8 @@ class Elector implements LeaderElection {
   #askedPauseUntil = 0;
   /** The holder in the last log line about waiting. */
   #waitingFor: string | undefined;
+  /** The failure in the last log line, and when it was written (monotonic); absent after a success. */
+  #logged: { readonly message: string; readonly at: number } | undefined;
   #hasTakenHandover = false;
   /** Set by `run`. Once it is aborted, nothing may mutate, even if a renewal is still under way. */
   #stopping: AbortSignal | undefined;
@@ -217,6 +221,7 @@ class Elector implements LeaderElection {
     const sentAt = clock.monotonic();
     try {
       const lease = await within(clock, limitMs, (signal) => this.#takeOrRenew(signal));
+      this.#logged = undefined;
       if (lease === undefined) return false;
       this.#see(lease);
       this.#renewedAt = sentAt;
@@ -231,9 +236,17 @@ class Elector implements LeaderElection {
     }
   }
 
-  /** The API server answers "not found" to the creation of a Lease only if its namespace is missing. */
+  /**
+   * Repeats of the same failure are logged once a minute. The API server answers "not found" to the creation of a Lease
+   * only if its namespace is missing.
+   */
   #logFailure(error: unknown): void {
-    const { log, namespace } = this.#options;
+    const { log, namespace, clock } = this.#options;
+    const { message } = toError(error);
+    const isRepeated =
+      this.#logged?.message === message && clock.monotonic() < this.#logged.at + REPEATED_LOG_MS;
+    if (isRepeated) return;
+    this.#logged = { message, at: clock.monotonic() };
     if (isKubeError(error, "NotFound") && this.#seen === undefined) {
       const fix = `kubectl create namespace ${namespace}`;
       log.warn({ namespace, fix }, "the operator's namespace does not exist");

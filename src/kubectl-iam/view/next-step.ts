@@ -69,16 +69,24 @@ function firstProblem({ status }: AnyObject): Condition | undefined {
   );
 }
 
-function helpFor({ kind, status }: AnyObject, reason: string): string {
+function helpFor(object: AnyObject, reason: string): string {
+  const { kind, status } = object;
   const help = (ownEntry(conditionHelp, kind) ?? []).find(({ reasons }) =>
     Object.hasOwn(reasons, reason),
   );
   const text = ownEntry(help?.reasons, reason);
-  if (text !== undefined) return text;
+  if (text !== undefined) return withNames(text, object);
   const isWaiting = findCondition(status?.conditions, "Reconciling")?.status === "True";
   const explained = `See kubectl iam explain ${reason}.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
+}
+
+/** The help names commands without their object, as it is the same for all. */
+function withNames(help: string, object: AnyObject): string {
+  return help.replace(/kubectl iam (rotate|reconcile)(?=\.)/, (_, verb: string) =>
+    commandAbout(verb, object),
+  );
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

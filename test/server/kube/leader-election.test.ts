@@ -302,6 +302,19 @@ describe("leader election", () => {
     });
   });
 
+  test("repeats the same failure once a minute", async () => {
+    const { clock, server, start, lines } = setUp();
+    server.lease = undefined;
+    server.create = () => {
+      throw new KubeError("NotFound", 'namespaces "iam" not found');
+    };
+    start("a");
+    await clock.advance(50_000);
+    expect(lines).toHaveLength(1);
+    await clock.advance(20_000);
+    expect(lines).toHaveLength(2);
+  });
+
   test("stops waiting when asked to", async () => {
     const { clock, server, start } = setUp();
     start("a");

@@ -187,7 +187,7 @@ describe("the next step", () => {
         ready("True", "x"),
         { type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded", message: "" },
       ]),
-      /Find out why keys get lost/,
+      /Find out why keys get lost, .* request a rotation: kubectl iam rotate iamkey\/k -n n\./,
     ],
     [
       "lost keys",
