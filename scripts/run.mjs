@@ -43,7 +43,11 @@ const tasks = {
   },
   "test:watch": { command: [...vitest, "watch"], cluster: true },
   check: { command: ["scripts/check.ts"] },
-  mutants: { command: ["test/mutants/main.ts"], cluster: true },
+  mutants: {
+    command: ["test/mutants/main.ts"],
+    cluster: true,
+    env: { TEST_SUITE: "mutants" },
+  },
   fix: { command: ["node_modules/@biomejs/biome/bin/biome", "check", "--write"] },
   generate: { command: ["scripts/generate.ts"] },
   build: { command: ["scripts/build.ts"] },

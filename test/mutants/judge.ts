@@ -11,7 +11,7 @@ import type { Verdict } from "./verdict.ts";
 export class Judge implements AsyncDisposable {
   readonly #sources: Sources;
   readonly #copy: Copy;
-  /** Whether a test passes without any mutant. */
+  /** Whether a test passes without any mutant; of the chart, its whole file. */
   readonly #sound = new Map<string, Promise<boolean>>();
   #trials: Trials | undefined;
 
@@ -31,8 +31,9 @@ export class Judge implements AsyncDisposable {
       const verdict = await this.#try(mutant, suite, known);
       if (verdict.kind !== "Noticed") return verdict;
       const { test } = verdict;
-      const isSound = this.#sound.get(test) ?? this.#passes(suite, test);
-      this.#sound.set(test, isSound);
+      const tried = suite === "chart" ? test.replace(/: .*/s, ": ") : test;
+      const isSound = this.#sound.get(tried) ?? this.#passes(suite, tried);
+      this.#sound.set(tried, isSound);
       return (await isSound)
         ? verdict
         : { kind: "Broken", why: `fails without a mutant as well: ${test}` };

@@ -10,6 +10,7 @@ import { readFlags } from "../../scripts/flags.ts";
 import { Judge } from "./judge.ts";
 import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
 import { areaOf, type Mutant, mutants } from "./mutants.ts";
+import { concerns } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
 
 interface Result {
@@ -18,8 +19,8 @@ interface Result {
   readonly verdict: Verdict;
 }
 
-/** Where no suite is asked for; the others take too long. */
-const USUAL: readonly Suite[] = ["unit", "server"];
+/** Without `--suite`; the others take too long. */
+const USUAL: readonly Suite[] = ["unit", "server", "chart"];
 const root = join(import.meta.dirname, "../..");
 const values = readFlags("mutants", {
   only: { type: "string" },
@@ -81,7 +82,7 @@ async function tryOne(judge: Judge, mutant: Mutant, suite: Suite, at: string): P
 
 function suitesFor(mutant: Mutant): readonly Suite[] {
   const row = matrix.get(mutant.name);
-  const wanted = suites ?? usualSuites(mutant);
+  const wanted = (suites ?? usualSuites(mutant)).filter((suite) => concerns(suite, mutant));
   return values["not-run"] ? wanted.filter((suite) => row?.[suite] === undefined) : wanted;
 }
 

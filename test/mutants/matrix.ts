@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const SUITES = ["unit", "server", "simulation"] as const;
+export const SUITES = ["unit", "server", "simulation", "chart"] as const;
 export type Suite = (typeof SUITES)[number];
 
 /** The test that notices the mutant, or `missed: ` and the reason. Absent: not run. */
@@ -14,7 +14,8 @@ const NOT_RUN = "";
 const HEADER = `\
 # Which suite notices which seeded bug (test/mutants/*.mutants); written by \`npm run mutants -- --record\`, reasons by hand.
 # A cell holds the test or the run of the simulation that notices the bug, \`missed:\` and the reason, or nothing if not run.
-# The server suite runs only for bugs that the unit suite cannot notice.
+# The server suite runs only for bugs that the unit suite cannot notice. The chart suite runs for the chart's bugs, and only it;
+# comparisons of whole renderings (golden files, deploy/) are left out.
 ${["mutant", ...SUITES].join("\t")}
 `;
 const MISSED = "missed: ";
@@ -34,7 +35,9 @@ function rowOf([name = "", ...cells]: readonly string[]): readonly [string, Row]
 export function writeMatrix(matrix: Matrix, names: readonly string[]): void {
   const lines = names.toSorted().map((name) => {
     const row = matrix.get(name) ?? {};
-    return [name, ...SUITES.map((suite) => row[suite] ?? NOT_RUN)].join("\t");
+    const cells = SUITES.map((suite) => row[suite] ?? NOT_RUN);
+    // An empty last cell is left out, so that most lines do not end with a tab.
+    return [name, ...cells].join("\t").replace(/\t$/, "");
   });
   writeFileSync(FILE, `${HEADER}${lines.join("\n")}\n`);
 }

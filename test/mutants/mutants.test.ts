@@ -27,6 +27,11 @@ test.each(mutants)("mutant $name fits the sources", (mutant) => {
   expect(() => sources.apply(mutant)).not.toThrow();
 });
 
+test("the page about safety tells how many mutants there are", () => {
+  const page = readFileSync(join(root, "docs/safety.md"), "utf8");
+  expect(page).toContain(`seeded bugs | ${mutants.length},`);
+});
+
 test("every mutant has its own name and a line in the matrix", () => {
   expect([...matrix.keys()]).toEqual([...new Set(mutants.map(({ name }) => name))].toSorted());
   expect(matrix.size).toBe(mutants.length);

@@ -2,11 +2,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** A seeded bug: a change of one piece of syntax, wherever below src/ it stands. */
+/** A seeded bug: a change of one piece of syntax, in any file below src/. In the area `chart`: of text in one file of the chart. */
 export interface Mutant {
   /** `area/bug`: the file that lists it, and its name there. */
   readonly name: string;
-  /** The function, method (`Class.method`) or constant that has the piece. */
+  /** The function, method (`Class.method`) or constant that has the piece; of the chart, the file. */
   readonly within: string;
   /** What is replaced, with `$A` for any piece and `$$$A` for any number of them. Fits exactly once. */
   readonly find: string;
@@ -23,6 +23,8 @@ export const mutants: readonly Mutant[] = globSync("*.mutants", { cwd: import.me
   .flatMap((file) =>
     readMutants(basename(file, ".mutants"), readFileSync(join(import.meta.dirname, file), "utf8")),
   );
+
+export const CHART_AREA = "chart";
 
 export function areaOf({ name }: Pick<Mutant, "name">): string {
   return name.split("/")[0] ?? "";

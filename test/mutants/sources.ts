@@ -1,8 +1,8 @@
-/** The sources below src/ as syntax trees, to find the place of a seeded bug in them. */
+/** The sources below src/ as syntax trees and the files of the chart, to find the place of a seeded bug in them. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Lang, type NapiConfig, parse, type SgNode } from "@ast-grep/napi";
-import type { Mutant } from "./mutants.ts";
+import { areaOf, CHART_AREA, type Mutant } from "./mutants.ts";
 
 type Rule = NapiConfig["rule"];
 
@@ -30,10 +30,12 @@ const DECLARATIONS: Rule = {
 };
 
 export class Sources {
+  readonly #root: string;
   readonly #files: readonly Place[];
   readonly #declarations: Readonly<Record<string, readonly Place[]>>;
 
   constructor(root: string) {
+    this.#root = root;
     this.#files = globSync("src/**/*.ts", { cwd: root }).map((file) => ({
       file,
       node: parse(Lang.TypeScript, readFileSync(join(root, file), "utf8")).root(),
@@ -46,7 +48,9 @@ export class Sources {
   }
 
   /** Throws where the pattern does not fit exactly once, or where what comes out is no change or no TypeScript. */
-  apply({ within, find, replacement }: Mutant): Mutated {
+  apply(mutant: Mutant): Mutated {
+    if (areaOf(mutant) === CHART_AREA) return this.#applyToChart(mutant);
+    const { within, find, replacement } = mutant;
     const declarations = this.#declarationsOf(within);
     const places = findIn(declarations, patternOf(find));
     const [place] = places;
@@ -65,6 +69,13 @@ export class Sources {
         .find({ rule: { kind: "ERROR" } }) !== null;
     if (isBroken) throw new Error(`is no TypeScript: ${became}`);
     return { file, text };
+  }
+
+  #applyToChart({ within, find, replacement }: Mutant): Mutated {
+    const file = join("charts/iam-operator", within);
+    const pieces = readFileSync(join(this.#root, file), "utf8").split(find);
+    if (pieces.length !== 2) throw new Error(`fits in ${file} ${pieces.length - 1} times`);
+    return { file, text: pieces.join(replacement) };
   }
 
   /** Of a name, or of `Class.name`. */

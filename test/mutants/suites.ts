@@ -1,6 +1,6 @@
 /** Which tests of a suite may notice the mutants of an area. */
 import type { Suite } from "./matrix.ts";
-import { areaOf, type Mutant } from "./mutants.ts";
+import { areaOf, CHART_AREA, type Mutant } from "./mutants.ts";
 
 export type VitestSuite = Exclude<Suite, "simulation">;
 
@@ -8,6 +8,7 @@ export type VitestSuite = Exclude<Suite, "simulation">;
 export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
   server: "server",
+  chart: "chart",
 };
 
 const own = (kind: string) => [`test/unit/controllers/${kind}/`];
@@ -21,6 +22,19 @@ const CLUSTER = [
   "test/tenants",
 ];
 const CONSOLE = ["test/unit/iam/", "test/tenants"];
+
+/** Each by itself, the cheapest first; the last ones run an operator with the chart's permissions. */
+const CHART = [
+  "rules",
+  "values",
+  "rendering",
+  "release",
+  "workloads",
+  "rights",
+  "rights-in-namespaces",
+];
+/** They compare whole renderings: any change makes them fail, so they do not prove that a test knows the rule. */
+const GOLDENS = /renders as it did|change exactly these permissions|is what the chart renders/;
 
 const TESTS: Readonly<Record<string, readonly string[]>> = {
   app: ["test/unit/app/"],
@@ -37,6 +51,19 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   runtime: CLUSTER,
 };
 
-export function testsFor(mutant: Mutant): readonly string[] {
-  return TESTS[areaOf(mutant)] ?? CONTROLLERS;
+/** Groups of test files, to run one after the other. */
+export function testsFor(mutant: Mutant): readonly (readonly string[])[] {
+  if (areaOf(mutant) === CHART_AREA) return CHART.map((name) => [`test/chart/${name}.test.ts`]);
+  return [TESTS[areaOf(mutant)] ?? CONTROLLERS];
+}
+
+/** Whether the suite runs for the mutant. */
+export function concerns(suite: Suite, mutant: Mutant): boolean {
+  return (suite === "chart") === (areaOf(mutant) === CHART_AREA);
+}
+
+/** The tests of a file to run: one by its name, or all that count. Tests of the chart build on those before them. */
+export function namePattern(suite: VitestSuite, name?: string): RegExp {
+  if (suite === "chart") return new RegExp(`^(?!.*(${GOLDENS.source}))`);
+  return name === undefined ? /^/ : new RegExp(`^${RegExp.escape(name)}$`);
 }

@@ -4,11 +4,11 @@ import { createVitest, type TestModule, type TestSpecification, type Vitest } fr
 import type { Copy } from "./copy.ts";
 import type { Mutant } from "./mutants.ts";
 import type { Mutated } from "./sources.ts";
-import { PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
+import { namePattern, PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** A mutant may make a test run for ever, which is as good as failing. */
-const PATIENCE_MS = 180_000;
+/** A mutant may make a test run for ever, which is as good as failing. A file of the chart may take ten minutes. */
+const PATIENCE_MS = { unit: 180_000, server: 180_000, chart: 900_000 };
 const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
@@ -41,30 +41,28 @@ export class Trials implements AsyncDisposable {
   /** A test that noticed a mutant, on the copy as it is now. */
   again(suite: VitestSuite, noticed: string): Promise<Verdict> {
     const { file, name } = partsOf(noticed);
-    return this.#run([file], PROJECTS[suite], name);
+    return this.#run([file], suite, name);
   }
 
   async *#attempts(mutant: Mutant, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
-    const project = PROJECTS[suite];
     if (known !== undefined) {
       const { file, name } = partsOf(known);
-      yield this.#run([file], project, name);
-      yield this.#run([file], project);
+      yield this.#run([file], suite, name);
+      yield this.#run([file], suite);
     }
-    yield this.#run(testsFor(mutant), project);
+    for (const files of testsFor(mutant)) yield this.#run(files, suite);
   }
 
-  async #run(paths: readonly string[], projectName: string, name?: string): Promise<Verdict> {
+  async #run(paths: readonly string[], suite: VitestSuite, name?: string): Promise<Verdict> {
     const vitest = this.#vitest;
-    if (name === undefined) vitest.resetGlobalTestNamePattern();
-    else vitest.setGlobalTestNamePattern(new RegExp(`^${RegExp.escape(name)}$`));
+    vitest.setGlobalTestNamePattern(namePattern(suite, name));
     const found = await vitest.globTestSpecifications([...paths]);
-    const specifications = found.filter(({ project }) => project.name === projectName);
+    const specifications = found.filter(({ project }) => project.name === PROJECTS[suite]);
     if (specifications.length === 0) return MISSED;
     // What stops at the first failure leaves the modules of earlier runs in their place.
     const before = new Set(modulesOf(specifications));
     const run = vitest.runTestSpecifications(specifications);
-    if (await endsInTime(run))
+    if (await endsInTime(run, PATIENCE_MS[suite]))
       return this.#verdictOf(modulesOf(specifications).filter((module) => !before.has(module)));
     // The second one is by force, as a test may never yield.
     await Promise.all([1, 2].map(() => vitest.cancelCurrentRun("test-failure")));
@@ -103,8 +101,8 @@ async function startVitest(root: string): Promise<Vitest> {
   return vitest;
 }
 
-async function endsInTime(run: Promise<unknown>): Promise<boolean> {
+async function endsInTime(run: Promise<unknown>, patienceMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  const timer = setTimeout(() => resolve(false), patienceMs);
   return await Promise.race([run.then(() => true), promise]).finally(() => clearTimeout(timer));
 }
