@@ -35,7 +35,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       { title: "COUNT", cell: ({ count }) => String(count), wide: true },
       { title: "NOTE", cell: ({ note }) => note, flexible: true },
     ],
-    empty: "No events about objects of the operator.",
+    empty: `No events about ${wanted === undefined ? "objects of the operator" : toText(wanted)}.`,
   });
   if (!options.watch) return exitCode.ok;
   const { paint } = screenOf(io);
