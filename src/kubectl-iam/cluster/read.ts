@@ -2,8 +2,8 @@
 
 import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { ListOptions } from "../../kube/client/client.ts";
-import { isKubeError } from "../../kube/errors.ts";
-import { UsageError } from "../cli/errors.ts";
+import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound, scopeOf } from "./cluster.ts";
@@ -30,7 +30,8 @@ export interface Reading {
 
 /**
  * Reads the requested kinds, by default all of them. Kinds that are not requested, or that cannot be listed for lack of
- * permission, are empty. Rejects with KubeError, even if the only failure is that no kind can be listed.
+ * permission, are empty. Rejects with KubeError, even if the only failure is that no kind can be listed. Its message
+ * then names all these kinds.
  */
 export async function readWorld(
   { kube }: Cluster,
@@ -60,8 +61,8 @@ export async function readWorld(
       read("ApiKey"),
       read("ResourceQuotaExport"),
     ]);
-  const first = unreadable.find(({ kind }) => kind !== "ClusterConnection") ?? unreadable[0];
-  if (first !== undefined && unreadable.length === kinds.length) throw first.error;
+  if (unreadable.length > 0 && unreadable.length === kinds.length)
+    throw notListable(kinds, namespace, unreadable[0]?.error);
   return {
     world: {
       clusterConnections,
@@ -75,6 +76,23 @@ export async function readWorld(
       (name) => name !== "ClusterConnection" && unreadable.some(({ kind }) => kind === name),
     ),
   };
+}
+
+/** The error for kinds that cannot be listed. Names all of them, in the order of the CRDs. */
+function notListable(
+  unlisted: readonly KindName[],
+  namespace: string | undefined,
+  cause: unknown,
+): KubeError {
+  const plurals = kindNames
+    .filter((kind) => unlisted.includes(kind))
+    .map((kind) => kindOf(kind).plural);
+  const where = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
+  return new KubeError(
+    "Forbidden",
+    `you do not have permission to list ${plurals.join(", ")} in ${where}`,
+    { status: 403, reason: "Forbidden", cause },
+  );
 }
 
 /** ClusterConnections are few, and objects that match a selector need ClusterConnections without its labels. */
@@ -138,7 +156,8 @@ export async function readObject<Name extends KindName>(
 }
 
 /**
- * The objects that the command line names, or that its selector matches. Throws UsageError if it has neither or both.
+ * The objects that the command line names, or that its selector matches. Throws UsageError if it has neither or both,
+ * Failure if no object matches, and KubeError if a kind cannot be listed: a change for all objects skips none of them.
  */
 export async function selectObjects(
   cluster: Cluster,
@@ -156,13 +175,23 @@ export async function selectObjects(
       names.map(({ kind, name }) => readObject(cluster, kind, name) as Promise<AnyObject>),
     );
   const namespace = scopeOf(cluster, options);
+  const unlisted: KindName[] = [];
   const lists = await Promise.all(
-    selectorKinds.map((kind) =>
-      cluster.kube.list(typeOf(kind) as never, {
+    selectorKinds.map(async (kind) => {
+      const listing = cluster.kube.list(typeOf(kind) as never, {
         ...(namespace === undefined ? {} : { namespace }),
         ...(selector === undefined ? {} : { labelSelector: selector }),
-      }),
-    ),
+      });
+      const found = await unlessForbidden(listing);
+      if (found === undefined) unlisted.push(kind);
+      return found ?? [];
+    }),
   );
-  return lists.flat() as readonly AnyObject[];
+  if (unlisted.length > 0) throw notListable(unlisted, namespace, undefined);
+  const objects = lists.flat() as readonly AnyObject[];
+  if (objects.length > 0) return objects;
+  const where = namespace === undefined ? "any namespace" : `namespace ${namespace}`;
+  throw new Failure(
+    `No objects match in ${where}: kubectl iam status -A lists the objects of all namespaces.`,
+  );
 }

@@ -154,7 +154,8 @@ async function showOne(
     ]);
     const about = (events ?? []).filter((event) => event.kind === kind);
     const screen = screenOf(io);
-    io.print(renderObject({ object, world, events: about, now: io.clock.now() }, screen));
+    const now = io.clock.now();
+    io.print(renderObject({ object, world, unreadable, events: about, now }, screen));
     noteUnreadable(io, unreadable);
   }
   return readinessOf(object as AnyObject).ready === "True" ? exitCode.ok : exitCode.found;

@@ -20,6 +20,8 @@ import { age, both, relative } from "./time.ts";
 export interface Subject {
   readonly object: Kinds[KindName];
   readonly world: World;
+  /** Kinds that `world` lacks for lack of permission. */
+  readonly unreadable: readonly KindName[];
   /** About this object, the latest last. */
   readonly events: readonly IamEvent[];
   readonly now: Instant;
@@ -72,7 +74,7 @@ function ownFields(subject: Subject): readonly Field[] {
   const { object, world, now } = subject;
   switch (object.kind) {
     case "ApiKey":
-      return keyFields(object as ApiKey, world, now);
+      return keyFields(object as ApiKey, subject);
     case "ServiceAccount":
       return [
         ...accountFields(object as ServiceAccount, world),
@@ -87,15 +89,21 @@ function ownFields(subject: Subject): readonly Field[] {
   }
 }
 
-function keyFields(key: ApiKey, world: World, now: Instant): readonly Field[] {
+function keyFields(key: ApiKey, { world, unreadable, now }: Subject): readonly Field[] {
   const { namespace } = key.metadata;
   const { serviceAccountRef } = key.spec;
   const account = world.serviceAccounts.find(
     ({ metadata }) => metadata.namespace === namespace && metadata.name === serviceAccountRef.name,
   );
+  const isUnknown = unreadable.includes("ServiceAccount");
   return [
     ...(account === undefined
-      ? [field("Account", `iamsa/${serviceAccountRef.name}, which does not exist`)]
+      ? [
+          field(
+            "Account",
+            `iamsa/${serviceAccountRef.name}${isUnknown ? "" : ", which does not exist"}`,
+          ),
+        ]
       : accountFields(account, world)),
     ...lifeFields(key, now),
   ];

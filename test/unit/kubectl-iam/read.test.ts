@@ -1,0 +1,64 @@
+/** Reading objects with few permissions, and selecting objects. */
+import { expect, test } from "vitest";
+import { KubeError } from "../../../src/kube/errors.ts";
+import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
+import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
+import { kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { readWorld, selectObjects } from "../../../src/kubectl-iam/cluster/read.ts";
+import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
+import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
+
+/** A cluster without objects, whose user can list the given plurals only. */
+function clusterWith(listable: readonly string[]): Cluster {
+  const list = async ({ plural }: { plural: string }) => {
+    if (listable.includes(plural)) return [];
+    throw new KubeError("Forbidden", `list ${plural}: forbidden`, { status: 403 });
+  };
+  return { namespace: "team-a", kube: { list } } as unknown as Cluster;
+}
+const all = { all: true } as Options;
+
+test("if no kind can be listed, the error names all kinds and the namespace", async () => {
+  await expect(readWorld(clusterWith([]), undefined)).rejects.toMatchObject({
+    code: "Forbidden",
+    message: expect.stringMatching(
+      /^you do not have permission to list .*serviceaccounts.*apikeys.* in all namespaces$/,
+    ),
+  });
+});
+
+test("a change for all objects names every kind that cannot be listed, and skips none", async () => {
+  const selecting = selectObjects(clusterWith(["apikeys"]), [], ["ApiKey", "PolicyBinding"], all);
+  await expect(selecting).rejects.toThrow(
+    /^you do not have permission to list policybindings in namespace team-a$/,
+  );
+});
+
+test("a selection without objects fails and says where it looked", async () => {
+  const plurals = ["apikeys"];
+  await expect(selectObjects(clusterWith(plurals), [], ["ApiKey"], all)).rejects.toThrow(
+    "No objects match in namespace team-a: kubectl iam status -A lists",
+  );
+});
+
+test.each([
+  [[], "iamsa/ci-bot, which does not exist"],
+  [kindNames, "iamsa/ci-bot"],
+])("an account counts as missing only if accounts can be listed", (unreadable, account) => {
+  const world = {
+    clusterConnections: [],
+    connections: [],
+    serviceAccounts: [],
+    policyBindings: [],
+    apiKeys: [],
+    quotaExports: [],
+  };
+  const object = {
+    kind: "ApiKey",
+    metadata: { name: "key", namespace: "team-a" },
+    spec: { serviceAccountRef: { name: "ci-bot" }, rotation: { windows: [] } },
+  };
+  const subject = { object: object as never, world, unreadable, events: [], now: 0 };
+  const text = renderObject(subject, screenOf({ width: undefined, hasColor: false }));
+  expect(/^Account +(.*)$/m.exec(text)?.[1]).toBe(account);
+});
