@@ -20,6 +20,8 @@ export interface AnyObject extends KubeObject {
 }
 
 export const kindNames = kinds.map(({ kind }) => kind) as readonly KindName[];
+/** The kinds of `--all` and `-l`: a tenant can list them in its namespace. */
+export const namespacedKindNames = kindNames.filter((kind) => kind !== "ClusterConnection");
 
 export function typeOf<Name extends KindName>(name: Name): ResourceType<Kinds[Name]> {
   const { plural, kind, scope } = kindOf(name);

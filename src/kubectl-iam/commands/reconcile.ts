@@ -5,7 +5,7 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { kindNames } from "../cluster/kinds.ts";
+import { namespacedKindNames } from "../cluster/kinds.ts";
 import { changeOf } from "../cluster/our-change.ts";
 import { selectObjects } from "../cluster/read.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
@@ -17,8 +17,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const given = parseNames(args);
   await using cluster = await openCluster(io, options);
   const names = await resolveNames(cluster, given);
-  const namespaced = kindNames.filter((kind) => kind !== "ClusterConnection");
-  const objects = await selectObjects(cluster, names, namespaced, options);
+  const objects = await selectObjects(cluster, names, namespacedKindNames, options);
   const token = toMicroTime(io.clock.now());
   const patch = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
   const changes = objects.map((object) => changeOf(object, patch, "reconcile requested"));

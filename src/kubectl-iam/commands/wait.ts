@@ -3,7 +3,7 @@ import type { Invocation } from "../cli/command.ts";
 import type { ExitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { kindNames } from "../cluster/kinds.ts";
+import { namespacedKindNames } from "../cluster/kinds.ts";
 import { unobserved } from "../cluster/observed.ts";
 import { selectObjects } from "../cluster/read.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const given = parseNames(args);
   await using cluster = await openCluster(io, options);
   const names = await resolveNames(cluster, given);
-  const objects = await selectObjects(cluster, names, kindNames, options);
+  const objects = await selectObjects(cluster, names, namespacedKindNames, options);
   return await waitForAll(invocation, cluster, objects, {
     look: async (object) => {
       const unseen = unobserved(object, object.metadata.generation ?? 0);
