@@ -38,6 +38,8 @@ export interface ControlPlane {
   readonly kubectl: string;
   /** Path of the kubeconfig of a default user or of one given in `users`. */
   kubeconfigFor(user: string): string;
+  /** For tests that need more objects than the API server could create in their time. */
+  readonly etcdUrl: string;
   /** Ends the API server as a crash would. The rest stays up. */
   killApiServer(): Promise<void>;
   /** Starts the API server again, at the same address, on the same data. Resolves when ready. */
@@ -135,6 +137,7 @@ async function startIn(
     directory,
     kubeconfig: kubeconfigPath(directory, "admin"),
     auditLog: layout.auditLog,
+    etcdUrl: layout.etcdUrl,
     kubectl: writeKubectl(directory, binaries.kubectl),
     kubeconfigFor(user) {
       if (!accounts.has(user)) throw new Error(`the control plane has no user ${user}`);

@@ -11,6 +11,22 @@ interface JsonObject {
   readonly [name: string]: Json;
 }
 
+/** Ways to spoil an honest answer; each fits any documented answer. */
+const spoilers = {
+  /** As many elements as fit, all different, with 64 amounts in every text that has one. */
+  largest: (honest) => JSON.stringify(multiplied(honest, distinct)),
+  duplicated: (honest) => JSON.stringify(multiplied(honest, (part) => part)),
+  long: (honest) => JSON.stringify(mapValues(honest, isText, (text) => text + "𝒳".repeat(2_000))),
+  deepest: (honest) => withField(honest, `${"[".repeat(500_000)}${"]".repeat(500_000)}`),
+  fields: (honest) =>
+    withField(honest, `{${Array.from({ length: 600_000 }, (_, n) => `"${n}x":0`).join(",")}}`),
+  contradictory: (honest) => JSON.stringify(mapValues(honest, isNumber, (n) => -n || 1e15)),
+} satisfies Readonly<Record<string, (honest: Json) => string>>;
+
+/** `slow` sends a byte a second, so that the last one never comes in time. */
+export type Spoiling = keyof typeof spoilers | "slow";
+export const spoilings = [...Object.keys(spoilers), "slow"] as readonly Spoiling[];
+
 export interface SpoilingConsole {
   readonly url: string;
   /** How many answers were spoiled. */
@@ -18,16 +34,21 @@ export interface SpoilingConsole {
   close(): void;
 }
 
-/** Stands before an honest console, and spoils what it answers to reads. */
-export async function startSpoilingConsole(honestURL: string): Promise<SpoilingConsole> {
+/** Stands before an honest console, and spoils what it answers after a login. */
+export async function startSpoilingConsole(
+  honestURL: string,
+  spoiling: Spoiling,
+): Promise<SpoilingConsole> {
   let spoiled = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const honest = await forward(honestURL, request);
     const body = await honest.text();
     response.writeHead(honest.status, { "content-type": "application/json" });
-    if (request.method !== "GET" || honest.status !== 200) return void response.end(body);
+    const isLogin = request.url?.endsWith("/login");
+    if (isLogin || !honest.ok || body === "") return void response.end(body);
     spoiled += 1;
-    response.end(JSON.stringify(multiplied(JSON.parse(body))));
+    if (spoiling === "slow") return drip(response, body);
+    response.end(spoilers[spoiling](JSON.parse(body)));
   };
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -55,8 +76,21 @@ async function forward(honestURL: string, request: IncomingMessage): Promise<Res
   });
 }
 
+function drip(response: ServerResponse, body: string): void {
+  const letters = body[Symbol.iterator]();
+  const timer = setInterval(() => response.write(letters.next().value ?? " "), 1_000);
+  response.on("close", () => clearInterval(timer));
+}
+
+function withField(json: Json, field: string): string {
+  const honest = JSON.stringify(json);
+  return isList(json)
+    ? `[${honest.slice(1, -1)},${field}]`
+    : `${honest.slice(0, -1)},"zzz":${field}}`;
+}
+
 /** The lists of an answer share what it may have of bytes; numbers that count a list still do. */
-function multiplied(json: Json): Json {
+function multiplied(json: Json, copy: (part: Json, n: number) => Json): Json {
   let lists = 0;
   mapValues(json, isList, (list) => {
     lists += 1;
@@ -65,18 +99,22 @@ function multiplied(json: Json): Json {
   const room = MOST_BYTES / Math.max(1, lists) - 100_000;
   const counts = new Map<number, number>();
   const grown = mapValues(json, isList, (list) => {
-    const made = copies(list, room);
+    const made = copies(list, room, copy);
     counts.set(list.length, made.length);
     return made;
   });
   return mapValues(grown, isNumber, (n) => counts.get(n) ?? n);
 }
 
-function copies(list: readonly Json[], room: number): readonly Json[] {
+function copies(
+  list: readonly Json[],
+  room: number,
+  copy: (part: Json, n: number) => Json,
+): readonly Json[] {
   const made: Json[] = [];
   let bytes = 0;
   while (list.length > 0) {
-    const next = distinct(list[made.length % list.length] ?? null, made.length);
+    const next = copy(list[made.length % list.length] ?? null, made.length);
     bytes += Buffer.byteLength(JSON.stringify(next)) + 1;
     if (bytes > room) break;
     made.push(next);

@@ -13,7 +13,7 @@ import { until } from "../until.ts";
 
 /** A container of that size, of which the heap may take three fifths; see the chart's deployment. */
 const CONTAINER_MIB = 256;
-const HEAP_MIB = 154;
+export const HEAP_MIB = 154;
 const NODE_ARGS = ["--disable-proto=delete"];
 const RESTART_MS = 20_000;
 const REVOCATION_MS = 2_000;
@@ -25,6 +25,7 @@ export interface Scene {
   /** The same after a start beside what there is, which has to be ready in time. */
   withstandsRestart(): Promise<object>;
   metrics(): Promise<string>;
+  close(): Promise<unknown>;
 }
 
 export async function openScene(rig: Rig): Promise<Scene> {
@@ -43,7 +44,8 @@ export async function openScene(rig: Rig): Promise<Scene> {
     const revokedMs = await revoke(rig, victim, tpn).catch((error: unknown) => error);
     const peakMiB = operator.isRunning ? peakOf(operator.pid) : 0;
     if (peakMiB === 0) throw new Error(`the operator ended:\n${operator.output().slice(-1_500)}`);
-    if (typeof revokedMs !== "number") throw revokedMs;
+    if (typeof revokedMs !== "number")
+      throw new Error(`${revokedMs}; the operator said:\n${operator.output().slice(-1_500)}`);
     if (peakMiB > CONTAINER_MIB) throw new Error(`${peakMiB} MiB do not fit into the container`);
     if (revokedMs > REVOCATION_MS) throw new Error(`access was revoked after ${revokedMs} ms`);
     return { peakMiB, revokedMs };
@@ -60,6 +62,7 @@ export async function openScene(rig: Rig): Promise<Scene> {
       return { readyMs, ...(await withstands()) };
     },
     metrics: async () => (await operator.get("/metrics")).text,
+    close: () => operator.stop(),
   };
 }
 
@@ -98,6 +101,14 @@ export async function exportQuotas(
     const object = await kube.get(resourceQuotaExportType, key);
     return object?.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
   };
+}
+
+/** Waits until the operator says of so many objects that it does not keep them whole. */
+export async function untilCutObjects({ metrics }: Scene, count: number): Promise<void> {
+  await until("a metric of the objects that are not kept whole", async () => {
+    const found = (await metrics()).matchAll(/^iam_operator_partial_objects\{.*\} (\d+)$/gm);
+    return [...found].reduce((sum, [, value]) => sum + Number(value), 0) >= count;
+  });
 }
 
 /** Takes the victim's access away and gives it back; answers how long the first took. */

@@ -1,0 +1,68 @@
+/** Every large field, every part of metadata, every status and every spoiled answer alone: none ends the leader. */
+import { expect, test, vi } from "vitest";
+import { spoilings, startSpoilingConsole } from "./support/attacks/console.ts";
+import { attackedKinds, kindOf, openAttacker, partsOf } from "./support/attacks/objects.ts";
+import { exportQuotas, HEAP_MIB, openScene, untilCutObjects } from "./support/attacks/scene.ts";
+import { until } from "./support/until.ts";
+import { useRig } from "./support/use-rig.ts";
+
+const MINUTE = 60_000;
+vi.setConfig({ testTimeout: 30 * MINUTE });
+/** A smaller field does not fill the heap before the number of objects does. */
+const LEAST_BYTES = 100_000;
+const MORE_THAN_THE_HEAP_MIB = 1.2 * HEAP_MIB;
+
+const rig = useRig();
+
+test.each(partsOf(kindOf("ApiKey"), ["metadata"]).map((field) => [field.path, field] as const))(
+  "ApiKeys that are as large as possible in their %s",
+  async (path, field) => {
+    const scene = await openScene(rig());
+    const attacker = await openAttacker(rig(), scene.attacker.namespace);
+    const kind = kindOf("ApiKey");
+    const mold = await attacker.only(kind, [field]);
+    expect(mold.fields).toEqual([path]);
+    const count = await attacker.create(mold, MORE_THAN_THE_HEAP_MIB);
+    const report = [await scene.withstands(), await scene.withstandsRestart()];
+    await untilCutObjects(scene, count);
+    console.log(JSON.stringify({ attack: path, count, bytes: mold.bytes, report }));
+    await attacker.clear(kind);
+    await attacker.close();
+    await scene.close();
+  },
+);
+
+test.each(attackedKinds.map((kind) => [kind.kind, kind] as const))(
+  "%s objects that are large in one field of their spec, or in all of their status",
+  async (_, kind) => {
+    const scene = await openScene(rig());
+    const attacker = await openAttacker(rig(), scene.attacker.namespace);
+    const report: object[] = [];
+    const { molds, refused } = await attacker.fullest(kind, ["status"]);
+    expect(refused).toEqual([]);
+    for (const field of partsOf(kind, ["spec"])) molds.push(await attacker.only(kind, [field]));
+    for (const mold of molds.filter(({ bytes }) => bytes > LEAST_BYTES)) {
+      const count = await attacker.create(mold, MORE_THAN_THE_HEAP_MIB);
+      const judged = [await scene.withstands(), await scene.withstandsRestart()];
+      report.push({ attack: mold.fields, bytes: mold.bytes, count, judged });
+      await attacker.clear(kind);
+    }
+    console.log(JSON.stringify({ kind: kind.kind, report }));
+    await attacker.close();
+    await scene.close();
+  },
+);
+
+test.each(spoilings)("a console whose answers are %s", async (spoiling) => {
+  const scene = await openScene(rig());
+  const { namespace, iam, createAccounts, createKeys } = scene.attacker;
+  await createAccounts(["one", "two"]);
+  await createKeys([{ name: "key", account: "one" }]);
+  const hostile = await startSpoilingConsole(iam.url, spoiling);
+  await exportQuotas(rig(), namespace, hostile.url);
+  await until("spoiled answers", () => hostile.spoiled > 3, 2 * MINUTE);
+  const report = [await scene.withstands(), await scene.withstandsRestart()];
+  console.log(JSON.stringify({ attack: spoiling, spoiled: hostile.spoiled, report }));
+  hostile.close();
+  await scene.close();
+});
