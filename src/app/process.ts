@@ -11,14 +11,14 @@ import { systemClock } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { collectEarly } from "./memory.ts";
+import { boundNewSpace } from "./memory.ts";
 import { createOperator } from "./operator.ts";
 import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
 
 /** Runs until SIGTERM or SIGINT, or until the lease is lost; returns the exit status. */
 export async function runProcess(config: Config, registry: Registry): Promise<number> {
-  collectEarly();
+  boundNewSpace();
   const clock = systemClock;
   const { log, flush } = createLogger({ level: config.logLevel, format: config.logFormat, clock });
   const stopping = stopOnSignals();
