@@ -138,7 +138,7 @@ function budgetIsUsedUp(
   if (budgetLeft(snapshot, now) > 0 || rotationIsRequested(snapshot) !== undefined)
     return undefined;
   const until = (snapshot.status.issuances?.windowStartTime ?? now) + DAY;
-  const message = `${because.message} But the limit of maxIssuesPerDay (${snapshot.spec.maxIssuesPerDay}) has been reached since ${toIso8601(until - DAY)}; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const message = `${because.message} But the keys issued since ${toIso8601(until - DAY)} have reached the limit of maxIssuesPerDay (${snapshot.spec.maxIssuesPerDay}); the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "BudgetExceeded", message }, until - now);
 }
 

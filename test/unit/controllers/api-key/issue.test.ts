@@ -249,7 +249,7 @@ describe("a key may not be issued", () => {
       condition: "IssuanceAllowed",
       reason: "BudgetExceeded",
       message:
-        "Because. But the limit of maxIssuesPerDay (4) has been reached since 2026-01-10T00:00:00Z; the next key can follow at 2026-01-11T00:00:00Z, or when you set the annotation iam-operator.io/rotate-requested-at.",
+        "Because. But the keys issued since 2026-01-10T00:00:00Z have reached the limit of maxIssuesPerDay (4); the next key can follow at 2026-01-11T00:00:00Z, or when you set the annotation iam-operator.io/rotate-requested-at.",
       state: "Reconciling",
       afterMs: DAY,
     });
