@@ -95,7 +95,7 @@ export function limitHandshakes(server: Server, clock: Clock): HandshakeLimit {
       start(next.source, next.socket);
     }
   };
-  const yieldToEventLoop = () => {
+  const dropOldest = () => {
     const [first] = [...waiting].toSorted(([, a], [, b]) => b.size - a.size);
     const [oldest] = first?.[1] ?? [];
     oldest?.destroy();
@@ -109,7 +109,7 @@ export function limitHandshakes(server: Server, clock: Clock): HandshakeLimit {
     waitingCount += 1;
     socket.on("error", () => undefined);
     socket.once("close", () => leaveLine(source, socket));
-    if (waitingCount > MAX_WAITING) yieldToEventLoop();
+    if (waitingCount > MAX_WAITING) dropOldest();
     admit();
   });
   server.on("secureConnection", (socket: TLSSocket) =>

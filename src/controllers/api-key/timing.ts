@@ -1,3 +1,5 @@
+import { CLEANUP_PATIENCE_MS } from "../frame/rules/cleanup.ts";
+
 /** Time limits and intervals in milliseconds. Users cannot set them; tests and the simulation shorten them. */
 export interface Timing {
   /** From an unanswered issue to the first read of the account's keys: longer than any call can last. */
@@ -33,5 +35,5 @@ export const defaultTiming: Timing = {
   endedPatienceMs: 30_000,
   keyCheckMs: 60_000,
   longestKeyCheckMs: 3_600_000,
-  deletionPatienceMs: 600_000,
+  deletionPatienceMs: CLEANUP_PATIENCE_MS,
 };

@@ -56,9 +56,9 @@ export async function reportFailure<K extends KindTypes>(
   run: ReconcileContext<K>,
 ): Promise<Result> {
   const isPartial = thrown instanceof PartialFailure;
-  const progress = isPartial ? (thrown.progress as Performed<K>) : before;
+  const progress: Performed<K> | undefined = isPartial ? (thrown.progress as Performed<K>) : before;
   const error: unknown = isPartial ? thrown.cause : thrown;
-  if (isPartial) publishEvents((thrown.progress as Performed<K>).events ?? [], run);
+  publishEvents(progress?.events ?? [], run);
   const readiness = failureReadiness(error);
   // The stop of the process is not a failure of the object.
   const isStop = run.signal.aborted && error === run.signal.reason;

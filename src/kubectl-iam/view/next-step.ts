@@ -84,9 +84,7 @@ function helpFor(object: AnyObject, reason: string): string {
 
 /** The help names commands without their object, as it is the same for all. */
 function withNames(help: string, object: AnyObject): string {
-  return help.replace(/kubectl iam (rotate|reconcile)(?=\.)/, (_, verb: string) =>
-    commandAbout(verb, object),
-  );
+  return help.replace("kubectl iam rotate", () => commandAbout("rotate", object));
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

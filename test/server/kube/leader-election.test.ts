@@ -288,13 +288,18 @@ describe("leader election", () => {
     ]);
   });
 
-  test("names the command that creates a missing namespace", async () => {
+  function startWithoutNamespace() {
     const { clock, server, start, lines } = setUp();
     server.lease = undefined;
     server.create = () => {
       throw new KubeError("NotFound", 'namespaces "iam" not found');
     };
     start("a");
+    return { clock, lines };
+  }
+
+  test("names the command that creates a missing namespace", async () => {
+    const { clock, lines } = startWithoutNamespace();
     await clock.advance(1_000);
     expect(lines).toContainEqual({
       message: "the operator's namespace does not exist",
@@ -303,12 +308,7 @@ describe("leader election", () => {
   });
 
   test("repeats the same failure once a minute", async () => {
-    const { clock, server, start, lines } = setUp();
-    server.lease = undefined;
-    server.create = () => {
-      throw new KubeError("NotFound", 'namespaces "iam" not found');
-    };
-    start("a");
+    const { clock, lines } = startWithoutNamespace();
     await clock.advance(50_000);
     expect(lines).toHaveLength(1);
     await clock.advance(20_000);

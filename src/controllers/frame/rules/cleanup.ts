@@ -7,7 +7,7 @@ interface Reported {
 }
 
 /** How long a blocked cleanup is retried. */
-const PATIENCE_MS = 10 * MINUTE;
+export const CLEANUP_PATIENCE_MS = 10 * MINUTE;
 /** The condition whose transition time starts the deadline: a restart or a change of leader keeps it. */
 const CLEANUP_BLOCKED = "CleanupBlocked";
 
@@ -21,7 +21,7 @@ export function blockedSince({ status }: Reported): Instant | undefined {
 export function cleanupDeadline(
   since: Instant | undefined,
   now: Instant,
-  patienceMs = PATIENCE_MS,
+  patienceMs = CLEANUP_PATIENCE_MS,
 ): Instant {
   return (since ?? now) + patienceMs;
 }
