@@ -2,7 +2,7 @@
 import { PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
-/** The most memory for new objects, in bytes. With more, hardly fewer objects survive. */
+/** The size, in bytes, at which the space for new objects stops growing. */
 export const MAX_NEW_SPACE_BYTES = 16 * 2 ** 20;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Every field together, and every large field, every part of metadata, every status and every spoiled answer alone:
- * none ends the leader. Beside other tests, the API server has no time for so much, so `npm test` leaves them out.
+ * none ends the leader. The API server is too slow for this beside other tests, so `npm test` leaves them out.
  */
 import { expect, test, vi } from "vitest";
 import { spoilings, startSpoilingConsole } from "./support/attacks/console.ts";

@@ -29,7 +29,7 @@ export interface Transport {
 const CONNECT_TIMEOUT_MS = 5_000;
 /** How long an idle connection is kept for the next read. */
 const READ_KEEP_ALIVE_MS = 60_000;
-/** The same for POSTs: shorter than the keep-alive of any server in use, whatever the server announces. */
+/** The same for POSTs, whatever the server announces: servers usually keep an idle connection for several seconds. */
 const POST_KEEP_ALIVE_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
 /** Shared by all connections: the answers of tenants' consoles must not fill the process's memory. */

@@ -77,7 +77,7 @@ export const consumerStories: readonly Story[] = [
       await world.begin();
       createPod(world, "api-1", { containers: [variable] });
       await world.pass(HOUR);
-      world.expect("nobody is behind", world.key().status?.consumers, { pods: 2, stale: 0 });
+      world.expect("no Pod is stale", world.key().status?.consumers, { pods: 2, stale: 0 });
     },
     counting,
   ),
@@ -92,7 +92,7 @@ export const consumerStories: readonly Story[] = [
       );
       world.happens({ kind: "Kill" });
       await world.pass(HOUR);
-      world.expect("nobody is behind", world.key().status?.consumers, { pods: 1, stale: 0 });
+      world.expect("no Pod is stale", world.key().status?.consumers, { pods: 1, stale: 0 });
     },
     counting,
   ),
@@ -112,7 +112,7 @@ export const consumerStories: readonly Story[] = [
       world.sim.delete(podType as ResourceType, "api-1");
       createPod(world, "api-2", { containers: [variable] });
       await world.pass(HOUR);
-      world.expect("nobody is behind", staleOf(world), 0);
+      world.expect("no Pod is stale", staleOf(world), 0);
     },
     counting,
   ),
@@ -238,7 +238,7 @@ export const consumerStories: readonly Story[] = [
       world.sim.delete(podType as ResourceType, "api-1");
       createPod(world, "api-2", { containers: [variable] }, { annotations: restarted });
       await world.pass(HOUR);
-      world.expect("nobody is behind", staleOf(world), 0);
+      world.expect("no Pod is stale", staleOf(world), 0);
     },
     { ...restarting, endsReady: false },
   ),

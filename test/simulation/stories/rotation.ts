@@ -17,7 +17,7 @@ async function beginWithExtraCalls(world: StoryWorld, key: Tree = {}, calls: Tre
   await world.begin({ connection: { extraCalls: calls }, key });
 }
 
-/** Somebody restores a Secret from a backup. */
+/** A Secret is restored from a backup. */
 function putBack(world: StoryWorld, old: Tree): void {
   const { data, metadata } = old as { data: Tree; metadata: Tree };
   world.sim.meddle(() =>
