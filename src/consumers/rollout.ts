@@ -122,7 +122,7 @@ function noteOf(outcomes: readonly WorkloadOutcome[]): RolloutNote {
   return {
     isDone: true,
     reason: "NothingToRestart",
-    message: `Of ${outcomes.length} workloads, none has Pods that need a restart.`,
+    message: `None of the workloads (${outcomes.length}) has Pods that need a restart.`,
   };
 }
 

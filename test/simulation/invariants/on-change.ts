@@ -212,7 +212,10 @@ const lateWritesAreRefused: ChangeCheck = ({ world, change, byOperator }) => {
     : undefined;
 };
 
-/** Sentences for people: they begin and end like ones, though a field may be the first word, and show nothing that only programmers understand. */
+/** "1 of 3 Pods" is none. */
+const PLURAL_OF_ONE = /\b(?<!of )1 (keys|policies|accounts|objects|Pods|workloads)\b/;
+
+/** Sentences for people: they begin and end like ones, though a field may be the first word, and show nothing that only programmers understand and no plural of one. */
 const messagesAreSentences: ChangeCheck = ({ change, byOperator }) => {
   if (!byOperator) return undefined;
   const messages = conditionsOf(change.object).map(({ message }) => message ?? "");
@@ -221,7 +224,8 @@ const messagesAreSentences: ChangeCheck = ({ change, byOperator }) => {
 };
 
 function isReadable(text: string): boolean {
-  return /^([A-Z\d]|spec\.).*[.)]$/s.test(text) && !/undefined|\[object|\.\./.test(text);
+  const isSentence = /^([A-Z\d]|spec\.).*[.)]$/s.test(text);
+  return isSentence && !/undefined|\[object|\.\./.test(text) && !PLURAL_OF_ONE.test(text);
 }
 
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {

@@ -119,7 +119,7 @@ function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefin
   if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
   const { most, count } = account.namespaceIssues;
   if (count < most) return undefined;
-  const message = `The ApiKeys of this namespace were issued ${count} keys in the last 24 hours; its grant allows ${most}, requests by annotation included. Wait, or ask the connection's administrator for a higher maxIssuesPerDay.`;
+  const message = `Keys issued for the ApiKeys of this namespace in the last 24 hours: ${count}. Its grant allows ${most}, requests by annotation included. Wait, or ask the connection's administrator for a higher maxIssuesPerDay.`;
   return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
 }
 

@@ -39,7 +39,7 @@ function revocationOf({
     const bound =
       policyCount === undefined || policyCount === 0
         ? ""
-        : ` ${policyCount} policies were bound when last read.`;
+        : ` Policies that were bound when last read: ${policyCount}.`;
     return {
       type: TYPE,
       status: "False",

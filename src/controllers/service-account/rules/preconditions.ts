@@ -106,14 +106,14 @@ export function tooManyCreated(
   );
   return tooMany(
     maxServiceAccounts,
-    ` The console has ${created.length} accounts created for it: ${names}.`,
+    ` Accounts in the console that were created for it (${created.length}): ${names}.`,
   );
 }
 
 function tooMany(most: number, created: string): Waiting {
   return stalled(
     "TooManyServiceAccounts",
-    `The grant limits this namespace to ${most} accounts of this connection, and that many exist or are being created.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
+    `The grant of this namespace has maxServiceAccounts: ${most}, and that many accounts of this connection exist or are being created.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
     RECHECK_MS,
   );
 }
