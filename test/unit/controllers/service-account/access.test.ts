@@ -10,7 +10,12 @@ const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "
 
 test.each([
   ["nothing was read yet", undefined, "RevokingAccess", "Access is being revoked. Set"],
-  ["policies are bound", { policyCount: 2 }, "RevokingAccess", "Policies that were bound when last read: 2."],
+  [
+    "policies are bound",
+    { policyCount: 2 },
+    "RevokingAccess",
+    "Policies that were bound when last read: 2.",
+  ],
   [
     "no policy was bound before access was revoked",
     { policyCount: 0, lastSyncTime: "2026-01-01T00:00:00Z" },
