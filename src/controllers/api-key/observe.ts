@@ -8,7 +8,7 @@ import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
-import { requestToken } from "../frame/rules/report.ts";
+import { requestToken } from "../frame/rules/request.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { hasHadItsTurn } from "../new-account.ts";

@@ -7,7 +7,7 @@ import { keyOf } from "../../kube/resource.ts";
 import { parseDuration } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import type { ObserveContext } from "../frame/kind-controller.ts";
-import { requestToken } from "../frame/rules/report.ts";
+import { requestToken } from "../frame/rules/request.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
 import type { QuotaExportKind, QuotaExportSnapshot } from "./rules/snapshot.ts";

@@ -6,7 +6,7 @@ import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches } from "../frame/context.ts";
 import type { ObserveContext } from "../frame/kind-controller.ts";
-import { openRequest, requestToken } from "../frame/rules/report.ts";
+import { openRequest, requestToken } from "../frame/rules/request.ts";
 import { indexes } from "../indexes.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";

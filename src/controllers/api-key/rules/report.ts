@@ -8,12 +8,8 @@ import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import {
-  type KindCondition,
-  type ObjectReport,
-  type Report,
-  requestToken,
-} from "../../frame/rules/report.ts";
+import type { KindCondition, ObjectReport, Report } from "../../frame/rules/report.ts";
+import { requestToken } from "../../frame/rules/request.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { pairIn } from "../secret/view.ts";

@@ -1,7 +1,7 @@
 /** When the pair in use is checked in the console, and for how long a rejected pair is kept. Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import { requestToken } from "../../frame/rules/report.ts";
+import { requestToken } from "../../frame/rules/request.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isDelivered } from "./rendering.ts";

@@ -7,20 +7,16 @@ import {
   removeCondition,
   setCondition,
 } from "../../../api/conditions.ts";
-import { annotations, type IamObject } from "../../../api/meta.ts";
+import type { IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
-import type { ObjectMeta } from "../../../util/object-meta.ts";
-import { ownEntry } from "../../../util/own-entry.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import { cleanupCondition } from "./cleanup.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** A change of the cause enqueues a waiting object. If it goes unnoticed, the object is reconciled after this long. */
 const SAFETY_NET_MS = 10 * MINUTE;
-/** The maximum length of the status fields that record the handled request. */
-const MAX_TOKEN = 256;
 
 const SUSPENDED: Readiness = {
   state: "Stalled",
@@ -165,17 +161,6 @@ export function readinessOf({
   if (state !== "Ready") return SUSPENDED;
   const paused = `${message} Nothing is changed while spec.suspend is true.`;
   return { state, reason: "Suspended", message: paused };
-}
-
-/** The value of an annotation that a person uses to request something; cut to the limit of the status field. */
-export function requestToken({ annotations: all }: ObjectMeta, name: string): string | undefined {
-  return ownEntry(all, name)?.slice(0, MAX_TOKEN).toWellFormed();
-}
-
-/** A person's request to reconcile the object; `undefined` if its status shows that the request is handled. */
-export function openRequest({ metadata, status }: ReportedObject): string | undefined {
-  const requested = requestToken(metadata, annotations.reconcileRequestedAt);
-  return requested === status?.lastHandledReconcileAt ? undefined : requested;
 }
 
 /**

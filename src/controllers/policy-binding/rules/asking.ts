@@ -2,7 +2,7 @@
 import { annotations } from "../../../api/meta.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
-import { requestToken } from "../../frame/rules/report.ts";
+import { requestToken } from "../../frame/rules/request.ts";
 import { choose, hasSay, mustAsk, type UsableSnapshot, watchedSync } from "./choose.ts";
 import type { DecisionInput } from "./decide.ts";
 import { nextDriftCheck } from "./schedule.ts";

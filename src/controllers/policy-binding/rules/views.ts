@@ -12,7 +12,7 @@ import {
 import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
 import { blockedSince } from "../../frame/rules/cleanup.ts";
-import { requestToken } from "../../frame/rules/report.ts";
+import { requestToken } from "../../frame/rules/request.ts";
 import { isRevocationProven } from "../../revocation-proof.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 

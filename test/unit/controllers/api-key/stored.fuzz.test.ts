@@ -8,7 +8,7 @@ import { readinessOf } from "../../../../src/controllers/api-key/rules/readiness
 import { nextDueMs } from "../../../../src/controllers/api-key/rules/report.ts";
 import { keyStatusCodec } from "../../../../src/controllers/api-key/rules/status.ts";
 import { viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
-import { requestToken } from "../../../../src/controllers/frame/rules/report.ts";
+import { requestToken } from "../../../../src/controllers/frame/rules/request.ts";
 import { effort } from "../../../setup/effort.ts";
 import { at, delivered, keySpec, NOW, object, owner, reportedStatus } from "./builders.ts";
 
