@@ -5,13 +5,15 @@ import type { Kernel } from "./kernel.ts";
 export class ProcessClock implements Clock {
   readonly #kernel: Kernel;
   readonly #deliver: (run: () => void) => void;
+  readonly #rate: number;
   #skew: number;
 
-  /** `deliver`: has a timer fire in the process, if and when that is possible. */
-  constructor(kernel: Kernel, deliver: (run: () => void) => void, skewMs = 0) {
+  /** `deliver`: has a timer fire in the process, if and when that is possible. `rate`: how fast the clock runs. */
+  constructor(kernel: Kernel, deliver: (run: () => void) => void, skewMs = 0, rate = 1) {
     this.#kernel = kernel;
     this.#deliver = deliver;
     this.#skew = skewMs;
+    this.#rate = rate;
   }
 
   /** How far the wall clock is off. */
@@ -20,11 +22,12 @@ export class ProcessClock implements Clock {
   }
 
   now(): number {
-    return this.#kernel.now + this.#skew;
+    const { now, elapsed } = this.#kernel;
+    return now + (this.monotonic() - elapsed) + this.#skew;
   }
 
   monotonic(): number {
-    return this.#kernel.elapsed;
+    return this.#kernel.elapsed * this.#rate;
   }
 
   /** Moves the wall clock alone, as an administrator or NTP would. */
@@ -37,7 +40,7 @@ export class ProcessClock implements Clock {
     const fire = () => {
       if (!isCancelled) callback();
     };
-    const cancel = this.#kernel.schedule(ms, () => this.#deliver(fire));
+    const cancel = this.#kernel.schedule(ms / this.#rate, () => this.#deliver(fire));
     return () => {
       // It may be overdue in a process that is paused.
       isCancelled = true;

@@ -20,12 +20,18 @@ export class SimProcess {
   #backlog: Record<Happening, (() => void)[]> | undefined;
   #order: readonly Happening[] = [];
 
-  constructor(kernel: Kernel, name: string, onEnd: (why: "crashed" | "ended") => void, skewMs = 0) {
+  constructor(
+    kernel: Kernel,
+    name: string,
+    onEnd: (why: "crashed" | "ended") => void,
+    skewMs?: number,
+    rate?: number,
+  ) {
     this.name = name;
     this.#kernel = kernel;
     this.#onEnd = onEnd;
     this.#awakeSince = kernel.elapsed;
-    this.clock = new ProcessClock(kernel, (run) => this.deliver(run, "timer"), skewMs);
+    this.clock = new ProcessClock(kernel, (run) => this.deliver(run, "timer"), skewMs, rate);
     this.random = kernel.random.fork(name);
   }
 

@@ -1,0 +1,70 @@
+/** The simulated API server and network, and processes that talk to it: the world of tests of the Kubernetes client. */
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
+import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
+import { kubeEndpoint } from "../simulation/endpoints.ts";
+import { type CallFault, FaultPlan, NO_FAULTS } from "../simulation/faults.ts";
+import { Journal } from "../simulation/journal.ts";
+import { Kernel } from "../simulation/kernel.ts";
+import { createSend } from "../simulation/network.ts";
+import { ProcessClock } from "../simulation/process-clock.ts";
+import { SimProcess } from "../simulation/sim-process.ts";
+import { createOpenStream } from "../simulation/watch-network.ts";
+import { MemoryCluster } from "./memory-cluster.ts";
+
+const BASE_URL = "http://kube";
+
+export interface ProcessTraits {
+  /** How fast its clock runs. */
+  readonly rate?: number;
+  /** How far its wall clock is off. */
+  readonly skewMs?: number;
+  /** How long its calls take one way. */
+  readonly latencyMs?: number;
+}
+
+export interface KubeProcess {
+  readonly process: SimProcess;
+  readonly faults: LastingFaults;
+  readonly client: KubeClient;
+  readonly api: WatchApi;
+}
+
+export class KubeWorld {
+  readonly kernel = new Kernel(1);
+  readonly journal = new Journal();
+  /** What users do, and what is stored. */
+  readonly cluster = new MemoryCluster(new ProcessClock(this.kernel, (run) => run()), {
+    served: [],
+  });
+
+  start(name: string, { rate, skewMs, latencyMs = 5 }: ProcessTraits = {}): KubeProcess {
+    const { kernel, journal } = this;
+    const { server } = this.cluster;
+    const process = new SimProcess(kernel, name, () => undefined, skewMs, rate);
+    const faults = new LastingFaults();
+    const context = { kernel, journal, faults };
+    const endpoint = { ...kubeEndpoint(server), latency: [latencyMs, latencyMs] as const };
+    const api = {
+      baseURL: BASE_URL,
+      send: createSend(context, process, endpoint),
+      openStream: createOpenStream(context, process, server),
+      clock: process.clock,
+      userAgent: "test",
+    };
+    return { process, faults, api, client: createKubeClient({ ...api, fieldManager: "test" }) };
+  }
+}
+
+/** A fault that befalls every call until it is taken back. */
+export class LastingFaults extends FaultPlan {
+  call: CallFault | undefined;
+
+  constructor() {
+    super(NO_FAULTS);
+  }
+
+  override strike(): CallFault | undefined {
+    return this.call;
+  }
+}
