@@ -15,7 +15,6 @@ export async function buildPlugin(folder: string): Promise<void> {
   });
   mkdirSync(folder, { recursive: true });
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
-  copyFileSync(join(root, "docs/troubleshooting.md"), join(folder, "troubleshooting.md"));
   writeFileSync(join(folder, "kubectl_complete-iam"), `${scripts.kubectl}\n`);
   for (const program of ["kubectl-iam.mjs", "kubectl_complete-iam"])
     chmodSync(join(folder, program), 0o755);

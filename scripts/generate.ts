@@ -18,6 +18,7 @@ import { withConnectionSpec } from "./chart/values-schema.ts";
 import { toKubectlIamPage } from "./kubectl-iam-page.ts";
 import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
+import { toTroubleshootingPage } from "./troubleshooting-page.ts";
 
 const root = join(import.meta.dirname, "..");
 const chart = "charts/iam-operator";
@@ -40,6 +41,7 @@ const wanted = new Map<string, string>([
   ["docs/reference/README.md", toReferenceIndex(kinds)],
   ["docs/reference/kubectl-iam.md", toKubectlIamPage()],
   ["docs/reference/metrics.md", toMetricsPage()],
+  ["docs/troubleshooting.md", toTroubleshootingPage()],
   ...kinds.map(
     (kind) =>
       [`docs/reference/${fileName(kind)}.md`, toReferencePage(kind, exampleOf(kind))] as const,

@@ -223,6 +223,7 @@ export const LAYERS: readonly Layer[] = [
     files: "kubectl-iam/cli/**",
     because: "only this folder knows the command line; commands get their options and an Io",
     imports: [
+      "api/reasons/sections.ts",
       "{iam,kube}/errors.ts",
       "kubectl-iam/**",
       "util/**",

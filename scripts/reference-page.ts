@@ -2,7 +2,7 @@
 import { objectSchema } from "../src/api/crd.ts";
 import { columnsOf, type Kind } from "../src/api/kind.ts";
 import { API_VERSION } from "../src/api/meta.ts";
-import { conditionHelp } from "../src/api/reasons.ts";
+import { conditionHelp } from "../src/api/reasons/conditions.ts";
 import { VALIDATIONS } from "../src/api/rule.ts";
 import { secretVariables } from "../src/api/secret-variables.ts";
 import type { StructuralSchema } from "../src/api/structural-schema.ts";
@@ -174,13 +174,13 @@ function variables(): string {
 
 function conditionTable(kind: Kind): string {
   return table(
-    ["Condition", "Meaning", "Reasons that call for a person"],
+    ["Condition", "Meaning", "Reasons that require action"],
     (conditionHelp[kind.kind] ?? []).map(({ type, meaning, reasons }) => [
       code(type),
       meaning,
-      Object.entries(reasons)
-        .map(([reason, advice]) => `${code(reason)}: ${advice}`)
-        .join("<br>"),
+      reasons
+        .map((reason) => `[${reason}](../troubleshooting.md#${reason.toLowerCase()})`)
+        .join(", "),
     ]),
   );
 }

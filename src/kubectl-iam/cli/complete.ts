@@ -111,11 +111,8 @@ async function argumentsOf(
     case "shell":
       return Object.keys(scripts).map((text) => ({ text }));
     case "reason": {
-      const { readTroubleshootingPage } = await import("../page.ts");
-      const { readExplanations } = await import("../view/explanations.ts");
-      return readExplanations(await readTroubleshootingPage()).map(({ reason }) => ({
-        text: reason,
-      }));
+      const { reasons } = await import("../../api/reasons/sections.ts");
+      return Object.keys(reasons).map((text) => ({ text }));
     }
     default: {
       const { objectNames } = await import("../cluster/complete.ts");

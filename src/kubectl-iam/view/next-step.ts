@@ -1,8 +1,8 @@
 /** The one thing to do next about an object. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
-import { type Condition, findCondition } from "../../api/conditions.ts";
-import { conditionHelp } from "../../api/reasons.ts";
-import { ownEntry } from "../../util/own-entry.ts";
+import { type Condition, isTrue } from "../../api/conditions.ts";
+import { withoutMarkup } from "../../api/reasons/reason.ts";
+import { findReason } from "../../api/reasons/sections.ts";
 import type { Instant } from "../../util/time.ts";
 import { commandAbout } from "../cluster/command-about.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -70,21 +70,14 @@ function firstProblem({ status }: AnyObject): Condition | undefined {
 }
 
 function helpFor(object: AnyObject, reason: string): string {
-  const { kind, status } = object;
-  const help = (ownEntry(conditionHelp, kind) ?? []).find(({ reasons }) =>
-    Object.hasOwn(reasons, reason),
-  );
-  const text = ownEntry(help?.reasons, reason);
-  if (text !== undefined) return withNames(text, object);
-  const isWaiting = findCondition(status?.conditions, "Reconciling")?.status === "True";
-  const explained = `See kubectl iam explain ${reason}.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
+  const fix = findReason(reason)?.fix;
+  // The text names commands without an object, because it is the same for all objects.
+  if (fix !== undefined)
+    return withoutMarkup(fix).replace("kubectl iam rotate", () => commandAbout("rotate", object));
+  const isWaiting = isTrue(object.status?.conditions, "Reconciling");
+  const explained = `See kubectl iam explain ${reason}.`;
   return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
-}
-
-/** The help names commands without their object, as it is the same for all. */
-function withNames(help: string, object: AnyObject): string {
-  return help.replace("kubectl iam rotate", () => commandAbout("rotate", object));
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

@@ -6,7 +6,7 @@ import {
 } from "../../../src/api/conditions.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { API_VERSION } from "../../../src/api/meta.ts";
-import { conditionHelp } from "../../../src/api/reasons.ts";
+import { conditionHelp } from "../../../src/api/reasons/conditions.ts";
 import { kstatusOf } from "./kstatus.ts";
 
 const GENERATION = 2;
@@ -71,8 +71,8 @@ describe.each(kinds.map(({ kind }) => ({ kind, help: conditionHelp[kind] ?? [] }
       expect(await verdictsOf(objects)).toEqual(["Current", "Failed"]);
     });
 
-    test("whatever waits for a person is Failed, and says what for", async () => {
-      const reasons = Object.keys(help.find(({ type }) => type === "Stalled")?.reasons ?? {});
+    test("a reason that requires action is Failed, with its message", async () => {
+      const reasons = help.find(({ type }) => type === "Stalled")?.reasons ?? [];
       expect(reasons).toContain("InvalidSpec");
       const verdicts = await kstatusOf(
         reasons.map((reason) => object(kind, readiness("Stalled", reason))),

@@ -1,35 +1,31 @@
-/** docs/troubleshooting.md has an entry for whatever reason an object may give, and for no other. */
+/** src/api/reasons has every reason that an object can give, and no other; docs/troubleshooting.md is generated from it. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { conditionHelp } from "../../../src/api/reasons.ts";
+import { toTroubleshootingPage } from "../../../scripts/troubleshooting-page.ts";
+import { withoutMarkup } from "../../../src/api/reasons/reason.ts";
+import { reasons, sections } from "../../../src/api/reasons/sections.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const page = read("docs/troubleshooting.md");
-const sources = globSync("src/**/*.ts", { cwd: root }).map(read).join("\n");
-const controllers = globSync("src/controllers/**/*.ts", { cwd: root }).map(read).join("\n");
+const page = toTroubleshootingPage();
+const textsOf = (files: readonly string[]) => files.map(read).join("\n");
+const files = globSync("src/**/*.ts", { cwd: root });
+const sources = textsOf(files.filter((file) => !file.startsWith("src/api/reasons/")));
+const controllers = textsOf(files.filter((file) => file.startsWith("src/controllers/")));
 
 const found = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, word = ""]) => word);
 
-const headings = found(/^### (\w+)$/gm, page);
-/** Those that need nothing are in a table. */
-const listed = found(/^\| (`.*`) \|/gm, page).flatMap((cell) => found(/`(\w+)`/g, cell));
+const unknown = (names: readonly string[]) =>
+  [...new Set(names)].filter((name) => !Object.hasOwn(reasons, name));
 
-test("every reason that calls for a person has its section", () => {
-  const helped = Object.values(conditionHelp).flatMap((kinds) =>
-    kinds.flatMap(({ reasons }) => Object.keys(reasons)),
-  );
-  expect(helped.filter((reason) => !headings.includes(reason))).toEqual([]);
-});
-
-test("every code of a failed call has its section", () => {
+test("every code of a failed call is there", () => {
   const codes = ["src/iam/errors.ts", "src/kube/errors.ts"].flatMap((path) =>
     found(/^ {2}\| "(\w+)"/gm, read(path)),
   );
   expect(codes.length).toBeGreaterThan(20);
-  expect([...new Set(codes)].filter((code) => !headings.includes(code))).toEqual([]);
+  expect(unknown(codes)).toEqual([]);
 });
 
 test("every reason that the controllers give is there", () => {
@@ -38,17 +34,25 @@ test("every reason that the controllers give is there", () => {
     ...found(/new SpecError\(\s*"(\w+)"/g, controllers),
   ];
   expect(given.length).toBeGreaterThan(50);
-  const known = [...headings, ...listed];
-  expect([...new Set(given)].filter((reason) => !known.includes(reason))).toEqual([]);
+  expect(unknown(given)).toEqual([]);
 });
 
-test("no section is about a reason that nobody gives, and none is there twice", () => {
-  const all = [...headings, ...listed];
+test("every reason is given by the operator, and is there once", () => {
+  const all = sections.flatMap((section) => Object.keys(section.reasons));
   expect(all.filter((reason) => !new RegExp(`\\b${reason}\\b`).test(sources))).toEqual([]);
   expect(new Set(all).size).toBe(all.length);
 });
 
-test("every link within the page and to its neighbours leads somewhere", () => {
+test("texts for a terminal have no markup", () => {
+  const texts = Object.values(reasons).flatMap(({ meaning, check = "", fix = "" }) => [
+    meaning,
+    check,
+    fix,
+  ]);
+  expect(texts.map(withoutMarkup).join("\n")).not.toMatch(/`|[*]{2}|\]\(/);
+});
+
+test("every link within the page and to other pages has a target", () => {
   const anchors = (text: string) =>
     found(/^#+ (.+)$/gm, text).map((title) =>
       title

@@ -34,7 +34,7 @@ test("it runs by a link, as krew and npm make one, with nothing beside it but it
   const { stdout } = await run(process.execPath, [link, "version"]);
   expect(stdout).toBe(`kubectl-iam ${version}\n`);
   const explained = await run(process.execPath, [link, "explain", "KeyOrphaned"]);
-  expect(explained.stdout).toContain("its secret is lost");
+  expect(explained.stdout).toContain("its secret was lost");
 });
 
 test("a start reads little: the code of a command, of zod and of the clients comes when it is needed", () => {

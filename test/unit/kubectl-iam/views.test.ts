@@ -1,12 +1,8 @@
 /** What is printed, as pure functions of what was read. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { conditionHelp } from "../../../src/api/reasons.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
-import { readExplanations } from "../../../src/kubectl-iam/view/explanations.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
 import { byShare, countUnread, toQuotaRows } from "../../../src/kubectl-iam/view/quota-rows.ts";
 import { clean, screenOf, wrap } from "../../../src/kubectl-iam/view/screen.ts";
@@ -14,6 +10,7 @@ import { renderTable } from "../../../src/kubectl-iam/view/table.ts";
 import { relative, span } from "../../../src/kubectl-iam/view/time.ts";
 import { drawTree } from "../../../src/kubectl-iam/view/tree.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { runInProcess } from "./support/in-process.ts";
 
 const plain = (width?: number) => screenOf({ width, hasColor: false });
 const now = Date.UTC(2026, 0, 1);
@@ -95,27 +92,19 @@ test("text is wrapped between words", () => {
   expect(clean("a\u0000\u001bb")).toBe("a b");
 });
 
-describe("explanations", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../../docs/troubleshooting.md"), "utf8");
-  const explanations = readExplanations(page);
-
-  test("there is one for every reason that conditions have help for", () => {
-    const reasons = Object.values(conditionHelp).flatMap((list) =>
-      list.flatMap((help) => Object.keys(help.reasons)),
-    );
-    const known = new Set(explanations.map(({ reason }) => reason));
-    expect([...new Set(reasons)].filter((reason) => !known.has(reason))).toEqual([]);
-  });
-
-  test("are text without markup, a line for each paragraph", () => {
-    const of = (wanted: string) => explanations.find(({ reason }) => reason === wanted)?.lines;
-    expect(of("PolicyRefused")?.at(-1)).toMatch(/^- Do: take the policy out of spec\.policyIds/);
-    expect(of("ExpiringSoon")).toContainEqual(
-      expect.stringMatching(/^ {2}kubectl annotate iamkey/),
-    );
-    expect(of("KeyDelivered")?.[0]).toBe("The Secret holds a key that the console accepts.");
-    expect(explanations.flatMap(({ lines }) => lines).join("\n")).not.toMatch(/`|[*]{2}|\]\(/);
-  });
+test("explain prints the meaning, the action and its commands without markup", async () => {
+  const { output, code } = await runInProcess(["explain", "expiringsoon"]);
+  expect(code).toBe(0);
+  const lines = output.split("\n");
+  expect(lines[0]).toBe("ExpiringSoon");
+  expect(lines).toContainEqual(expect.stringMatching(/^- Check: the rest of the message/));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^- Fix: Fix the cause .* kubectl iam rotate/),
+  );
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}kubectl annotate iamkey NAME /));
+  expect((await runInProcess(["explain", "KeyDelivered"])).output).toContain(
+    "no action is required",
+  );
 });
 
 describe("the next step", () => {

@@ -1,0 +1,57 @@
+/** Reasons that an object of any kind can have. */
+import type { Reason } from "./reason.ts";
+
+export const ofAnyObject = {
+  InvalidSpec: {
+    meaning:
+      "The stored object does not match the schema. This happens after an upgrade, or if the API server cannot check a rule, such as whether a time zone exists.",
+    check: "the message; it names the field.",
+    fix: "Correct the field that the message names. Until then nothing is written for the object; Secrets stay as they are.",
+  },
+  Suspended: {
+    meaning:
+      "`spec.suspend` is true. Nothing is issued, bound or written. The deletion of an ApiKey or ServiceAccount waits.",
+    check:
+      "`kubectl get iamkey NAME -o jsonpath='{.spec.suspend}'`, and the author of that change.",
+    fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey still expires: see [ExpiringSoon](#expiringsoon).",
+  },
+  PlanOnly: {
+    meaning:
+      "The annotation `iam-operator.io/plan-only` is `true`, or the operator runs with `--read-only`: it plans for the object and changes nothing. An object in use stays `Ready`.",
+    check:
+      "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`. Also check all PolicyBindings of a ServiceAccount and the ServiceAccount itself: an object with the annotation holds back all of them.",
+    fix: "Read `status.plan`; if it is right, remove the annotation `iam-operator.io/plan-only`, or `--read-only` of the operator.",
+    commands: ["kubectl annotate iamkey NAME iam-operator.io/plan-only-"],
+  },
+  InternalError: {
+    meaning: "The operator hit an unexpected error. This is a bug.",
+    check: "the operator's log, at the `reconcileId` of the reconcile.",
+    fix: "Report the bug with that log. The object is retried every 1 to 15 minutes.",
+  },
+  ConnectionNotFound: {
+    meaning:
+      "The connection in `spec.connectionRef` does not exist. A ClusterConnection does not have a namespace; a Connection must be in the object's namespace.",
+    check: "`kubectl get iamcconn; kubectl get iamconn -n NAMESPACE`.",
+    fix: "Create the connection, or name another connection in `spec.connectionRef`. The object is reconciled as soon as the connection exists.",
+  },
+  ConnectionNotReady: {
+    meaning:
+      "The connection exists and cannot be used. The message has the connection's reason in brackets.",
+    check: "`kubectl describe iamcconn NAME` (its administrators can).",
+    fix: "Check the connection's Ready condition, and see [Connections](#connections) for its reason. The object is reconciled as soon as the connection is ready.",
+  },
+  ConnectionSuspended: {
+    meaning:
+      "`spec.suspend` of the connection is true: the operator does not use it, and all objects that use it wait. Keys in Secrets stay there and stay valid; they are not rotated.",
+    check: "`kubectl get iamcconn NAME -o jsonpath='{.spec.suspend}'` (its administrators can).",
+    fix: "Set `spec.suspend` of the connection to false to resume.",
+    commands: [`kubectl patch iamcconn NAME --type=merge -p '{"spec":{"suspend":false}}'`],
+  },
+  NotGranted: {
+    meaning:
+      "No grant of the ClusterConnection matches the namespace, or the grant does not allow this (such as importing an account).",
+    check:
+      "`kubectl get iamcconn NAME -o yaml`, `spec.grants`, and `kubectl get namespace NAMESPACE --show-labels`.",
+    fix: "Ask the administrator of the ClusterConnection for a grant to this namespace. See [multi-tenancy](multi-tenancy.md).",
+  },
+} as const satisfies Record<string, Reason>;

@@ -1,0 +1,187 @@
+/** The meaning of each kind's conditions, for the reference pages. */
+import type { ReasonName } from "./sections.ts";
+
+export interface ConditionHelp {
+  readonly type: string;
+  readonly meaning: string;
+  /** Reasons that require manual action. */
+  readonly reasons: readonly ReasonName[];
+}
+
+function ready(
+  reasons: readonly ReasonName[],
+  meaning = "The object is as declared.",
+): ConditionHelp {
+  return { type: "Ready", meaning, reasons: ["Suspended", ...reasons] };
+}
+
+const reconciling: ConditionHelp = {
+  type: "Reconciling",
+  meaning: "The operator is reconciling the object, or waits for a change that it watches.",
+  reasons: [],
+};
+
+function stalled(reasons: readonly ReasonName[] = []): ConditionHelp {
+  return {
+    type: "Stalled",
+    meaning: "Manual action is required.",
+    reasons: ["InvalidSpec", ...reasons],
+  };
+}
+
+/** What a namespaced object requires before anything else. */
+const waitsForConnection: readonly ReasonName[] = [
+  "ConnectionNotFound",
+  "ConnectionNotReady",
+  "ConnectionSuspended",
+  "NotGranted",
+  "PermissionDenied",
+];
+
+/** For kinds whose deletion cleans up in the console. */
+const cleanupBlocked: ConditionHelp = {
+  type: "CleanupBlocked",
+  meaning:
+    "The object is being deleted, and the operator cannot clean up in the console. Ten minutes after the last transition, it removes the finalizer and reports in an event what is left. Absent otherwise.",
+  reasons: [],
+};
+
+const connection: readonly ConditionHelp[] = [
+  ready(["InUse"]),
+  reconciling,
+  stalled(),
+  {
+    type: "Authenticated",
+    meaning: "The console accepts the credentials.",
+    reasons: [
+      "SecretNotFound",
+      "SecretIncomplete",
+      "ConfigMapNotFound",
+      "ConfigMapIncomplete",
+      "CertificateInvalid",
+      "LoginFailed",
+      "LoginPaused",
+      "MfaRequired",
+    ],
+  },
+];
+
+/** By kind. */
+export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> = {
+  Connection: connection,
+  ClusterConnection: connection,
+  ServiceAccount: [
+    ready([
+      ...waitsForConnection,
+      "RevokingAccess",
+      "AccessRevoked",
+      "InUse",
+      "ServiceAccountNotActive",
+      "CreateOutcomeUnknown",
+      "AccountUnknown",
+      "TpnUnknown",
+    ]),
+    reconciling,
+    stalled([
+      "PlanOnly",
+      "AccountExists",
+      "AmbiguousServiceAccount",
+      "AlreadyClaimed",
+      "ServiceAccountNotFound",
+      "ServiceAccountGone",
+      "ServiceAccountMismatch",
+      "OrganizationMismatch",
+      "ProjectMismatch",
+      "ProjectNotGranted",
+      "TooManyServiceAccounts",
+      "AccountListTooLarge",
+      "ProjectMissing",
+      "DeleteNotPossible",
+    ]),
+    {
+      type: "AccessRevoked",
+      meaning:
+        "No policy is bound to the account, because spec.access is Revoked. False while policies are still bound; absent while access is granted.",
+      reasons: ["RevokingAccess"],
+    },
+    {
+      type: "KeysManaged",
+      meaning:
+        "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys.",
+      reasons: ["UnmanagedKeys"],
+    },
+    cleanupBlocked,
+  ],
+  PolicyBinding: [
+    ready(["WaitingForServiceAccount", "Contended"]),
+    reconciling,
+    stalled([
+      "PlanOnly",
+      "AccessRevoked",
+      "ServiceAccountSuspended",
+      "PolicyNotGranted",
+      "PolicyRefused",
+      "BindingsUnreadable",
+      "TooManyPolicies",
+    ]),
+    cleanupBlocked,
+  ],
+  ApiKey: [
+    ready(
+      [
+        "ServiceAccountNotFound",
+        "ServiceAccountNotReady",
+        "ExpiringSoon",
+        "Recovering",
+        "Verifying",
+        "KeyRefused",
+        "WaitingForPeer",
+      ],
+      "The Secret holds a valid key pair that the console accepts.",
+    ),
+    reconciling,
+    stalled([
+      "PlanOnly",
+      "SecretConflict",
+      "TooManyListedKeys",
+      "MetadataNotAllowed",
+      "LifetimeNotGranted",
+    ]),
+    {
+      type: "Verified",
+      meaning: "The console has accepted a call with the key pair.",
+      reasons: ["VerificationFailed", "KeyRefused"],
+    },
+    {
+      type: "IssuanceAllowed",
+      meaning: "The operator can issue another key.",
+      reasons: ["BudgetExceeded", "NamespaceBudgetExceeded", "IssuanceFailing", "TooManyLiveKeys"],
+    },
+    {
+      type: "ConsumersCurrent",
+      meaning:
+        "Every Pod uses the current version of the Secret. Only if the operator counts Pods, or rotation.waitForConsumers is set.",
+      reasons: ["ConsumersStale", "CountingDisabled", "Forbidden"],
+    },
+    {
+      type: "RolledOut",
+      meaning: "No workload of spec.rollout has a restart before it.",
+      reasons: [
+        "RestartsDisabled",
+        "WorkloadNotFound",
+        "RestartFailed",
+        "IntervalNotOver",
+        "NotConverging",
+      ],
+    },
+    cleanupBlocked,
+  ],
+  ResourceQuotaExport: [
+    ready(
+      [...waitsForConnection, "WaitingForApiKey", "KeyRejected", "TooManySeries"],
+      "The last listing was taken, and taken whole.",
+    ),
+    reconciling,
+    stalled(["ConnectionMismatch", "QuotaExportNotGranted"]),
+  ],
+};

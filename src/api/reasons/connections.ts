@@ -1,0 +1,64 @@
+/** Reasons of Connections and ClusterConnections. */
+import type { Reason } from "./reason.ts";
+
+export const ofConnections = {
+  SecretNotFound: {
+    meaning:
+      "The Secret with the credentials does not exist. For a ClusterConnection it must be in the operator's namespace.",
+    check: "the message; it names the Secret and the keys that it needs.",
+    fix: "Create the Secret that the message names. The operator checks every 12 seconds.",
+  },
+  SecretIncomplete: {
+    meaning: "A key of the Secret is missing or empty.",
+    check: "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data}' | jq keys`.",
+    fix: "Add the keys that the message names to the Secret. A login needs `username`, `password` and `domain`.",
+  },
+  ConfigMapNotFound: {
+    meaning:
+      "The ConfigMap of `caBundleFrom` does not exist. For a ClusterConnection it must be in the operator's namespace.",
+    check: "the message; it names the ConfigMap and the key that it needs.",
+    fix: "Create the ConfigMap that the message names. The operator checks every 12 seconds.",
+  },
+  ConfigMapIncomplete: {
+    meaning: "The key of the ConfigMap is missing or empty.",
+    check: "`kubectl get configmap NAME -n NAMESPACE -o jsonpath='{.data}' | jq keys`.",
+    fix: "Add the key that the message names to the ConfigMap, or name another key in `caBundleFrom.configMapRef.key`.",
+  },
+  CertificateInvalid: {
+    meaning:
+      "An entry of `caBundleFrom` or `clientCertificate` is not valid PEM, or `tls.key` is not the private key of `tls.crt`.",
+    check:
+      "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -dates`. For a Secret of cert-manager: `kubectl describe certificate NAME`.",
+    fix: "Correct the entry that the message names: it needs certificates in PEM.",
+  },
+  LoginFailed: {
+    meaning:
+      "The console rejected the login: the password, user or domain is wrong, or the user is locked.",
+    check: "the message; it quotes the console.",
+    fix: "Correct the credentials in the Secret. A changed Secret is tried within 15 seconds, even while logins are paused, and at once after `kubectl iam reconcile clusterconnection/NAME`. While the connection is Ready, a changed Secret is noticed within 70 seconds.",
+  },
+  LoginPaused: {
+    meaning:
+      "Three logins in a row failed. To avoid locking the user, the operator waits before the next login: a minute, doubling to an hour.",
+    check: "the message; it names the time of the next login.",
+    fix: "Correct the credentials in the Secret, which ends the pause at once. If the password is right, check in the console whether the user is locked.",
+  },
+  MfaRequired: {
+    meaning:
+      "The console requires a second factor, which the operator cannot provide. It does not retry with these credentials.",
+    check: "the user in the console.",
+    fix: "Use a login without multi-factor authentication, or a token, and change the Secret.",
+  },
+  ConsoleUnavailable: {
+    meaning:
+      "The console cannot be reached, or responds with a server error or with a body that cannot be parsed. The connection reports this if a login fails, and if no call was answered for 15 seconds. The message names the start of the outage and the number of waiting objects. During an outage the connection calls the console about every 12 seconds; the first answer to any call ends the outage.",
+    check:
+      "the message; `curl -v BASEURL` from a Pod in the operator's namespace; the NetworkPolicy; `spec.caBundle` and `caBundleFrom`. `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED` means that the console requires a `clientCertificate`.",
+    fix: "Fix the network path to the console. A connection that was ready before stays in use meanwhile.",
+  },
+  InUse: {
+    meaning: "The object is being deleted, and other objects still need it.",
+    check: "the message; it names those objects.",
+    fix: "Delete the objects that the message names. The deletion waits for them without limit.",
+  },
+} as const satisfies Record<string, Reason>;

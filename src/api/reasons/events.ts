@@ -1,0 +1,93 @@
+/** Reasons of events, and of conditions that require no action. */
+import type { Reason } from "./reason.ts";
+
+export const ofWarnings = {
+  KeyOrphaned: {
+    meaning:
+      "A key was issued but its secret was lost: the process or the network failed between the console's commit and the operator's write. The key is in `status.orphaned` until a day after it expires, and in the metric `iam_operator_orphaned_keys`. A key that appears in the console after its attempt was closed is listed too, if its description names the attempt.",
+    check: "`kubectl get iamkey NAME -o jsonpath='{.status.orphaned}'`.",
+    fix: "Disable or delete that key in the console. See [what cannot be promised](safety.md#what-cannot-be-promised).",
+  },
+  UnmanagedKey: {
+    meaning:
+      "The console lists a key that no ApiKey names. The condition [KeysManaged](#unmanagedkeys) of the ServiceAccount names all unmanaged keys.",
+    fix: "See [UnmanagedKeys](#unmanagedkeys).",
+  },
+  OrphanedAccount: {
+    meaning:
+      "The console lists another account whose description says that it was created for this ServiceAccount: a creation took effect late or twice. `status.orphanedAccounts` names it. Policies are not bound to it, and the operator never uses it.",
+    fix: "Delete the account in the console. The status is cleared within an hour, or after `kubectl iam reconcile`.",
+  },
+  KeysNotRevoked: {
+    meaning:
+      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer within ten minutes.",
+    fix: "Disable or delete the keys in the console if that matters.",
+  },
+  UnexpectedKeyForm: {
+    meaning:
+      "The console issued a key whose form differs from the documentation. The operator uses it, because the key cannot be issued again.",
+    fix: "Tell the console's administrator.",
+  },
+  CleanupIncomplete: {
+    meaning:
+      "The deletion of a ServiceAccount gave up after ten minutes without success; or its status does not name an account, and the console has an account of that name with an unknown owner. The message names the objects that stay in the console.",
+    fix: "Clean up in the console.",
+  },
+  PoliciesNotRevoked: {
+    meaning:
+      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change within ten minutes.",
+    fix: "Unbind the policies in the console, or create a PolicyBinding again.",
+  },
+  GrantRemoved: {
+    meaning:
+      "The connection's grants no longer match the namespace. The policies in the event will be unbound at the time in the event, after `withdrawalGracePeriod` of the connection. The conditions of the PolicyBindings report the same.",
+    check: "`spec.grants` of the ClusterConnection, and the labels of the namespace.",
+    fix: "If this is a mistake, restore the grant or the label before that time; then no policy is unbound.",
+  },
+  RetainNotGranted: {
+    meaning:
+      "A deleted object asked to leave policies bound: `deletionPolicy: Retain`, or `spec.suspend` of a PolicyBinding. The grant does not have `retainPolicies: true`, so the policies that the operator had bound were unbound. Policies that were bound outside the operator stay.",
+    fix: "If the policies are still needed, create a PolicyBinding again, or ask for a grant with `retainPolicies: true`.",
+  },
+  PoliciesReappeared: {
+    meaning:
+      "A `syncBindings` call without a usable response took effect late, and bound policies again that had been withdrawn since. The operator found them by reading the bindings at short intervals, and unbound them. The account had the policies for a few seconds. The metric `iam_operator_reappeared_policies_total` counts them.",
+    check: "the event, for the policies and the account.",
+    fix: "Find the proxy or queue that delays calls between the operator and the console.",
+  },
+  ForeignPoliciesFound: {
+    meaning:
+      "Policies were bound to the account outside the operator. With `foreignPolicies: Keep` they stay.",
+    fix: "If these policies are not expected, set `foreignPolicies: Remove`.",
+  },
+  ClockSkewed: {
+    meaning:
+      "The clocks of the console and the operator are more than five minutes apart. Expiry times are off by as much.",
+    fix: "Correct the wrong clock.",
+  },
+} as const satisfies Record<string, Reason>;
+
+export const ofNormalStates = {
+  KeyDelivered: { meaning: "The Secret holds a key that the console accepts." },
+  KeyAccepted: { meaning: "The console accepted a call with the key." },
+  NoUnmanagedKeys: { meaning: "ApiKeys name every valid key in the console's list." },
+  UnmanagedKeysExpected: {
+    meaning: "No ApiKey names some of the keys, and `spec.unmanagedKeys` expects that.",
+  },
+  KeysNotListed: {
+    meaning: "The console does not list keys, so unmanaged keys cannot be found.",
+  },
+  Allowed: { meaning: "A key can be issued when it is due." },
+  Synced: { meaning: "The console has the declared policies." },
+  PoliciesSynced: { meaning: "The console has the declared policies." },
+  Authenticated: { meaning: "The console accepts the credentials." },
+  AllCurrent: { meaning: "All Pods use the current version of the Secret." },
+  NothingToRestart: { meaning: "No workload of `spec.rollout` needs a restart." },
+  RestartUnderWay: {
+    meaning: "A workload of `spec.rollout` was restarted, and some of its Pods are not new yet.",
+  },
+  Counting: { meaning: "The Pods that use the Secret are being counted." },
+  Listed: { meaning: "All quotas were listed." },
+  Creating: { meaning: "The account is being created." },
+  Deleting: { meaning: "The object is being deleted." },
+} as const satisfies Record<string, Reason>;

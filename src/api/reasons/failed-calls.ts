@@ -1,0 +1,92 @@
+/** Codes of failed calls to the console and to the API server. */
+import type { Reason } from "./reason.ts";
+
+export const ofConsoleCalls = {
+  Unauthenticated: {
+    meaning:
+      "The console rejected the credentials of a session that it had accepted. The operator tried one new login.",
+    check: "the condition `Authenticated` of the connection.",
+    fix: "Correct the credentials in the Secret.",
+  },
+  PermissionDenied: {
+    meaning:
+      "The console answered with status 403: the connection's user, or the key, does not have permission for this call.",
+    check: "the message; for quotas it has the checks in the console's order.",
+    fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: after a rejection, the next retry is hours away.",
+  },
+  NotFound: {
+    meaning:
+      "The console answered with status 404: it does not know the requested resource. For a call that revokes a key: the console still lists that key, so the path of the call is probably wrong; or the key is not in the account's list, and the call was not made.",
+    check: "the IDs in the spec; `baseURL` of the connection, and the paths in its `extraCalls`.",
+    fix: "Correct the ID in the spec, or `baseURL` or `extraCalls` of the connection.",
+  },
+  AlreadyExists: {
+    meaning: "The console answered with status 409.",
+    check: "the message.",
+    fix: "Wait: the call is retried.",
+  },
+  InvalidArgument: {
+    meaning: "The console answered with status 422: it does not accept a value.",
+    check: "the message; it quotes the console.",
+    fix: "Correct the spec.",
+  },
+  FailedPrecondition: {
+    meaning: "The console rejected the call with another status between 400 and 499.",
+    check: "the message; it has the status.",
+    fix: "Fix the cause in the message. The call is retried every 1 to 15 minutes.",
+  },
+  RateLimited: {
+    meaning: "The console, or the API server, asked for fewer calls.",
+    check: "`limits` of the connection.",
+    fix: "Wait, and lower `limits` of the connection if this persists. No call is made earlier than requested.",
+  },
+  Unavailable: {
+    meaning: "The console or the API server did not answer, or answered with status 500 or above.",
+    fix: "Wait: the call is retried after half a second, doubling to five minutes.",
+  },
+  Timeout: {
+    meaning:
+      "The answer did not arrive in time. A call that changes something may have taken effect: the operator finds out before it repeats the call.",
+    check: "`limits.timeout` of the connection; latency between cluster and console.",
+    fix: "Wait, and raise `limits.timeout` of the connection if this persists.",
+  },
+  MalformedResponse: {
+    meaning:
+      "The answer cannot be parsed: it is not JSON, cut off, too large, nested too deeply, or lacks a required field. A proxy's error page is the usual cause, or a redirect: redirects are not followed.",
+    check: "`curl -v` to the address of the connection from inside the cluster.",
+    fix: "Correct `baseURL` of the connection, or the proxy.",
+  },
+} as const satisfies Record<string, Reason>;
+
+export const ofApiServerCalls = {
+  Forbidden: {
+    meaning:
+      "The operator lacks a permission, a quota is used up, an admission rule rejected the write, or the namespace is terminating.",
+    check: "the message; it quotes the API server.",
+    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. Secrets and ConfigMaps that a ClusterConnection names are granted by the chart's `secrets.credentials` and `rbac.configMaps`; counting Pods needs the chart's `consumers.mode`. A key is not issued before a dry run of its Secret succeeds, so no key is lost.",
+  },
+  Invalid: {
+    meaning:
+      "The API server does not accept the object, because of an admission rule or because a Secret is larger than 1 MiB.",
+    check: "the message.",
+    fix: "Change the spec, usually `spec.secret`.",
+  },
+  BadRequest: {
+    meaning:
+      "The API server does not understand the request. The CRDs may be older than the operator.",
+    fix: "Apply the CRDs of this version ([upgrade](upgrade.md)).",
+  },
+  Conflict: {
+    meaning:
+      "The object was changed at the same time. The operator retries at once; this does not last.",
+  },
+  Gone: {
+    meaning: "A list or watch has to start again, which happens automatically.",
+  },
+  NotLeading: {
+    meaning:
+      "This process might lose its lease before a change finishes. Another process takes over.",
+    check:
+      "`kubectl get lease -n iam-operator-system`, the API server's latency, and whether the Pod gets enough CPU.",
+  },
+} as const satisfies Record<string, Reason>;

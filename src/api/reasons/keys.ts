@@ -1,0 +1,141 @@
+/** Reasons of ApiKeys, and the causes for which a key is issued. */
+import type { Reason } from "./reason.ts";
+
+export const ofKeys = {
+  Pending: {
+    meaning: "The key is not in its Secret yet. No problem is known.",
+    fix: "Wait a few seconds.",
+  },
+  Issuing: {
+    meaning:
+      "A key is being issued: the intent is recorded, and the call starts or is in progress.",
+    fix: "Wait. If this persists, the operator was interrupted; the next reconcile reports [Recovering](#recovering).",
+  },
+  Recovering: {
+    meaning:
+      "An issuance was interrupted after its intent was recorded. The operator finds out from the account's key list whether a key was issued, and does not issue another key before it knows. This takes about 20 seconds.",
+    check: "`status.attempt`, and later `status.orphaned`.",
+    fix: "Wait about 20 seconds, or longer if the console is down.",
+  },
+  Verifying: {
+    meaning:
+      "The new key is in Secret `NAME-next`, and the console does not accept it yet. Consumers keep the previous key.",
+    fix: "Wait: the console can take a while to accept a new key. The key is checked every 5 seconds, after two minutes every minute.",
+  },
+  VerificationFailed: {
+    meaning:
+      "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator gives up the new key, lists it in `status.orphaned`, and issues another one within the daily budget.",
+    check:
+      "the key and its account in the console: is the account active, and do new keys take long to become valid?",
+    fix: "Fix the cause in the console; the cluster needs no change.",
+  },
+  KeyRefused: {
+    meaning:
+      "The console no longer accepts the key in the Secret: it was deleted or disabled outside the operator. The operator checks the key every 5 seconds. If the console no longer lists the key either, a new key is issued after 30 seconds, otherwise after two minutes. The operator notices a deleted key with the next list of the account's keys, which takes at most 5 minutes by default (the connection's `spec.accountPollInterval`). `kubectl iam reconcile apikey/NAME` lists the keys and checks the pair at once.",
+    check: "the console's audit log, for the change of the key.",
+    fix: "Wait: a new key is issued within three minutes. To stop the replacement, set `spec.suspend`.",
+  },
+  ServiceAccountNotReady: {
+    meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
+    check: "`kubectl describe iamsa NAME -n NAMESPACE`.",
+    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays there and stays usable.",
+  },
+  WaitingForPeer: {
+    meaning:
+      "The issuance for another ApiKey of the account was interrupted. Until it is known whether that key exists, no key is issued for the account: each new key would make the account's list of keys harder to read.",
+    check: "the other ApiKeys of the account, for the reason Recovering.",
+    fix: "Wait, usually about 20 seconds. An attempt whose result stays unknown holds up other ApiKeys for at most an hour.",
+  },
+  SecretConflict: {
+    meaning:
+      "The Secret, or the Secret `NAME-next`, exists and belongs to another owner, or another ApiKey names the same Secret. The operator does not change it, and does not issue a key. If two ApiKeys name one Secret, it belongs to the ApiKey that has a key, otherwise to the older ApiKey.",
+    check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`; the name of an existing ApiKey's Secret cannot be changed. To have the operator take over the Secret, label it and allow the adoption.",
+    commands: [
+      "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
+      `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,
+    ],
+  },
+  MetadataNotAllowed: {
+    meaning:
+      "`spec.secret.labels` or `spec.secret.annotations` has a key by which another controller acts on the Secret, such as Argo CD's `argocd.argoproj.io/secret-type`. The operator does not write it. A first key waits; a key in use is still renewed.",
+    fix: "Remove the key from `spec.secret`, or ask the connection's administrator to add it to `allowedSecretMetadata`.",
+  },
+  LifetimeNotGranted: {
+    meaning: "`expiresInDays` is more than the namespace's grant allows.",
+    fix: "Set `spec.expiresInDays` to the number in the message or less, or ask the connection's administrator for a higher `maxExpiresInDays`.",
+  },
+  ExpiringSoon: {
+    meaning:
+      "The key expires soon and has not been replaced, although a replacement was due. Consumers lose access at the time in the message.",
+    check:
+      "the rest of the message, for the cause; the conditions `IssuanceAllowed` and `Stalled`.",
+    fix: "Fix the cause that the message names. To request a key regardless of the budget and the limit of valid keys, run `kubectl iam rotate`, or set the annotation.",
+    commands: [
+      'kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/rotate-requested-at="$(date)" --overwrite',
+    ],
+  },
+  NamespaceBudgetExceeded: {
+    meaning:
+      "All ApiKeys of the namespace together were issued as many keys in 24 hours as its grant's `maxIssuesPerDay` allows. A requested rotation does not exceed it.",
+    check: "`status.issuances` of the namespace's ApiKeys, for an ApiKey that loses its keys.",
+    fix: "Wait, or ask the administrator of the ClusterConnection for a higher `maxIssuesPerDay`.",
+  },
+  BudgetExceeded: {
+    meaning:
+      "A key is needed, but `maxIssuesPerDay` keys were already issued within 24 hours. This limit protects the console from a fault that loses keys.",
+    check:
+      "`status.orphaned`, `status.superseded`, and the events `KeyOrphaned` and `SecretUpdated`: is the Secret deleted or edited, are responses of the console lost?",
+    fix: "Find out why keys get lost, then wait for a day, or request a rotation: `kubectl iam rotate`.",
+  },
+  IssuanceFailing: {
+    meaning:
+      "The console gave no usable response to two or more attempts to issue a key, and its lists show that no key was issued. Each attempt may still lead to a key later, so the operator waits before the next attempt: 20 seconds, doubling to 5 minutes.",
+    check: "the events `AttemptClosed` of the ApiKey, and the gateways before the console.",
+    fix: "Wait until the console answers issueKey; check the gateways before it. To try at once, request a rotation: `kubectl iam rotate`.",
+  },
+  TooManyLiveKeys: {
+    meaning:
+      "A rotation is due, but too many earlier keys are still valid in the console. They expire, or are revoked by the calls in `extraCalls` of the connection. The key in use works meanwhile. This limit never leaves a workload without a usable key: if the key in the Secret is missing or expires soon, another key is issued within `maxIssuesPerDay`.",
+    check: "`status.superseded` and `status.orphaned`: are responses of the console lost?",
+    fix: "Wait until the time in the message, or request a rotation: `kubectl iam rotate`. If the console has calls that disable or delete keys, name them in `extraCalls` of the connection.",
+  },
+  TooManyListedKeys: {
+    meaning:
+      "The status lists 900 superseded or 900 orphaned keys. Further keys could not be listed and could be lost, so no further key is issued.",
+    check: "`status.orphaned` and the events `KeyOrphaned`: why are responses of the console lost?",
+    fix: "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
+  },
+  NoKeyYet: {
+    meaning: "A key is needed because the ApiKey does not have a key yet.",
+  },
+  SecretMissing: {
+    meaning:
+      "A key is needed because the Secret was deleted, and with it the only copy of the key's secret.",
+    check:
+      "the cluster's audit log, for the deletion. A GitOps tool may prune objects that it does not know.",
+    fix: "See [GitOps](gitops.md).",
+  },
+  SecretReplaced: {
+    meaning:
+      "A key is needed because another Secret of that name has replaced the ApiKey's Secret.",
+    fix: "See [SecretConflict](#secretconflict).",
+  },
+  SecretEdited: {
+    meaning: "A key is needed because the Secret was edited and no longer holds the key pair.",
+    check: "the cluster's audit log.",
+    fix: "Change `spec.secret.data` of the ApiKey instead of the Secret.",
+  },
+  KeyExpired: {
+    meaning: "A key is needed because the key in use expired.",
+    fix: "See [ExpiringSoon](#expiringsoon) for the possible causes.",
+  },
+  RotationDue: { meaning: "A key is needed because it is time to renew the key." },
+  RotationRequested: {
+    meaning:
+      "A key is needed because the annotation `iam-operator.io/rotate-requested-at` was set.",
+  },
+  RotationInterrupted: {
+    meaning: "A key is needed because a requested rotation was interrupted. It is repeated.",
+  },
+} as const satisfies Record<string, Reason>;

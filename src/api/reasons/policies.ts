@@ -1,0 +1,53 @@
+/** Reasons of PolicyBindings. */
+import type { Reason } from "./reason.ts";
+
+export const ofPolicies = {
+  WaitingForServiceAccount: {
+    meaning: "The ServiceAccount of the PolicyBinding is not ready.",
+    check: "`kubectl describe iamsa NAME -n NAMESPACE`.",
+    fix: "Check the ServiceAccount's Ready condition.",
+  },
+  ServiceAccountSuspended: {
+    meaning:
+      "`spec.suspend` of the ServiceAccount is true: nothing is changed for it, including its policies.",
+    fix: "Set `spec.suspend` of the ServiceAccount to false.",
+  },
+  ServiceAccountDeleting: {
+    meaning: "The ServiceAccount is being deleted and waits for its PolicyBindings.",
+    fix: "Delete the PolicyBinding too.",
+  },
+  Syncing: {
+    meaning:
+      "The console rejected a change of the list without naming the rejected policy. The operator tries the PolicyBindings of the account one by one, so that only the rejected one fails.",
+    fix: "Wait a minute.",
+  },
+  PolicyNotGranted: {
+    meaning:
+      "The connection does not grant these policies to the namespace. If they were bound before, they are unbound, or stay bound with `withdrawalGracePeriod: Never` of the connection, as the message says.",
+    check: "`spec.grants[].policyIds` of the ClusterConnection.",
+    fix: "Ask for a grant of the policies that the message names, or remove them from `spec.policyIds`.",
+  },
+  PolicyRefused: {
+    meaning:
+      "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`.",
+    check: "the message; it names the cause if the console's list of policies shows it.",
+    fix: "Remove the policy from `spec.policyIds`, or correct it in the console.",
+  },
+  BindingsUnreadable: {
+    meaning:
+      "The console's answer about bound policies cannot be read, and the account was imported. The list is replaced as a whole, so a write could unbind policies that were bound outside the operator. The operator writes nothing.",
+    check: "whether other tools or administrators bind policies to this account.",
+    fix: "If only PolicyBindings bind policies to this account, set `foreignPolicies: Remove` on the ServiceAccount.",
+  },
+  TooManyPolicies: {
+    meaning: "More than 1,000 policies would be bound to one account.",
+    fix: "Bind fewer policies to the account.",
+  },
+  Contended: {
+    meaning:
+      "The account's policies were changed outside the operator and corrected five times within an hour. The operator pauses, so that two programs do not overwrite each other endlessly.",
+    check:
+      "the console's audit log, for another operator, another cluster with the same account, or a script.",
+    fix: "Stop the other program, or set `foreignPolicies: Keep`.",
+  },
+} as const satisfies Record<string, Reason>;

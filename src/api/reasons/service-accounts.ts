@@ -1,0 +1,114 @@
+/** Reasons of ServiceAccounts. */
+import type { Reason } from "./reason.ts";
+
+export const ofServiceAccounts = {
+  AccessRevoked: {
+    meaning:
+      "`spec.access` of the ServiceAccount is `Revoked`, and no policy is bound to the account. `Ready` is True: the account exists. The condition `AccessRevoked` is True: its message says whether and when a read of the console confirmed it. If an earlier `syncBindings` call had no usable response, the message also says until when the operator reads the bindings at short intervals. PolicyBindings of the account are *Stalled*.",
+    check: "`kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.bindings}'`.",
+    fix: "To restore access, first delete leaked keys in the console, because they work again. Then set `spec.access: Granted` on the ServiceAccount.",
+  },
+  RevokingAccess: {
+    meaning:
+      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The condition `AccessRevoked` is False.",
+    check: "the message, and the conditions of the connection.",
+    fix: "Wait a few seconds: access is being revoked. If the connection is suspended or not ready, fix that, or ask an administrator of the console to unbind the policies.",
+  },
+  AccountExists: {
+    meaning:
+      "The console already has an account of that name, which was not created for this object. Accounts are never taken over by name. Without `spec.name`, `c` in namespace `a-b` and `b-c` in namespace `a` [have the same name](multi-tenancy.md#names-of-accounts), `a-b-c`.",
+    check: "the saIds in the message, and the owner in the accounts' descriptions in the console.",
+    fix: "Delete the object and create it again, with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
+  },
+  AmbiguousServiceAccount: {
+    meaning: "After an interrupted creation, several accounts in the console match.",
+    check: "the accounts in the console, by the saIds in the message.",
+    fix: "Create the object again with the saId of the correct account.",
+  },
+  AlreadyClaimed: {
+    meaning:
+      "Another ServiceAccount object manages this account: it had the account first, is older, or uses a ClusterConnection while this object uses a Connection.",
+    check: "the object in the message.",
+    fix: "Delete one of the two objects. With `deletionPolicy: Retain`, the deletion changes nothing in the console.",
+  },
+  CreateOutcomeUnknown: {
+    meaning:
+      "The console did not answer the creation. The operator first finds out whether the account exists.",
+    check: "the message; it says if the console does not allow listing accounts.",
+    fix: "Wait. If accounts cannot be listed, search the console for the account (its description names the object), then create the object again, with `spec.saId` if the account exists.",
+  },
+  AccountUnknown: {
+    meaning:
+      "A ServiceAccount is being deleted, its status does not name an account (it was edited, or restored from a backup), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
+    check: "the account in the console. Its description ends with `k8s NAMESPACE/NAME#` and an ID.",
+    fix: "Ask the console's administrator to allow listing accounts. Otherwise the finalizer is removed after ten minutes with the event `CleanupIncomplete`; then clean up in the console.",
+  },
+  ServiceAccountNotFound: {
+    meaning:
+      "Of a ServiceAccount: the account in `spec.saId` does not exist in the console. Of an ApiKey: the ServiceAccount in `spec.serviceAccountRef` does not exist in the namespace.",
+    check: "`kubectl get iamsa -n NAMESPACE`, and the account in the console.",
+    fix: "Create the ServiceAccount that the message names; if it exists, create it again with the correct `spec.saId`.",
+  },
+  ServiceAccountGone: {
+    meaning:
+      "The account was deleted in the console. Its keys no longer work. The operator does not create another account in its place.",
+    check: "the console's audit log, for the deletion.",
+    fix: "Delete the object, and create it again if the account is still needed.",
+  },
+  ServiceAccountMismatch: {
+    meaning:
+      "The status names an account that has another name in the console, or was created for another ServiceAccount: the status was edited, or restored from another object. The operator does not change that account.",
+    check:
+      "the account in the console, by the saId in the message; the author of the status in `metadata.managedFields`.",
+    fix: "Delete the object and create it again, with `spec.saId` to import that account. If the account was renamed in the console, restore its name.",
+  },
+  ServiceAccountNotActive: {
+    meaning:
+      "The console reports that the account is not active. Its keys do not work, and no key is issued.",
+    check: "the state in the message.",
+    fix: "Activate the account in the console.",
+  },
+  OrganizationMismatch: {
+    meaning: "The account and the connection belong to different organizations.",
+    check: "`spec.orgId` of both, and the account in the console.",
+    fix: "Use a connection of the account's organization.",
+  },
+  ProjectMismatch: {
+    meaning: "The account does not belong to the project in `spec.projectId`.",
+    fix: "Correct `spec.projectId`, or leave it out.",
+  },
+  ProjectNotGranted: {
+    meaning: "No grant gives the project in `spec.projectId` to the namespace.",
+    fix: "Leave out `spec.projectId`, or ask for the project in `projectIds` of the namespace's grant.",
+  },
+  AccountListTooLarge: {
+    meaning:
+      "The console's list of accounts is larger than the operator reads (8 MiB, or 10,000 records of 20 fields). The operator cannot tell which accounts exist, so it does not create accounts for any namespace. Existing accounts, keys and policies are not affected.",
+    fix: "Ask the console's administrator to delete unused accounts. Set `maxServiceAccounts` in every grant.",
+  },
+  TooManyServiceAccounts: {
+    meaning: "The namespace has as many accounts as its grant's `maxServiceAccounts` allows.",
+    fix: "Delete another ServiceAccount of the namespace and its account in the console, or ask the administrator of the ClusterConnection for a higher `maxServiceAccounts`.",
+  },
+  ProjectMissing: {
+    meaning: "Neither the object nor its connection names a project.",
+    fix: "Set `spec.projectId` of the object, or `projectId` of the connection.",
+  },
+  TpnUnknown: {
+    meaning:
+      "The console's answer does not name the account's TPN (its resource name). Without the TPN, policies cannot be bound or unbound.",
+    fix: "Ask the console's administrator. The operator asks again with every check of the account.",
+  },
+  DeleteNotPossible: {
+    meaning:
+      "The object has `deletionPolicy: Delete`, but the console's documentation does not show a call that deletes an account, and the connection does not name one.",
+    fix: "Set `extraCalls.deleteServiceAccount` of the connection, or set `spec.deletionPolicy` to `Revoke` or `Retain`.",
+  },
+  UnmanagedKeys: {
+    meaning:
+      "The console lists valid keys of the account that no ApiKey names as current, superseded or orphaned. They were issued outside the operator, before the account was imported, by a deleted ApiKey, or by a call that took effect after its attempt was closed. The ServiceAccount stays Ready.",
+    check:
+      "`kubectl get iamsa NAME -o jsonpath='{.status.unmanagedKeys}'`, and the description of the keys in the console. An entry with `apiKey` moves to `status.orphaned` of that ApiKey, unless the ApiKey is suspended.",
+    fix: "Delete unused keys in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount: they are counted then, without an event or an alert.",
+  },
+} as const satisfies Record<string, Reason>;
