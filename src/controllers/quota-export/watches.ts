@@ -1,5 +1,6 @@
 /** Which changes of other objects enqueue ResourceQuotaExports. */
 import { isDeepStrictEqual } from "node:util";
+import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Watch, watch } from "../../runtime/watch.ts";
@@ -15,7 +16,7 @@ export function quotaExportWatches(caches: Caches, parts: AccessParts): readonly
   return [
     ...accessWatches(resourceQuotaExportType, caches, parts),
     watch(apiKeys, ({ key, old, new: now }) =>
-      old?.status?.current?.keyId === now?.status?.current?.keyId ? [] : exportsWith(key),
+      isDeepStrictEqual(usedOf(old), usedOf(now)) ? [] : exportsWith(key),
     ),
     // The policies bound to its account decide what a key has permission to list.
     watch(caches.of(serviceAccountType), ({ key, old, new: now }) =>
@@ -26,6 +27,11 @@ export function quotaExportWatches(caches: Caches, parts: AccessParts): readonly
             .flatMap((apiKey) => exportsWith(keyOf(apiKey))),
     ),
   ];
+}
+
+/** What an export takes from an ApiKey. */
+function usedOf(apiKey: ApiKey | undefined): unknown {
+  return [apiKey?.metadata.generation, apiKey?.status?.current?.keyId];
 }
 
 function rights(account: ServiceAccount | undefined): unknown {
