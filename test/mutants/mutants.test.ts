@@ -20,6 +20,7 @@ const MEASURED = [
   "frame",
   "iam",
   "leader-election",
+  "quota-export",
 ];
 const runs = new Set([...allStories, ...allScenarios].map(({ name }) => name));
 

@@ -5,7 +5,7 @@ import { createOperator, type Operator, type OperatorOptions } from "../../src/a
 import { collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
-import { createMetrics } from "../../src/observability/metrics.ts";
+import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
 import { startHousekeeping } from "../support/api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer, randomUid } from "../support/api-server/server.ts";
@@ -52,7 +52,7 @@ export class SimWorld {
   readonly escaped: string[] = [];
   /** Whether replicas elect a leader. */
   readonly isElected: boolean;
-  #registry = new Registry();
+  #metrics: Metrics | undefined;
   readonly #flags: readonly string[];
   readonly #timing: OperatorOptions["timing"];
   readonly #replicas = new Map<string, Replica>();
@@ -104,8 +104,8 @@ export class SimWorld {
   }
 
   /** What the process that was started last exposes. */
-  get metrics(): Registry {
-    return this.#registry;
+  scrape(): Promise<string> {
+    return this.#metrics?.render() ?? Promise.resolve("");
   }
 
   get crashes(): number {
@@ -281,11 +281,6 @@ export class SimWorld {
     });
   }
 
-  #newRegistry(): Registry {
-    this.#registry = new Registry();
-    return this.#registry;
-  }
-
   #createOperator(process: SimProcess, config: Config): Operator {
     const context = { kernel: this.kernel, journal: this.journal, faults: this.faults };
     const log = recordingLog((line) => {
@@ -294,9 +289,11 @@ export class SimWorld {
       this.kernel.note(text);
     });
     const send = createSend(context, process, kubeEndpoint(this.kube));
+    const metrics = createMetrics(new Registry());
+    this.#metrics = metrics;
     return createOperator({
       config,
-      metrics: createMetrics(this.#newRegistry()),
+      metrics,
       clock: process.clock,
       random: process.random,
       log,

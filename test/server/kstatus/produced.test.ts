@@ -1,19 +1,30 @@
 /** The verdicts on objects that the operator's own controllers have written, and on every version on the way there. */
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { isTrue } from "../../../src/api/conditions.ts";
-import type { MemoryCluster } from "../../support/memory-cluster.ts";
-import { KeyWorld } from "../../unit/controllers/api-key/world.ts";
 import {
-  accountWorld,
-  type WorldOptions,
-} from "../../unit/controllers/policy-binding/account-world.ts";
-import { exportWorld } from "../../unit/controllers/quota-export/world.ts";
-import { createWorld, type World } from "../../unit/controllers/service-account/world.ts";
+  clusterConnectionType,
+  policyBindingType,
+  resourceQuotaExportType,
+} from "../../../src/controllers/resource-types.ts";
+import { MINUTE } from "../../../src/util/time.ts";
+import { SEEDED } from "../../iam-server/seed.ts";
+import {
+  createBinding,
+  inNamespace,
+  MEMBER,
+  READ,
+  type Wishes,
+} from "../../simulation/scenarios.ts";
+import { connectionSpec } from "../../simulation/sim-world.ts";
+import { StoryWorld } from "../../simulation/stories/story.ts";
+import type { ApiServer } from "../../support/api-server/server.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import { KeyWorld } from "../../unit/controllers/api-key/world.ts";
 import { kstatusOf, type Verdict } from "./kstatus.ts";
 
 type Judgement = Verdict["status"];
 /** A world in which the operator has done what it could. */
-type Arrange = () => Promise<MemoryCluster>;
+type Arrange = () => Promise<ApiServer>;
 type Row = readonly [what: string, verdict: Judgement, arrange: Arrange];
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they are stored
@@ -29,7 +40,7 @@ const withKey =
     world.apiKey("ci", spec);
     await change(world);
     await world.pass();
-    return world.kube;
+    return world.kube.server;
   };
 const suspend = (object: Raw) => {
   object.spec.suspend = true;
@@ -81,128 +92,102 @@ const apiKeys: readonly Row[] = [
   ],
 ];
 
-const withAccount = (change: (world: World) => Promise<unknown>) => async () => {
-  const world = await createWorld();
-  onTestFinished(() => world.stop());
-  await world.putLogin();
-  await world.putConnection();
-  await change(world);
-  await world.connect();
-  await world.reconcile("ci");
-  return world.cluster;
-};
+/** A story told up to the version that counts. */
+const told =
+  (tell: (world: StoryWorld) => void | Promise<void>): Arrange =>
+  async () => {
+    const world = new StoryWorld({});
+    await tell(world);
+    await world.pass(MINUTE);
+    return world.sim.kube;
+  };
+const declared = (wishes: Wishes = {}) => told((world) => world.begin(wishes));
+const [grant] = connectionSpec.grants as readonly Tree[];
+const granting = (change: Tree) => ({ grants: [{ ...grant, ...change }] });
+const later = { kind: "Connection", name: "later" };
+
 const serviceAccounts: readonly Row[] = [
+  ["created", "Current", declared()],
+  ["suspended before there is an account", "Failed", declared({ account: { suspend: true } })],
   [
-    "created",
-    "Current",
-    withAccount(async (world) => {
-      await world.connect();
-      await world.putAccount("ci");
-    }),
-  ],
-  ["suspended before there is an account", "Failed", withAccount(accountWith({ suspend: true }))],
-  ["of an account that does not exist", "Failed", withAccount(accountWith({ saId: "sa-none" }))],
-  [
-    "without a grant",
+    "of an account that does not exist",
     "Failed",
-    withAccount(async (world) => {
-      await world.putConnection({ grants: [] });
-      await world.putAccount("ci");
+    declared({
+      account: { saId: "sa-none" },
+      connection: granting({ importServiceAccounts: true }),
     }),
   ],
-  [
-    "over a suspended connection",
-    "Failed",
-    withAccount(async (world) => {
-      await world.putConnection({ suspend: true });
-      await world.putAccount("ci");
-    }),
-  ],
-  [
-    "before its connection exists",
-    "InProgress",
-    withAccount(accountWith({ connectionRef: { kind: "Connection", name: "later" } })),
-  ],
+  ["without a grant", "Failed", declared({ connection: { grants: [] } })],
+  ["over a suspended connection", "Failed", declared({ connection: { suspend: true } })],
+  ["before its connection exists", "InProgress", declared({ account: { connectionRef: later } })],
 ];
 
-function accountWith(spec: object): (world: World) => Promise<unknown> {
-  return (world) => world.putAccount("ci", spec);
-}
-
 const clusterConnections: readonly Row[] = [
-  ["logged in", "Current", withAccount(async () => undefined)],
+  ["logged in", "Current", declared()],
   [
     "suspended with a login",
     "Current",
-    withAccount(async (world) => {
-      await world.connect();
-      await world.putConnection({ suspend: true });
+    told(async (world) => {
+      await world.begin();
+      world.change(clusterConnectionType, "default", { suspend: true });
     }),
   ],
+  ["suspended without a login", "Failed", declared({ connection: { suspend: true } })],
   [
-    "suspended without a login",
+    "refused",
     "Failed",
-    withAccount((world) => world.putConnection({ suspend: true })),
+    told((world) => {
+      for (const user of world.sim.console.world.users.values()) user.password = "another";
+      return world.begin();
+    }),
   ],
-  ["refused", "Failed", withAccount((world) => world.putLogin({ password: "wrong" }))],
   [
     "before its Secret exists",
     "InProgress",
-    withAccount((world) =>
-      world.putConnection({ credentials: { login: { secretRef: { name: "later" } } } }),
-    ),
+    declared({ connection: { credentials: { login: { secretRef: { name: "later" } } } } }),
   ],
 ];
 
-const withBinding =
-  (spec: object = {}, options: WorldOptions = {}): Arrange =>
-  async () => {
-    const world = await accountWorld(options);
-    world.bind("reading", ["pol-read"], spec);
-    await world.settle();
-    return world.kube;
-  };
 const policyBindings: readonly Row[] = [
-  ["bound", "Current", withBinding()],
-  ["outside the grant", "Failed", withBinding({}, { grant: [] })],
-  ["suspended before it is bound", "Failed", withBinding({ suspend: true })],
+  ["bound", "Current", declared()],
+  ["outside the grant", "Failed", declared({ connection: granting({ policyIds: [READ] }) })],
+  [
+    "suspended before it is bound",
+    "Failed",
+    told(async (world) => {
+      await world.begin();
+      createBinding(world.sim, "second", [MEMBER], { suspend: true });
+    }),
+  ],
   [
     "suspended after it was bound",
     "Current",
-    async () => {
-      const world = await accountWorld();
-      world.bind("reading", ["pol-read"]);
-      await world.settle();
-      world.bind("reading", ["pol-read"], { suspend: true });
-      await world.settle();
-      return world.kube;
-    },
-  ],
-  ["before its account is ready", "InProgress", withBinding({}, { ready: false })],
-];
-
-const withExport =
-  (spec: object): Arrange =>
-  async () => {
-    const world = await exportWorld();
-    world.issue(["pol-read"]);
-    world.put(spec);
-    await world.pass();
-    return world.kube;
-  };
-const quotaExports: readonly Row[] = [
-  ["listed", "Current", withExport({})],
-  ["suspended before it is listed", "Failed", withExport({ suspend: true })],
-  ["invalid", "Failed", withExport({ interval: "5s" })],
-  [
-    "over another connection than its key",
-    "Failed",
-    withExport({
-      apiKeyRef: { name: "ci-key" },
-      connectionRef: { kind: "Connection", name: "elsewhere" },
+    told(async (world) => {
+      await world.begin();
+      world.change(policyBindingType, "reader", { suspend: true });
     }),
   ],
-  ["before its ApiKey exists", "InProgress", withExport({ apiKeyRef: { name: "later" } })],
+  ["before its account is ready", "InProgress", declared({ account: { connectionRef: later } })],
+];
+
+const exporting = (spec: Tree, wishes: Wishes = {}) =>
+  told(async (world) => {
+    await world.begin(wishes);
+    world.sim.create(resourceQuotaExportType, {
+      metadata: inNamespace("quotas"),
+      spec: { clusterId: SEEDED.clusterId, ...spec },
+    });
+  });
+const quotaExports: readonly Row[] = [
+  ["listed", "Current", exporting({})],
+  ["suspended before it is listed", "Failed", exporting({ suspend: true })],
+  ["invalid", "Failed", exporting({ interval: "5s" })],
+  [
+    "without a grant for the cluster",
+    "Failed",
+    exporting({}, { connection: granting({ quotaExports: [] }) }),
+  ],
+  ["before its ApiKey exists", "InProgress", exporting({ apiKeyRef: { name: "later" } })],
 ];
 
 describe.each([
@@ -213,7 +198,7 @@ describe.each([
   ["ResourceQuotaExport", quotaExports],
 ] as const)("%s", (kind, rows) => {
   test.each(rows)("%s is %s", async (_, verdict, arrange) => {
-    const { storage } = (await arrange()).server;
+    const { storage } = await arrange();
     const versions = storage
       .since(0)
       .filter((change) => change.kind.type.kind === kind && change.type !== "DELETED")

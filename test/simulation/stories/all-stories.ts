@@ -6,6 +6,7 @@ import { consumerStories } from "./consumers.ts";
 import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
 import { leaderStories } from "./leaders.ts";
+import { quotaStories } from "./quotas.ts";
 import { rotationStories } from "./rotation.ts";
 import type { Story } from "./story.ts";
 
@@ -18,6 +19,7 @@ export const allStories: readonly Story[] = [
   ...rotationStories,
   ...endingStories,
   ...leaderStories,
+  ...quotaStories,
   ...consumerStories,
 ];
 
@@ -29,6 +31,7 @@ const about: Readonly<Record<string, readonly Story[]>> = {
   iam: [...consoleStories, ...keyStories, ...connectionStories],
   "leader-election": leaderStories,
   "policy-binding": bindingStories,
+  "quota-export": quotaStories,
   "service-account": [...accountStories, ...endingStories],
 };
 

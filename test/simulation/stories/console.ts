@@ -1,12 +1,8 @@
 /** What the console says: what is believed, what is quoted, and how long it is left alone. */
 import { annotations } from "../../../src/api/meta.ts";
-import {
-  policyBindingType,
-  resourceQuotaExportType,
-  serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
+import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { ACCOUNT, inNamespace, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
@@ -23,29 +19,6 @@ function orphans(world: StoryWorld): number {
 
 function reconcile(world: StoryWorld, account: string): void {
   world.annotate(serviceAccountType, account, { [annotations.reconcileRequestedAt]: "now" });
-}
-
-/** Three pages. */
-const QUOTAS = 250;
-
-/** How many of them are exported after a while. */
-async function exportQuotas(world: StoryWorld): Promise<number | undefined> {
-  const { clusters } = world.sim.console.world;
-  const cluster = clusters.get(SEEDED.clusterId);
-  const [quota] = cluster?.quotas ?? [];
-  if (cluster === undefined || quota === undefined) throw new Error("no quotas");
-  const quotas = Array.from({ length: QUOTAS }, (_, index) => ({ ...quota, name: `q-${index}` }));
-  clusters.set(SEEDED.clusterId, { ...cluster, quotas });
-  await world.begin();
-  world.sim.create(resourceQuotaExportType, {
-    metadata: inNamespace("quotas"),
-    spec: { clusterId: SEEDED.clusterId },
-  });
-  await world.pass(2 * MINUTE);
-  const { status } = world.sim.get(resourceQuotaExportType, "quotas") as {
-    status: { total?: number };
-  };
-  return status.total;
 }
 
 export const consoleStories: readonly Story[] = [
@@ -158,29 +131,4 @@ export const consoleStories: readonly Story[] = [
     await world.pass(235 * SECOND);
     world.expect("no call in the meantime", callsOfConsole(world) - before, 0);
   }),
-  story(
-    "every page of the quotas is exported",
-    async (world) => {
-      world.expect("all of them", await exportQuotas(world), QUOTAS);
-    },
-    unready,
-  ),
-  story(
-    "quotas of which one is listed twice are not exported",
-    async (world) => {
-      world.rewrite("listResourceQuotas", (body) =>
-        body.replaceAll('"q-100"', '"q-1"').replaceAll(":250", ":249"),
-      );
-      world.expect("nothing is exported", await exportQuotas(world), undefined);
-    },
-    unready,
-  ),
-  story(
-    "quotas that are too long to read are not exported",
-    async (world) => {
-      world.rewrite("listResourceQuotas", (body) => `${body}${" ".repeat(4_000_000)}`);
-      world.expect("nothing is exported", await exportQuotas(world), undefined);
-    },
-    unready,
-  ),
 ];
