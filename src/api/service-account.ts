@@ -165,6 +165,10 @@ const status = z.object({
         description:
           "Policies that a PolicyBinding bound and left; they are unbound when the connection no longer grants them.",
       }),
+      unrevokedPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
+        description:
+          "Policies of deleted PolicyBindings that could not be unbound in time. The operator unbinds them when the console accepts it, unless a PolicyBinding declares them.",
+      }),
       ungrantedTime: timestamp.optional().meta({
         description:
           "Since when no grant of the connection matches the namespace. The grace period of the connection starts here.",

@@ -32,6 +32,9 @@ export const releases: CreateWatcher = (world) => {
   /** Policies by account that a call has bound again which a gateway had put off. */
   const returned = new Map<string, Set<string>>();
 
+  /** Policies by account that a PolicyBinding was to unbind when it was deleted. */
+  const deleted = new Map<string, Set<string>>();
+
   return {
     onChange: ({ change }) => {
       const { kind } = change.kind.type;
@@ -69,9 +72,15 @@ export const releases: CreateWatcher = (world) => {
       const past = words.get(tpn) ?? [];
       const last = past.at(-1);
       if (last !== undefined) last.until = elapsed;
+      const own = bindings.filter((each) => names(each, account));
+      const going = new Set([
+        ...(deleted.get(tpn) ?? []),
+        ...own.filter(isDeleted).flatMap(releasedBy),
+      ]);
+      deleted.set(tpn, going);
       words.set(tpn, [
         ...past.filter(({ until }) => until >= elapsed - MEMORY_MS),
-        wordOf(account, bindings),
+        wordOf(account, own, going),
       ]);
     }
   }
@@ -97,19 +106,28 @@ export const releases: CreateWatcher = (world) => {
   }
 };
 
-function wordOf(account: ServiceAccount, bindings: readonly PolicyBinding[]): Word {
+function names({ metadata, spec }: PolicyBinding, account: ServiceAccount): boolean {
+  const { namespace, name } = account.metadata;
+  return metadata.namespace === namespace && spec.serviceAccountRef.name === name;
+}
+
+function isDeleted({ metadata }: PolicyBinding): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function wordOf(
+  account: ServiceAccount,
+  own: readonly PolicyBinding[],
+  deleted: ReadonlySet<string>,
+): Word {
   const { metadata, spec } = account;
-  const own = bindings.filter(
-    (each) =>
-      each.metadata.namespace === metadata.namespace &&
-      each.spec.serviceAccountRef.name === metadata.name,
-  );
-  // A call without a response may have bound them late, after they were withdrawn.
-  const unanswered = account.status?.bindings?.unansweredSync?.policyIds ?? [];
-  const wanted = own.flatMap(({ metadata: { deletionTimestamp }, spec: { policyIds } }) =>
-    deletionTimestamp === undefined ? policyIds : [],
-  );
-  const late = unanswered.filter((id) => !wanted.includes(id));
+  const { unansweredSync, unrevokedPolicyIds = [] } = account.status?.bindings ?? {};
+  const wanted = own.flatMap((each) => (isDeleted(each) ? [] : each.spec.policyIds));
+  const late = [
+    // A call without a response may have bound them late, after they were withdrawn.
+    ...(unansweredSync?.policyIds ?? []),
+    ...unrevokedPolicyIds.filter((id) => deleted.has(id)),
+  ].filter((id) => !wanted.includes(id));
   const revokes =
     (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";
   return {
@@ -117,9 +135,7 @@ function wordOf(account: ServiceAccount, bindings: readonly PolicyBinding[]): Wo
     released: new Set([...late, ...own.flatMap(releasedBy)]),
     everything: spec.access === "Revoked" || (metadata.deletionTimestamp !== undefined && revokes),
     foreign: spec.foreignPolicies === "Remove",
-    empty:
-      late.length > 0 ||
-      own.some(({ metadata: { deletionTimestamp } }) => deletionTimestamp !== undefined),
+    empty: late.length > 0 || own.some(isDeleted),
   };
 }
 

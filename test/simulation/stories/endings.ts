@@ -8,7 +8,7 @@ import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import { extraCalls } from "../scenarios/console.ts";
-import { ACCOUNT, MEMBER } from "../scenarios.ts";
+import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -123,6 +123,38 @@ export const endingStories: readonly Story[] = [
         world.expect("what is left is told", /NotRevoked|Incomplete/.test(`${world.events(name)}`));
       },
       withExtraCalls,
+    ),
+  ),
+  ...[false, true].map((declaredAgain) =>
+    story(
+      `policies that an outage kept bound are unbound after it${declaredAgain ? ", unless they are declared again" : ""}`,
+      async (world) => {
+        await world.begin();
+        createBinding(world.sim, "second", [MEMBER]);
+        await world.pass(MINUTE);
+        consoleDown(world);
+        world.sim.delete(policyBindingType, "reader");
+        await world.pass(15 * MINUTE);
+        world.expect("it is gone", world.sim.get(policyBindingType, "reader"), undefined);
+        world.expect("its policies are still bound", world.bound, [DEPLOY, MEMBER, READ]);
+        world.happens({ kind: "Kill" });
+        if (declaredAgain) createBinding(world.sim, "again", [READ]);
+        world.cease();
+        await world.pass(15 * MINUTE);
+        world.expect("what is declared is bound", world.bound, [
+          MEMBER,
+          ...(declaredAgain ? [READ] : []),
+        ]);
+        const { bindings } = (world.sim.get(serviceAccountType, ACCOUNT)?.status ?? {}) as {
+          readonly bindings?: object;
+        };
+        world.expect("nothing is left to unbind", Object.keys(bindings ?? {}), [
+          "policyIds",
+          "foreignPolicyIds",
+          "policyCount",
+          "lastSyncTime",
+        ]);
+      },
     ),
   ),
   story(

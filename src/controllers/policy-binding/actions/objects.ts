@@ -10,7 +10,8 @@ import { PartialFailure } from "../../frame/rules/outcome.ts";
 import type { EventOf } from "../../frame/rules/report.ts";
 import { policyBindingType, serviceAccountType } from "../../resource-types.ts";
 import { isUsable } from "../rules/choose.ts";
-import { listed, type PolicySet } from "../rules/policy-set.ts";
+import { MAX_POLICIES } from "../rules/decide.ts";
+import { listed, type PolicySet, union } from "../rules/policy-set.ts";
 import type {
   AccountBindingsKind,
   BindingsProgress,
@@ -68,7 +69,12 @@ function releaseEvents(
     ...(because === "Revoked" && retainRefused ? [warning("RetainNotGranted", refused)] : []),
     ...(why === undefined
       ? []
-      : [warning("PoliciesNotRevoked", `${why} These policies stay bound: ${listed(applied)}.`)]),
+      : [
+          warning(
+            "PoliciesNotRevoked",
+            `${why} These policies ${because === "GaveUp" ? "are still" : "stay"} bound: ${listed(applied)}.`,
+          ),
+        ]),
   ];
 }
 
@@ -86,8 +92,11 @@ const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
   Retained: "The PolicyBinding is gone without revoking.",
   AccountMissing: "The ServiceAccount does not exist.",
   AccountGone: "The account does not exist in the console.",
-  GaveUp: "The console did not accept the change in time.",
+  GaveUp:
+    "The console did not accept the change in time; the ServiceAccount records what the operator unbinds later.",
 };
+
+const NO_ACCOUNT = "the ServiceAccount that records the bindings does not exist";
 
 /**
  * Records on the ServiceAccount how this run leaves the console (S11), and reports policies bound outside the operator.
@@ -98,14 +107,27 @@ export const recordBindings: PerformBindings<"RecordBindings"> = async (
   run,
 ) => {
   const { account } = snapshot;
-  if (account === undefined)
-    throw new Error("the ServiceAccount that records the bindings does not exist");
+  if (account === undefined) throw new Error(NO_ACCOUNT);
   await writeBindings(account, bindings, run, run.signal);
   const events = [
     ...withdrawalEvents(account, availabilityOf(snapshot)),
     ...foreignEvents(account, foundForeign),
   ];
   return { snapshot, done: { ...done, recorded: true }, events };
+};
+
+/** Adds to the record the policies of the PolicyBindings that are released next without a revocation. */
+export const recordUnrevoked: PerformBindings<"RecordUnrevoked"> = async (
+  { policyIds },
+  { snapshot, done },
+  run,
+) => {
+  const { account } = snapshot;
+  if (account === undefined) throw new Error(NO_ACCOUNT);
+  const stored = account.status?.bindings ?? {};
+  const unrevoked = union(stored.unrevokedPolicyIds ?? [], policyIds).slice(0, MAX_POLICIES);
+  await writeBindings(account, { ...stored, unrevokedPolicyIds: unrevoked }, run, run.signal);
+  return { snapshot, done: { ...done, unrevoked: policyIds } };
 };
 
 /** One event when the policies of a namespace without a grant get a time at which they are unbound. */

@@ -3,7 +3,13 @@ import { assertNever } from "../../../util/assert-never.ts";
 import { readLive } from "../observe.ts";
 import type { BindingsAction, PerformBindings } from "../rules/snapshot.ts";
 import { attribute, listBindings, syncBindings } from "./console.ts";
-import { addFinalizers, recordBindings, removeFinalizers, writeIntents } from "./objects.ts";
+import {
+  addFinalizers,
+  recordBindings,
+  recordUnrevoked,
+  removeFinalizers,
+  writeIntents,
+} from "./objects.ts";
 
 /**
  * Performs one action of a run over an account and its PolicyBindings. Rejects at the first failure; with a
@@ -25,6 +31,8 @@ export const perform: PerformBindings<BindingsAction["kind"]> = (action, progres
       return attribute(action, progress, run);
     case "RecordBindings":
       return recordBindings(action, progress, run);
+    case "RecordUnrevoked":
+      return recordUnrevoked(action, progress, run);
     case "RemoveFinalizers":
       return removeFinalizers(action, progress, run);
     default:

@@ -102,7 +102,14 @@ function knownLive({ account, bindings, live }: DecisionInput): PolicySet | unde
   if (live.readable) return [...new Set(live.policyIds)];
   const { created, foreignPolicies, accessRevoked, record } = account;
   if (!created && foreignPolicies === "Keep" && !accessRevoked) return undefined;
-  return union(record.ours ?? [], record.foreign, ...bindings.map(({ applied }) => applied));
+  const intended = intendedOf(account, bindings);
+  return union(record.ours ?? [], record.foreign, intended);
+}
+
+/** Policies that an earlier call may have bound: intents, and what a deleted PolicyBinding could not unbind. */
+function intendedOf(account: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+  const unrevoked = common(account.unrevoked, account.withdrawn);
+  return union(...bindings.map(({ applied }) => applied), unrevoked);
 }
 
 function isDifferent(
@@ -117,7 +124,7 @@ function isDifferent(
   if (accessRevoked && !record.revocationProven) return true;
   if (record.ours === undefined) return target.length > 0;
   // An intent missing from the record may or may not have reached the console.
-  const intended = union(...bindings.map(({ applied }) => applied));
+  const intended = intendedOf(account, bindings);
   return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);
 }
 

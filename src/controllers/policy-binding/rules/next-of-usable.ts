@@ -61,13 +61,13 @@ function handleRefusal({ snapshot, done, choice }: BindingsStep): Finding {
 }
 
 /** The operator tried to revoke the policies and failed: overdue deletions are released. */
-function giveUpAfterFailure({ snapshot }: BindingsStep): Finding {
-  return snapshot.state.hasFailed ? releaseLate(snapshot) : undefined;
+function giveUpAfterFailure({ snapshot, done }: BindingsStep): Finding {
+  return snapshot.state.hasFailed ? releaseLate({ snapshot, done }) : undefined;
 }
 
 /** Before a deletion is given up, the operator tries once more. */
-function pause({ snapshot }: BindingsStep): Finding {
-  const isPauseOver = !isPaused(snapshot) || releaseLate(snapshot) !== undefined;
+function pause({ snapshot, done }: BindingsStep): Finding {
+  const isPauseOver = !isPaused(snapshot) || releaseLate({ snapshot, done }) !== undefined;
   if (snapshot.live !== undefined || isPauseOver) return undefined;
   const { afterMs = Number.POSITIVE_INFINITY } = endOfWait(snapshot);
   return quiet(Math.min(untilAsked(snapshot, snapshot.state), afterMs));
@@ -130,15 +130,15 @@ function reasonOf({ input, decision, isDrift }: Choice) {
   return isDrift ? "DriftCorrected" : "PoliciesSynced";
 }
 
-function giveUpWhereBlocked({ snapshot, choice }: BindingsStep): Finding {
-  return choice.decision.blocked === undefined ? undefined : releaseLate(snapshot);
+function giveUpWhereBlocked({ snapshot, done, choice }: BindingsStep): Finding {
+  return choice.decision.blocked === undefined ? undefined : releaseLate({ snapshot, done });
 }
 
 function record({ snapshot, done, choice }: BindingsStep): Finding {
   const { bindings: stored } = snapshot.account.status ?? {};
   const isOver = stored?.unansweredSync !== undefined || isRevocationProven(stored);
   if (done.recorded || !(hasSay(snapshot) || isOver)) return undefined;
-  const bindings = recordOf(snapshot, choice);
+  const bindings = recordOf(snapshot, choice, done.unrevoked);
   return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
 }
 

@@ -5,7 +5,7 @@ import { isUsable } from "./choose.ts";
 import { nextOfUsable } from "./next-of-usable.ts";
 import { quiet } from "./quiet.ts";
 import { endOfWait, release, releaseLate } from "./release.ts";
-import type { BindingsAction, BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
+import type { BindingsAction, BindingsProgress } from "./snapshot.ts";
 import type { BindingView, UnavailableAccount } from "./views.ts";
 
 /** The watch event of the operator's own last write usually comes earlier. */
@@ -29,12 +29,12 @@ export function next({ snapshot, done }: BindingsProgress): BindingsAction | Wai
   if (isUsable(snapshot)) return nextOfUsable(snapshot, done);
   const { availability } = snapshot;
   return availability.kind === "Unavailable"
-    ? nextOfUnavailable(snapshot, availability)
+    ? nextOfUnavailable({ snapshot, done }, availability)
     : CACHES_BEHIND;
 }
 
 function nextOfUnavailable(
-  snapshot: BindingsSnapshot,
+  { snapshot, done }: BindingsProgress,
   { state, reason, message, endsAs }: UnavailableAccount,
 ): BindingsAction | Waiting {
   const { bindings, source } = snapshot;
@@ -46,6 +46,12 @@ function nextOfUnavailable(
     (endsAs && release(snapshot, endsAs, ["Revoking", "Releasing"])) ??
     release(snapshot, "Retained", ["Releasing"]) ??
     release(snapshot, "NothingBound", ["Revoking"], isUnbound) ??
-    releaseLate(snapshot) ?? { kind: "Waiting", state, reason, message, ...endOfWait(snapshot) }
+    releaseLate({ snapshot, done }) ?? {
+      kind: "Waiting",
+      state,
+      reason,
+      message,
+      ...endOfWait(snapshot),
+    }
   );
 }

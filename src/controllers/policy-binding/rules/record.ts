@@ -3,17 +3,25 @@ import { isDeepStrictEqual } from "node:util";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
-import { common, union } from "./policy-set.ts";
+import { common, type PolicySet, union } from "./policy-set.ts";
+import { overdue } from "./release.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
 
-/** The new record; `undefined` if the stored record is up to date. */
-export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
+/**
+ * The new record; `undefined` if the stored record is up to date. Policies that this run added to `unrevokedPolicyIds`
+ * stay there until the next run.
+ */
+export function recordOf(
+  snapshot: UsableSnapshot,
+  choice: Choice,
+  added: PolicySet = [],
+): BindingsStatus | undefined {
   const { account, availability, now, state } = snapshot;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const { unansweredSync, leftPolicyIds, ungrantedTime: _, ...rest } = stored;
+  const { unansweredSync, leftPolicyIds, unrevokedPolicyIds, ungrantedTime: _, ...rest } = stored;
   const { confirmationTime: __, emptiedTime: ___, ...old } = rest;
   const { ours, foreign, bound, blocked } = decision;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
@@ -23,6 +31,9 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   const left = isKnown
     ? common(foreign, union(old.policyIds ?? [], leftPolicyIds ?? []))
     : (leftPolicyIds ?? []);
+  const unrevoked = isKnown
+    ? common(bound, overdue(availability.account, snapshot.bindings))
+    : (unrevokedPolicyIds ?? []);
   const next: BindingsStatus = {
     ...old,
     ...(isKnown
@@ -33,7 +44,8 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
         }
       : {}),
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
-    ...(left.length === 0 ? {} : { leftPolicyIds: left.slice(0, MAX_POLICIES) }),
+    ...policyList("leftPolicyIds", left),
+    ...policyList("unrevokedPolicyIds", union(unrevoked, added)),
     ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
     ...(availability.account.accessRevoked ? revocationProof(snapshot, choice) : {}),
   };
@@ -41,6 +53,14 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): BindingsStat
   if (verified && (changed || isStale(old.lastSyncTime, now)))
     return { ...next, lastSyncTime: toIso8601(now) };
   return changed ? next : undefined;
+}
+
+/** A field of the record; absent if the list is empty. */
+function policyList(
+  field: "leftPolicyIds" | "unrevokedPolicyIds",
+  policyIds: PolicySet,
+): Pick<BindingsStatus, typeof field> {
+  return policyIds.length === 0 ? {} : { [field]: policyIds.slice(0, MAX_POLICIES) };
 }
 
 /** A record from before access was revoked proves nothing: policies can be bound outside the operator. */

@@ -1,7 +1,13 @@
 /** Which deleted PolicyBindings lose their finalizer, and why. Pure. */
 import { cleanupDeadline } from "../../frame/rules/cleanup.ts";
-import type { BindingsActionOf, BindingsSnapshot, ReleaseCause } from "./snapshot.ts";
-import type { BindingView, Stage } from "./views.ts";
+import { type PolicySet, union, without } from "./policy-set.ts";
+import type {
+  BindingsActionOf,
+  BindingsProgress,
+  BindingsSnapshot,
+  ReleaseCause,
+} from "./snapshot.ts";
+import type { BindingView, BoundAccount, Stage } from "./views.ts";
 
 type Release = BindingsActionOf<"RemoveFinalizers">;
 
@@ -19,9 +25,26 @@ export function release(
   return uids.length === 0 ? undefined : { kind: "RemoveFinalizers", uids, because };
 }
 
-/** Releases objects whose policies could not be revoked for too long. */
-export function releaseLate(snapshot: BindingsSnapshot): Release | undefined {
-  return release(snapshot, "GaveUp", ["Revoking"], (each) => timeLeft(snapshot, each) <= 0);
+/**
+ * Releases objects whose policies could not be revoked for too long. Before that, the account records the policies, so
+ * that they are unbound later.
+ */
+export function releaseLate({
+  snapshot,
+  done,
+}: BindingsProgress): Release | BindingsActionOf<"RecordUnrevoked"> | undefined {
+  const late = release(snapshot, "GaveUp", ["Revoking"], (each) => timeLeft(snapshot, each) <= 0);
+  if (late === undefined || snapshot.account === undefined || done.unrevoked !== undefined)
+    return late;
+  const released = snapshot.bindings.filter(({ uid }) => late.uids.includes(uid));
+  const policyIds = union(...released.map(({ applied }) => applied));
+  return policyIds.length === 0 ? late : { kind: "RecordUnrevoked", policyIds };
+}
+
+/** The recorded policies that are still to be unbound: no PolicyBinding declares or retains them. */
+export function overdue({ unrevoked }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+  const kept = bindings.filter(({ stage }) => stage !== "Revoking");
+  return without(unrevoked, ...kept.map(({ policyIds, applied }) => union(policyIds, applied)));
 }
 
 /** Milliseconds until the next object waiting for its revocation is released without it. */

@@ -5,6 +5,7 @@
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type Instant, parseInstant } from "../../../util/time.ts";
 import { type PolicySet, union } from "./policy-set.ts";
+import { overdue } from "./release.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stillWatched } from "./unanswered-sync.ts";
 import {
@@ -42,7 +43,8 @@ export function toAvailability(
   if (availability.kind === "Usable") {
     if (obstacle !== undefined) return obstacle;
     const { account } = availability;
-    const withdrawn = withdrawnOf(account, grant, bindings);
+    const ungranted = withdrawnOf(account, grant, bindings);
+    const withdrawn = union(ungranted, overdue(account, bindings));
     if (refusal === undefined) return { kind: "Usable", account: { ...account, withdrawn } };
   }
   const why = availability.kind === "Usable" ? refusal : availability;
@@ -65,8 +67,16 @@ function withdrawnOf(
   return grant?.withdrawsPolicies === true ? notIn(grant, boundByUs(account, bindings)) : [];
 }
 
-function boundByUs({ record }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
-  return union(record.ours ?? [], record.left, ...bindings.map(({ applied }) => applied));
+function boundByUs(
+  { record, unrevoked }: BoundAccount,
+  bindings: readonly BindingView[],
+): PolicySet {
+  return union(
+    record.ours ?? [],
+    record.left,
+    unrevoked,
+    ...bindings.map(({ applied }) => applied),
+  );
 }
 
 /**

@@ -58,6 +58,8 @@ export interface BindingsDone {
   readonly accountReplaced?: boolean;
   readonly synced?: boolean;
   readonly recorded?: boolean;
+  /** The policies that this run recorded as still to be unbound. */
+  readonly unrevoked?: PolicySet;
   /** The console rejected the submitted list. */
   readonly refusal?: IamError;
   readonly refusalAttributed?: boolean;
@@ -113,6 +115,8 @@ export type BindingsAction =
       /** Foreign policies that the record does not contain yet. */
       readonly foundForeign: PolicySet;
     }
+  /** Before a revocation is given up, so that the operator unbinds these policies later. */
+  | { readonly kind: "RecordUnrevoked"; readonly policyIds: PolicySet }
   | {
       readonly kind: "RemoveFinalizers";
       readonly uids: readonly string[];

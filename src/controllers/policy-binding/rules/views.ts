@@ -42,7 +42,9 @@ export interface BoundAccount {
   readonly foreignPolicies: "Keep" | "Remove";
   readonly accessRevoked: boolean;
   readonly record: BindingsRecord;
-  /** Policies bound by the operator and no longer granted; they are unbound. */
+  /** The policies of deleted PolicyBindings whose revocation was given up. */
+  readonly unrevoked: PolicySet;
+  /** Policies that are unbound: they are no longer granted, or their PolicyBinding is gone. */
   readonly withdrawn: PolicySet;
 }
 
@@ -180,6 +182,7 @@ function toBound(
       left: bindings?.leftPolicyIds ?? [],
       revocationProven: isRevocationProven(bindings),
     },
+    unrevoked: bindings?.unrevokedPolicyIds ?? [],
     withdrawn: [],
   };
 }

@@ -205,8 +205,9 @@ function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
   const rights = connection.ok ? connection.access.grant : connection.grant;
   const mayRetain = rights?.retainPolicies ?? spec.connectionRef.kind === "Connection";
   if (mayRetain && policyOf(snapshot) === "Retain") return [];
-  const { policyIds = [], leftPolicyIds = [] } = object.status?.bindings ?? {};
-  return [...new Set([...policyIds, ...leftPolicyIds])];
+  const bindings = object.status?.bindings ?? {};
+  const { policyIds = [], leftPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
+  return [...new Set([...policyIds, ...leftPolicyIds, ...unrevokedPolicyIds])];
 }
 
 /** If the namespace may no longer manage an imported account, only policies that the operator bound are unbound. */

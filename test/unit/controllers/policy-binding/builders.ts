@@ -21,6 +21,7 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     foreignPolicies: "Keep",
     accessRevoked: false,
     record: { ours: undefined, foreign: [], left: [], revocationProven: false },
+    unrevoked: [],
     withdrawn: [],
     ...fields,
   };

@@ -40,6 +40,7 @@ const who = fc
     foreignPolicies: fc.constantFrom("Keep" as const, "Remove" as const),
     accessRevoked: fc.boolean(),
     record,
+    unrevoked: fc.oneof(fc.constant([]), ids),
     withdrawn: fc.oneof(fc.constant([]), ids),
   })
   .map(account);

@@ -194,6 +194,12 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
     "a late revocation that has failed",
     snapshot(kept, [binding("a", ["p1"], late)], withState({ hasFailed: true })),
     {},
+    { kind: "RecordUnrevoked", policyIds: ["p1"] },
+  ],
+  [
+    "a late revocation that has failed and is recorded",
+    snapshot(kept, [binding("a", ["p1"], late)], withState({ hasFailed: true })),
+    { unrevoked: ["p1"] },
     { kind: "RemoveFinalizers", because: "GaveUp" },
   ],
   [
@@ -261,7 +267,7 @@ const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
   [
     "an account that cannot be used, and a late one",
     snapshot(kept, [binding("a", ["p1"], late)], unavailable()),
-    {},
+    { unrevoked: ["p1"] },
     { kind: "RemoveFinalizers", because: "GaveUp" },
   ],
 ];
