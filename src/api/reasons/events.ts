@@ -35,8 +35,8 @@ export const ofWarnings = {
   },
   PoliciesNotRevoked: {
     meaning:
-      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change within ten minutes.",
-    fix: "Unbind the policies in the console, or create a PolicyBinding again.",
+      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change within ten minutes. In the second case the ServiceAccount lists them in `status.bindings.unrevokedPolicyIds`, and the operator unbinds them when the console accepts it, unless a PolicyBinding declares them again.",
+    fix: "If the ServiceAccount does not list the policies, unbind them in the console, or create a PolicyBinding again.",
   },
   GrantRemoved: {
     meaning:
