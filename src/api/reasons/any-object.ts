@@ -21,7 +21,7 @@ export const ofAnyObject = {
     check:
       "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`. Also check all PolicyBindings of a ServiceAccount and the ServiceAccount itself: an object with the annotation holds back all of them.",
     fix: "Read `status.plan`; if it is right, remove the annotation `iam-operator.io/plan-only`, or `--read-only` of the operator.",
-    commands: ["kubectl annotate iamkey NAME iam-operator.io/plan-only-"],
+    commands: ["kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/plan-only-"],
   },
   InternalError: {
     meaning: "The operator hit an unexpected error. This is a bug.",
@@ -44,8 +44,7 @@ export const ofAnyObject = {
     meaning:
       "`spec.suspend` of the connection is true: the operator does not use it, and all objects that use it wait. Keys in Secrets stay there and stay valid; they are not rotated.",
     check: "`kubectl get iamcconn NAME -o jsonpath='{.spec.suspend}'` (its administrators can).",
-    fix: "Set `spec.suspend` of the connection to false to resume.",
-    commands: [`kubectl patch iamcconn NAME --type=merge -p '{"spec":{"suspend":false}}'`],
+    fix: "Set `spec.suspend` of the connection to false to resume, for example with `kubectl iam resume iamcconn/NAME`.",
   },
   NotGranted: {
     meaning:

@@ -9,7 +9,6 @@ import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { readEntries } from "../../connections/source.ts";
 import type { KeyPair } from "../../iam/model.ts";
-import { isKubeError } from "../../kube/errors.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
@@ -32,23 +31,16 @@ export function connectionRefOf({ connection }: Options): ConnectionRef {
   throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
 }
 
-/** Throws Failure if the connection does not exist, cannot be read, or is not valid. */
+/** Rejects with KubeError. Throws Failure if the connection does not exist or is not valid. */
 export async function readConnection(
   cluster: Cluster,
   { kind, name }: ConnectionRef,
 ): Promise<ConnectionSpec> {
-  try {
-    const object = await readObject(cluster, kind, name);
-    const schema = kind === "Connection" ? connectionKind : clusterConnectionKind;
-    const parsed = parseSpec(schema as typeof connectionKind, object);
-    if (parsed.ok) return parsed.spec;
-    throw new Failure(`${toText({ kind, name })} is not valid: ${parsed.message}`);
-  } catch (error) {
-    if (!isKubeError(error, "Forbidden")) throw error;
-    throw new Failure(
-      `you do not have permission to read ${toText({ kind, name })}: identify the console with --base-url, --org-id and --domain-name`,
-    );
-  }
+  const object = await readObject(cluster, kind, name);
+  const schema = kind === "Connection" ? connectionKind : clusterConnectionKind;
+  const parsed = parseSpec(schema as typeof connectionKind, object);
+  if (parsed.ok) return parsed.spec;
+  throw new Failure(`${toText({ kind, name })} is not valid: ${parsed.message}`);
 }
 
 export interface KeyInSecret {

@@ -7,12 +7,15 @@ import { createIamClient } from "../../iam/client/console-client.ts";
 import { createTransport } from "../../iam/exchange/transport.ts";
 import type { Json, KeyPair } from "../../iam/model.ts";
 import { parseJson } from "../../iam/wire/json.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import { systemRandom } from "../../util/random.ts";
 import { Redacted } from "../../util/redacted.ts";
 import type { Invocation } from "../cli/command.ts";
-import { UsageError } from "../cli/errors.ts";
+import { Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
+import type { Options } from "../cli/options.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { toText } from "../cluster/kinds.ts";
 import { userAgent } from "../user-agent.ts";
 import { readCredentials, readTarget } from "./connection-target.ts";
 import { connectionRefOf, readConnection, readKeyInSecret } from "./from-cluster.ts";
@@ -71,12 +74,7 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
   const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
   const target = hasAddress
     ? await targetFromFlags(invocation)
-    : await readTarget(
-        cluster,
-        connectionRef,
-        await readConnection(cluster, connectionRef),
-        options,
-      );
+    : (await readConsole(cluster, connectionRef, options)).target;
   return { target, caller: { user: undefined, key } };
 }
 
@@ -94,13 +92,22 @@ async function locateByConnection(
   needs: Needs,
 ): Promise<Located> {
   const { options } = invocation;
-  const spec = await readConnection(cluster, ref);
-  const target = await readTarget(cluster, ref, spec, options);
+  const { spec, target } = await readConsole(cluster, ref, options);
   const key = needs === "user" ? undefined : await keyFromFlags(invocation);
   if (!isForUser(needs, key)) return { target, caller: { user: undefined, key } };
   const own = await userFromFlags(invocation);
   const user = own ?? (await readCredentials(cluster, ref, spec, options));
   return { target, caller: { user, key } };
+}
+
+async function readConsole(cluster: Cluster, ref: ConnectionRef, options: Options) {
+  const spec = await readConnection(cluster, ref).catch((error: unknown) => {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    throw new Failure(
+      `you do not have permission to read ${toText(ref)}: identify the console with --base-url, --org-id and --domain-name`,
+    );
+  });
+  return { spec, target: await readTarget(cluster, ref, spec, options) };
 }
 
 function isForUser(needs: Needs, key: KeyPair | undefined): boolean {

@@ -17,8 +17,7 @@ import { readCredentials, readTarget } from "../console/connection-target.ts";
 import { readConnection } from "../console/from-cluster.ts";
 import { type Answer, openSession } from "../console/session.ts";
 import { type ConsoleTarget, proxyOf } from "../console/target.ts";
-import { readinessOf } from "../view/readiness.ts";
-import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, judgeReadiness, ok, skipped, warning } from "./finding.ts";
 
 const CONNECT_MS = 5 * SECOND;
 const EXPIRES_SOON = 14 * DAY;
@@ -58,11 +57,7 @@ async function checkOne(
 ): Promise<ConnectionFindings> {
   const ref = { kind: object.kind, name: object.metadata.name } as ConnectionRef;
   const check = toText(ref);
-  const { ready, reason, message } = readinessOf(object);
-  const own =
-    ready === "True"
-      ? ok(check, reason)
-      : failed(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
+  const own = judgeReadiness(object);
   const { allNamespaces, tenantLogins } = invocation.options;
   if (object.kind === "Connection" && allNamespaces && !tenantLogins)
     return {

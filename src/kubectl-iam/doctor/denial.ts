@@ -3,15 +3,18 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isIamError } from "../../iam/errors.ts";
 import type { LiveBindings } from "../../iam/model.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
+import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 import { readBody } from "../console/body.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
 import { readConnection } from "../console/from-cluster.ts";
 import { type PolicyRecord, readPolicyRecords } from "../console/policy-records.ts";
 import { type ConsoleSession, openSession } from "../console/session.ts";
-import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, judgeReadiness, ok, skipped, warning } from "./finding.ts";
 import type { Diagnosis } from "./installation.ts";
 import { judgePartition, judgePolicies } from "./policies.ts";
 
@@ -22,31 +25,59 @@ interface Subject {
   readonly session: ConsoleSession;
 }
 
-/** Rejects with KubeError, and with Failure if the connection cannot be used. */
+/**
+ * Goes on without the objects that cannot be read, and reports them. Rejects with KubeError, and with Failure if the
+ * ApiKey does not exist.
+ */
 export async function examineDenial(
   invocation: Invocation,
   cluster: Cluster,
   name: string,
 ): Promise<Diagnosis> {
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
-  const ref = account.spec.connectionRef;
-  const spec = await readConnection(cluster, ref);
-  const { io, options } = invocation;
-  const target = await readTarget(cluster, ref, spec, options);
-  const user = await readCredentials(cluster, ref, spec, options);
-  await using session = openSession(target, { user, key: undefined }, io);
-  const subject = { invocation, apiKey, account, session };
-  const findings: Finding[] = [];
-  const { bindings, finding } = await checkBindings(subject);
-  findings.push(finding);
-  const policies = await readPolicies(subject);
-  findings.push(...policiesFindings(subject, bindings, policies));
-  findings.push(await checkOwner(subject));
-  findings.push(...checkHeaders(subject, bindings, policies));
-  findings.push(await checkAction(subject), await askConsole(subject));
+  const findings: Finding[] = [judgeReadiness(apiKey as AnyObject)];
+  const { name: owner } = apiKey.spec.serviceAccountRef;
+  const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
+    findings.push(
+      judge(`iamsa/${owner}`, `${why}; the checks below need its status and its connection`),
+    ),
+  );
+  const session =
+    account &&
+    (await readOr(connect(invocation, cluster, account), (judge, why) =>
+      findings.push(judge("Console", `${why}; the checks below need the console`)),
+    ));
+  if (account === undefined || session === undefined)
+    return { findings: [...findings, ...judgeStatus(apiKey, account)], answers: [] };
+  await using _ = session;
+  findings.push(...(await askConsole({ invocation, apiKey, account, session })));
   invocation.io.progress(undefined);
   return { findings, answers: [...session.answers] };
+}
+
+async function connect(
+  { io, options }: Invocation,
+  cluster: Cluster,
+  account: ServiceAccount,
+): Promise<ConsoleSession> {
+  const ref = account.spec.connectionRef;
+  const spec = await readConnection(cluster, ref);
+  const target = await readTarget(cluster, ref, spec, options);
+  const user = await readCredentials(cluster, ref, spec, options);
+  return openSession(target, { user, key: undefined }, io);
+}
+
+async function askConsole(subject: Subject): Promise<readonly Finding[]> {
+  const { bindings, finding } = await checkBindings(subject);
+  const policies = await readPolicies(subject);
+  return [
+    finding,
+    ...policiesFindings(subject, bindings, policies),
+    await checkOwner(subject),
+    ...checkHeaders(subject, bindings, policies),
+    await checkAction(subject),
+    await checkDecision(subject),
+  ];
 }
 
 const steps = {
@@ -57,6 +88,40 @@ const steps = {
   action: "Action",
   decision: "Decision",
 } as const;
+
+/** Without the console: the operator's last observations. */
+function judgeStatus(apiKey: ApiKey, account: ServiceAccount | undefined): readonly Finding[] {
+  const { bindings, liveKeyIds } = account?.status ?? {};
+  const { policyIds = [], foreignPolicyIds = [] } = bindings ?? {};
+  const keyId = apiKey.status?.current?.keyId;
+  const isListed = keyId !== undefined && liveKeyIds?.includes(keyId);
+  return [
+    account === undefined || bindings === undefined
+      ? skipped(steps.bindings, "unknown")
+      : judgeBindings(account, [...policyIds, ...foreignPolicyIds], "the operator last read"),
+    skipped(steps.policies, "unknown"),
+    isListed
+      ? ok(steps.owner, `the operator last read key ${keyId} in the account's list of keys`)
+      : skipped(steps.owner, "unknown"),
+    ...[steps.headers, steps.action, steps.decision].map((check) => skipped(check, "unknown")),
+  ];
+}
+
+/** `undefined` after a report about what cannot be read. */
+async function readOr<T>(
+  reading: Promise<T>,
+  report: (judge: typeof skipped, why: string) => void,
+): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isKubeError(error, "Forbidden"))
+      report(skipped, `you do not have permission to read it (${error.message})`);
+    else if (error instanceof Failure) report(failed, error.message);
+    else throw error;
+    return undefined;
+  }
+}
 
 async function checkBindings({ account, session }: Subject) {
   const { tpn } = account.status ?? {};
@@ -69,16 +134,23 @@ async function checkBindings({ account, session }: Subject) {
     session,
     async () => {
       const bindings = await session.client.listBindings(tpn);
-      return { bindings, finding: judgeBindings(account, bindings) };
+      return {
+        bindings,
+        finding: bindings.readable
+          ? judgeBindings(account, bindings.policyIds, "bound")
+          : warning(steps.bindings, "the console's answer cannot be read"),
+      };
     },
     (text) => ({ bindings: unreadable, finding: skipped(steps.bindings, text) }),
   );
 }
 
-function judgeBindings({ metadata, spec }: ServiceAccount, bindings: LiveBindings): Finding {
-  if (!bindings.readable) return warning(steps.bindings, "the console's answer cannot be read");
-  if (bindings.policyIds.length > 0)
-    return ok(steps.bindings, `bound: ${bindings.policyIds.join(", ")}`);
+function judgeBindings(
+  { metadata, spec }: ServiceAccount,
+  policyIds: readonly string[],
+  source: string,
+): Finding {
+  if (policyIds.length > 0) return ok(steps.bindings, `${source}: ${policyIds.join(", ")}`);
   return failed(
     steps.bindings,
     "no policy is bound, so everything is denied",
@@ -175,7 +247,7 @@ async function checkAction({ invocation, session }: Subject): Promise<Finding> {
   );
 }
 
-async function askConsole({ invocation, session }: Subject): Promise<Finding> {
+async function checkDecision({ invocation, session }: Subject): Promise<Finding> {
   if (invocation.options.body === undefined)
     return skipped(steps.decision, "give the question by --body to have the console decide");
   const body = await readBody(invocation);

@@ -1,4 +1,7 @@
 /** The result of a check, and its rendering. */
+import type { AnyObject } from "../cluster/kinds.ts";
+import { nameOf } from "../cluster/why-held.ts";
+import { readinessOf } from "../view/readiness.ts";
 import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
 export interface Finding {
@@ -29,6 +32,15 @@ export const warning = (check: string, found: string, remedy?: string): Finding 
   ...failed(check, found, remedy),
   verdict: "warning",
 });
+
+/** Whether the object is ready. Pure. */
+export function judgeReadiness(object: AnyObject): Finding {
+  const { ready, reason, message } = readinessOf(object);
+  const check = nameOf(object);
+  return ready === "True"
+    ? ok(check, reason)
+    : failed(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
+}
 
 const styles: Readonly<Record<Finding["verdict"], Style>> = {
   ok: "good",

@@ -84,7 +84,7 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
 
 /** What a page writes in capitals, in the names of the examples. */
 function withNames(code: string): string {
-  return code.replace(/\bNAMESPACE\b/g, "team-a").replace(/\bNAME\b/g, "ci-bot-key");
+  return code.replace(/\bNAMESPACE\b/g, "team-a").replace(/\b(NAME|APIKEY)\b/g, "ci-bot-key");
 }
 
 /** A program whose subcommand `left` (any, if empty) is left out. */

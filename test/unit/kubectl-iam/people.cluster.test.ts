@@ -137,6 +137,22 @@ describe("a person who may only look at ApiKeys", () => {
     expect(ended.code).toBe(0);
   });
 
+  test("gets the rest of a diagnosis if ServiceAccounts or connections are unreadable", async () => {
+    const byKeyViewer = await iam("doctor ci-bot-key --as key-viewer");
+    expect(byKeyViewer.notes).toBe("");
+    expect(byKeyViewer.output).toMatch(/^ok +iamkey\/ci-bot-key +KeyDelivered$/m);
+    expect(byKeyViewer.output).toMatch(
+      /^skipped +iamsa\/ci-bot +you do not have permission to read it \(.*serviceaccounts/m,
+    );
+    expect(byKeyViewer.output).toMatch(/^skipped +1\. Bindings +unknown$/m);
+    const byViewer = await iam("doctor ci-bot-key --as viewer");
+    expect(byViewer.output).toMatch(
+      /^skipped +Console +you do not have permission to read it \(.*secrets/m,
+    );
+    expect(byViewer.output).toMatch(/^ok +1\. Bindings +the operator last read: pol-/m);
+    expect(byViewer.code).toBe(0);
+  });
+
   test("is told what is not allowed if there is nothing else to show", async () => {
     const ended = await iam("quotas --as key-viewer");
     expect(ended).toMatchObject({ code: 3, output: "" });
