@@ -2,12 +2,15 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { isTrue } from "../../../src/api/conditions.ts";
 import {
+  apiKeyType,
   clusterConnectionType,
   policyBindingType,
   resourceQuotaExportType,
 } from "../../../src/controllers/resource-types.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import { extraCalls } from "../../simulation/scenarios/console.ts";
 import {
   createBinding,
   inNamespace,
@@ -19,7 +22,6 @@ import { connectionSpec } from "../../simulation/sim-world.ts";
 import { StoryWorld } from "../../simulation/stories/story.ts";
 import type { ApiServer } from "../../support/api-server/server.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
-import { KeyWorld } from "../../unit/controllers/api-key/world.ts";
 import { kstatusOf, type Verdict } from "./kstatus.ts";
 
 type Judgement = Verdict["status"];
@@ -33,70 +35,11 @@ type Raw = any;
 // The first call builds the program.
 beforeAll(() => kstatusOf([]));
 
-const withKey =
-  (change: (world: KeyWorld) => void | Promise<void>, spec = {}) =>
-  async () => {
-    const world = new KeyWorld();
-    world.apiKey("ci", spec);
-    await change(world);
-    await world.pass();
-    return world.kube.server;
-  };
-const suspend = (object: Raw) => {
-  object.spec.suspend = true;
-};
-
-const apiKeys: readonly Row[] = [
-  ["delivered", "Current", withKey(async (world) => void (await world.settle()))],
-  [
-    "suspended with a key",
-    "Current",
-    withKey(async (world) => {
-      await world.settle();
-      world.edit("apikeys", "ci", suspend);
-    }),
-  ],
-  ["suspended without a key", "Failed", withKey(() => undefined, { suspend: true })],
-  ["invalid", "Failed", withKey(() => undefined, { secret: { labels: { "a b": "c" } } })],
-  ["over a Secret of somebody else", "Failed", withKey((world) => world.putSecret({ a: "" }))],
-  [
-    "refused by the console",
-    "Failed",
-    withKey((world) => {
-      world.fault = (_, name) => (name === "issueKey" ? "refused" : undefined);
-    }),
-  ],
-  [
-    "while the console is down",
-    "InProgress",
-    withKey((world) => {
-      world.console.isDown = true;
-    }),
-  ],
-  [
-    "not accepted by the console yet",
-    "InProgress",
-    withKey((world) => {
-      world.console.accepts = () => false;
-    }),
-  ],
-  [
-    "deleted while the console is down",
-    "Terminating",
-    withKey(async (world) => {
-      world.console.extra = { disableKey: true };
-      await world.settle();
-      world.console.isDown = true;
-      world.remove();
-    }),
-  ],
-];
-
 /** A story told up to the version that counts. */
 const told =
   (tell: (world: StoryWorld) => void | Promise<void>): Arrange =>
   async () => {
-    const world = new StoryWorld({});
+    const world = new StoryWorld({ console: { extraCalls } });
     await tell(world);
     await world.pass(MINUTE);
     return world.sim.kube;
@@ -105,6 +48,46 @@ const declared = (wishes: Wishes = {}) => told((world) => world.begin(wishes));
 const [grant] = connectionSpec.grants as readonly Tree[];
 const granting = (change: Tree) => ({ grants: [{ ...grant, ...change }] });
 const later = { kind: "Connection", name: "later" };
+
+const refusing = (operation: string, status: number) =>
+  told((world) => {
+    world.fault(operation, { kind: "Refuse", status }, 1_000);
+    return world.begin();
+  });
+
+const apiKeys: readonly Row[] = [
+  ["delivered", "Current", declared()],
+  [
+    "suspended with a key",
+    "Current",
+    told(async (world) => {
+      await world.begin();
+      world.change(apiKeyType, "ci", { suspend: true });
+    }),
+  ],
+  ["suspended without a key", "Failed", declared({ key: { suspend: true } })],
+  ["invalid", "Failed", declared({ key: { secret: { labels: { "a b": "c" } } } })],
+  [
+    "over a Secret of somebody else",
+    "Failed",
+    told((world) => {
+      world.sim.create(secretType, { metadata: inNamespace("ci") });
+      return world.begin();
+    }),
+  ],
+  ["refused by the console", "Failed", refusing("issueKey", 422)],
+  ["while the console is down", "InProgress", refusing("issueKey", 503)],
+  ["not accepted by the console yet", "InProgress", refusing("searchActions", 401)],
+  [
+    "deleted while the console is down",
+    "Terminating",
+    told(async (world) => {
+      await world.begin({ connection: { extraCalls } });
+      world.fault("getServiceAccount", { kind: "Refuse", status: 503 }, 1_000);
+      world.sim.delete(apiKeyType, "ci");
+    }),
+  ],
+];
 
 const serviceAccounts: readonly Row[] = [
   ["created", "Current", declared()],

@@ -1,5 +1,6 @@
 import { accountStories } from "./accounts.ts";
 import { bindingStories } from "./bindings.ts";
+import { claimStories } from "./claims.ts";
 import { connectionStories } from "./connections.ts";
 import { consoleStories } from "./console.ts";
 import { consumerStories } from "./consumers.ts";
@@ -7,25 +8,36 @@ import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
 import { leaderStories } from "./leaders.ts";
 import { quotaStories } from "./quotas.ts";
+import { retirementStories } from "./retirement.ts";
 import { rotationStories } from "./rotation.ts";
+import { secretStories } from "./secrets.ts";
 import type { Story } from "./story.ts";
+import { verificationStories } from "./verification.ts";
+
+const apiKeyStories: readonly Story[] = [
+  ...keyStories,
+  ...claimStories,
+  ...secretStories,
+  ...verificationStories,
+  ...rotationStories,
+  ...retirementStories,
+  ...endingStories,
+  ...consumerStories,
+];
 
 export const allStories: readonly Story[] = [
   ...accountStories,
   ...bindingStories,
   ...connectionStories,
   ...consoleStories,
-  ...keyStories,
-  ...rotationStories,
-  ...endingStories,
+  ...apiKeyStories,
   ...leaderStories,
   ...quotaStories,
-  ...consumerStories,
 ];
 
 /** Stories in which mutants of an area are most likely to be noticed. */
 const about: Readonly<Record<string, readonly Story[]>> = {
-  "api-key": [...keyStories, ...rotationStories, ...endingStories, ...consumerStories],
+  "api-key": apiKeyStories,
   consumers: consumerStories,
   connection: [...connectionStories, ...bindingStories],
   iam: [...consoleStories, ...keyStories, ...connectionStories],

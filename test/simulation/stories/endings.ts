@@ -8,7 +8,7 @@ import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import { extraCalls } from "../scenarios/console.ts";
-import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
+import { ACCOUNT, createAll, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -88,6 +88,22 @@ export const endingStories: readonly Story[] = [
       world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
     },
     withExtraCalls,
+  ),
+  story(
+    "an attempt that the console never explained counts as a key that may be alive",
+    async (world) => {
+      world.fault("issueKey", { kind: "Reset", when: "AfterCommit" });
+      world.sim.startOperator();
+      createAll(world.sim);
+      await world.until(() => world.calls("issueKey") === 1);
+      consoleDown(world);
+      await world.pass(SECOND);
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(25 * MINUTE);
+      world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+      world.expect("it is told", world.events("ci").join().includes("a key of unknown id"));
+    },
+    { ...ended, excuses: ["S5 accounting"] },
   ),
   story(
     "a deletion does not wait for ever for a console that is down",

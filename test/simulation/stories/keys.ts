@@ -2,9 +2,9 @@
 import { annotations } from "../../../src/api/meta.ts";
 import { attemptId } from "../../../src/controllers/marker.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
-import { type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
+import { forbidden } from "../../support/api-server/failure.ts";
+import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createKey, inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
@@ -29,6 +29,19 @@ function setIntent(world: StoryWorld, text: string | null): void {
   world.sim.meddle(() => world.annotate(apiKeyType, "ci", { [annotations.intent]: text }));
 }
 
+function reconcile(world: StoryWorld): void {
+  const now = String(world.sim.kernel.elapsed);
+  world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: now });
+}
+
+/** Writes of ApiKeys and Secrets, and issues, in the order in which they were sent. */
+function writes(world: StoryWorld): readonly string[] {
+  return world.sim.journal.calls
+    .map(({ operation }) => operation)
+    .filter((operation) => /^(issueKey|\w+ (apikeys|secrets)(\/status)?)$/.test(operation))
+    .filter((operation) => !/^(get|list|watch) /.test(operation));
+}
+
 /** Whether the intent is open, and the status does not tell of it yet. */
 function storedAttempt(world: StoryWorld): boolean {
   const { attempt } = treeAt(world.sim.get(apiKeyType, "ci") ?? {}, "status");
@@ -36,6 +49,155 @@ function storedAttempt(world: StoryWorld): boolean {
 }
 
 export const keyStories: readonly Story[] = [
+  story("a new ApiKey gets one key, in this order, and then there is rest", async (world) => {
+    await world.begin();
+    const made = [
+      "patch apikeys",
+      "issueKey",
+      "create secrets",
+      "create secrets",
+      "apply apikeys/status",
+      "delete secrets",
+    ];
+    world.expect("the writes", writes(world), made);
+    const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
+    world.expect("it is Ready", [status, reason], ["True", "KeyDelivered"]);
+    world.expect("nothing is said before", world.reasons(apiKeyType, "ci"), ["KeyDelivered"]);
+    await world.pass(HOUR);
+    world.expect("no write more", writes(world), made);
+  }),
+  story("a key is not reported on before its new account had its turn", async (world) => {
+    world.fault("createServiceAccount", { kind: "Slow", ms: 2 * SECOND });
+    await world.begin();
+    world.expect("nothing is said before", world.reasons(apiKeyType, "ci"), ["KeyDelivered"]);
+  }),
+  story(
+    "that a key's new account has failed is reported at once",
+    async (world) => {
+      world.fault("createServiceAccount", refused(422), 100);
+      await world.begin();
+      const reason = world.condition(apiKeyType, "ci")?.reason;
+      world.expect("the reason", reason, "ServiceAccountNotReady");
+    },
+    { endsReady: false },
+  ),
+  story("a lost status is read back without a call", async (world) => {
+    await world.begin();
+    world.rotate("one");
+    await world.pass(MINUTE);
+    world.happens({ kind: "WipeStatus", plural: "apikeys" });
+    world.happens({ kind: "Kill" });
+    await world.pass(MINUTE);
+    const { current } = world.key().status ?? {};
+    world.expect("the key in use", [current?.keyId, current?.revision], [world.live[1], 2]);
+    world.expect("two keys were issued", world.issued, 2);
+  }),
+  story("a key that its Secret still holds is taken from there", async (world) => {
+    world.fault("delete secrets", { kind: "Slow", ms: SECOND });
+    await world.begin();
+    setIntent(world, null);
+    world.happens({ kind: "WipeStatus", plural: "apikeys" });
+    await world.pass(MINUTE);
+    const { current, orphaned } = world.key().status ?? {};
+    world.expect("the key in use", current?.keyId, world.live[0]);
+    world.expect("nothing is orphaned", orphaned ?? [], []);
+    world.expect("one key was issued", world.issued, 1);
+  }),
+  story("an intent that could not be written holds up no other ApiKey", async (world) => {
+    world.fault("patch apikeys", refused(403));
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(5 * SECOND);
+    world.expect("it has a key", world.live.includes(world.secret("other").keyId ?? ""));
+  }),
+  story("pairs are written at the shutdown, even if one cannot be written", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    world.fault("create secrets", refused(500), 4);
+    world.rotate("one");
+    world.rotate("one", "other");
+    await world.until(() => world.calls("issueKey") === 4);
+    const { admission } = world.sim.kube;
+    admission.push((_, object) => {
+      if (treeAt(object, "metadata").name === "ci-next") throw forbidden("not this one");
+    });
+    world.happens({ kind: "Stop" });
+    await world.pass(MINUTE);
+    admission.pop();
+    await world.pass(5 * MINUTE);
+    world.expect("only one was lost", world.issued, 5);
+    world.expect("which is orphaned", [orphans(world), orphans(world, "other")], [1, 0]);
+  }),
+  story("a pair whose write was not answered is not kept any longer", async (world) => {
+    world.fault("searchActions", refused(401), 4);
+    world.fault("create secrets", LOST);
+    await world.begin();
+    world.happens({ kind: "Stop" });
+    await world.pass(MINUTE);
+    const isLost = world.sim.logs.some((line) => line.includes("issued keys are lost"));
+    world.expect("the shutdown does not miss it", isLost, false);
+    world.expect("one key was issued", world.issued, 1);
+  }),
+  story("a pair outlives an ApiKey that only seems gone", async (world) => {
+    world.strikeWatch("apikeys", { kind: "Torn", nth: 2 });
+    world.strikeWatch("apikeys", { kind: "Expired" }, 2);
+    world.strikeWatch("apikeys", { kind: "Stale", revisions: 100, ms: 5 * SECOND }, 3);
+    world.fault("create secrets", refused(500), 5);
+    await world.begin();
+    world.expect("one key was issued", world.issued, 1);
+    world.expect("it is in the Secret", world.secret().keyId, world.live[0]);
+  }),
+  story(
+    "a new key that is never accepted is given up after an hour, and the old one stays",
+    async (world) => {
+      await world.begin();
+      const [first] = world.live;
+      world.fault("searchActions", refused(401), 10_000);
+      world.rotate("one");
+      await world.pass(59 * MINUTE);
+      world.expect("the old one is in use", world.secret().keyId, first);
+      const { status, reason } = world.condition(apiKeyType, "ci", "Verified") ?? {};
+      world.expect("it is reported", [status, reason], ["False", "VerificationFailed"]);
+      world.expect("two keys were issued", world.issued, 2);
+      await world.pass(2 * MINUTE);
+      world.expect("then another one", world.issued, 3);
+      world.cease();
+      await world.pass(MINUTE);
+      const blamed = world.key().status?.orphaned?.map(({ keyId }) => keyId);
+      world.expect("it is orphaned", blamed, [world.live[1]]);
+      world.expect("the next one is in use", world.secret().keyId, world.live[2]);
+    },
+  ),
+  story(
+    "a pair without an attempt that is never accepted is given up as well",
+    async (world) => {
+      world.fault("searchActions", refused(401), 10_000);
+      await world.begin();
+      const id = world.key().status?.attempt?.id;
+      setIntent(world, null);
+      world.sim.meddle(() =>
+        world.sim.patch(apiKeyType, "ci", { status: { attempt: null } }, "status"),
+      );
+      await world.pass(61 * MINUTE);
+      const [lost] = world.key().status?.orphaned ?? [];
+      world.expect("it is orphaned", [lost?.keyId, lost?.attemptId], [world.live[0], id]);
+    },
+    { endsReady: false, excuses: ["staging removed"] },
+  ),
+  story("keys that two lost responses have lost are listed once", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    world.fault("issueKey", LOST, 2);
+    world.rotate("one");
+    world.rotate("one", "other");
+    await world.pass(5 * MINUTE);
+    const listed = ["ci", "other"].flatMap((name) =>
+      (world.key(name).status?.orphaned ?? []).map(({ keyId }) => keyId),
+    );
+    world.expect("two keys", [listed.length, new Set(listed).size], [2, 2]);
+  }),
   story("a lost response costs one key, which is listed", async (world) => {
     world.fault("issueKey", LOST);
     await world.begin();
@@ -61,6 +223,19 @@ export const keyStories: readonly Story[] = [
     world.expect("nothing is orphaned", orphans(world), 0);
     world.expect("only the issue counts", world.key().status?.issuances?.count, 1);
   }),
+  story(
+    "a refused issueKey is reported with the console's words and costs no budget",
+    async (world) => {
+      world.fault("issueKey", refused(422), 100);
+      await world.begin();
+      const { issuances, attempt } = world.key().status ?? {};
+      world.expect("nothing counts", issuances?.count, 0);
+      world.expect("no attempt is open", attempt, undefined);
+      const stalled = world.condition(apiKeyType, "ci", "Stalled");
+      world.expect("the reason", stalled?.reason, "InvalidArgument");
+    },
+    { endsReady: false },
+  ),
   story("the operator dies with a key that no Secret holds", async (world) => {
     world.fault("issueKey", { kind: "Crash", when: "AfterCommit" });
     await world.begin();
@@ -72,6 +247,8 @@ export const keyStories: readonly Story[] = [
     world.fault("create secrets (dry run)", refused(403), 100);
     await world.begin();
     world.expect("no key was issued", world.issued, 0);
+    const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
+    world.expect("the ApiKey says so", [status, reason], ["False", "Forbidden"]);
   }),
   story("a pair that could not be written is kept in memory", async (world) => {
     world.fault("create secrets", refused(500), 3);
@@ -204,8 +381,12 @@ export const keyStories: readonly Story[] = [
     await world.begin({ key: { maxIssuesPerDay: 1 } });
     await deleteSecretAndWait(world);
     world.expect("one key in a day", world.issued, 1);
+    const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+    world.expect("the limit is reported", [status, reason], ["False", "BudgetExceeded"]);
     await world.pass(DAY);
     world.expect("and one on the next", world.issued, 2);
+    const allowed = world.condition(apiKeyType, "ci", "IssuanceAllowed")?.status;
+    world.expect("others can follow", allowed, "True");
   }),
   story(
     "a restart does not renew the daily budget",
@@ -219,25 +400,33 @@ export const keyStories: readonly Story[] = [
     },
     { endsReady: false },
   ),
-  story(
-    "a rejected issue gives back no more than itself",
-    async (world) => {
-      await world.begin({ key: { maxIssuesPerDay: 2 } });
-      await deleteSecretAndWait(world);
-      world.fault("issueKey", refused(422));
-      world.rotate("one");
-      await world.pass(2 * MINUTE);
-      world.expect("two issues are counted", world.key().status?.issuances?.count, 2);
-    },
-    { endsReady: false },
-  ),
+  story("a rejected issue gives back no more than itself", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 3 } });
+    await deleteSecretAndWait(world);
+    world.fault("issueKey", refused(422));
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    world.expect("two issues are counted", world.key().status?.issuances?.count, 2);
+    world.expect("the request stays open", world.key().status?.rotationPending, true);
+    reconcile(world);
+    await world.pass(MINUTE);
+    world.expect("until it is fulfilled", world.key().status?.rotationPending, undefined);
+    world.expect("by another key", world.key().status?.current?.revision, 3);
+    world.expect("which counts", world.key().status?.issuances?.count, 3);
+  }),
   story("a rotation that is requested once happens once", async (world) => {
     await world.begin();
     world.rotate("one");
     await world.pass(10 * MINUTE);
-    world.annotate(apiKeyType, "ci", { "iam-operator.io/reconcile-requested-at": "now" });
+    reconcile(world);
     await world.pass(20 * MINUTE);
     world.expect("two keys were issued", world.issued, 2);
+    const { lastHandledRotateAt, current, superseded } = world.key().status ?? {};
+    const [first, second] = world.live;
+    world.expect("the request was handled", lastHandledRotateAt, "one");
+    world.expect("the new key is in use", [current?.keyId, current?.revision], [second, 2]);
+    const old = superseded?.map(({ keyId, state }) => [keyId, state]);
+    world.expect("the old one is listed", old, [[first, "Live"]]);
   }),
   story("no key of the account is issued until a lost response is explained", async (world) => {
     await world.begin();
@@ -284,9 +473,7 @@ export const keyStories: readonly Story[] = [
       await world.begin({ key: { maxIssuesPerDay: 100 } });
       for (let time = 0; time < 8; time += 1) {
         world.fault("issueKey", LOST, 1);
-        world.annotate(apiKeyType, "ci", {
-          "iam-operator.io/reconcile-requested-at": String(time),
-        });
+        reconcile(world);
         world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
         await world.pass(20 * MINUTE);
       }
@@ -306,6 +493,7 @@ export const keyStories: readonly Story[] = [
       world.expect("nor does one that was rotated", states, ["Expired"]);
       await world.pass(DAY);
       world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
+      world.expect("one key was issued for each period", world.issued, 5);
     },
     { isLong: true },
   ),
@@ -351,43 +539,6 @@ export const keyStories: readonly Story[] = [
         world.expect("only after that", isLate, false);
       },
     ),
-  ),
-  story(
-    "a Secret that somebody makes while a key is issued stays as it is",
-    async (world) => {
-      world.fault("issueKey", { kind: "Slow", ms: 2 * SECOND });
-      const begun = world.begin();
-      await world.until(() => world.calls("issueKey") === 1);
-      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
-      await begun;
-      await world.pass(5 * MINUTE);
-      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
-      world.sim.delete(secretType, "ci");
-      await world.pass(10 * MINUTE);
-      world.expect("the key was not lost", world.secret().keyId, world.live[0]);
-    },
-    { endsReady: false },
-  ),
-  story(
-    "a Secret of another type stays as it is",
-    async (world) => {
-      await world.begin();
-      const { metadata, data } = world.sim.get(secretType, "ci") as { metadata: Tree; data: Tree };
-      const { labels, annotations } = metadata;
-      world.sim.meddle(() => world.sim.delete(secretType, "ci"));
-      world.sim.create(secretType, {
-        metadata: {
-          ...inNamespace("ci"),
-          labels: labels as Tree,
-          annotations: annotations as Tree,
-        },
-        type: "example.com/type",
-        data: { keyId: data.keyId ?? "" },
-      });
-      await world.pass(10 * MINUTE);
-      world.expect("it has what it had", Object.keys(world.secret()), ["keyId"]);
-    },
-    { endsReady: false },
   ),
   story(
     "a list that lacks the key in use proves nothing about a lost one",
@@ -438,30 +589,5 @@ export const keyStories: readonly Story[] = [
       world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
     },
     { isLong: true },
-  ),
-  story(
-    "a foreign Secret of the name stays as it is",
-    async (world) => {
-      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
-      await world.begin();
-      await world.pass(5 * MINUTE);
-      world.expect("no key was issued", world.issued, 0);
-      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
-      world.expect("the ApiKey says so", world.condition(apiKeyType, "ci")?.status, "False");
-    },
-    { endsReady: false },
-  ),
-  story(
-    "a Secret of an earlier ApiKey of the same name is not taken over",
-    async (world) => {
-      await world.begin({ key: { secret: { deletionPolicy: "Retain" } } });
-      const before = world.secret().keyId;
-      world.sim.delete(apiKeyType, "ci");
-      await world.pass(MINUTE);
-      createKey(world.sim, "ci");
-      await world.pass(5 * MINUTE);
-      world.expect("the Secret is as it was", world.secret().keyId, before);
-    },
-    { endsReady: false },
   ),
 ];
