@@ -58,7 +58,21 @@ export type WatchFault =
   | { readonly kind: "Late"; readonly ms: number }
   | { readonly kind: "Expired" }
   /** The server is behind: it shows an older state at first, and the rest `ms` later. */
-  | { readonly kind: "Stale"; readonly revisions: number; readonly ms: number };
+  | { readonly kind: "Stale"; readonly revisions: number; readonly ms: number }
+  /** Refused instead of being opened. */
+  | {
+      readonly kind: "Refuse";
+      readonly status: number;
+      readonly retryAfter?: number;
+      readonly message?: string;
+    }
+  /** Other bytes come instead of the nth event; `ends`: and then the stream ends. */
+  | {
+      readonly kind: "Garbled";
+      readonly nth: number;
+      readonly text: string;
+      readonly ends?: boolean;
+    };
 
 /** What somebody or something does to the world. */
 export type WorldEvent =

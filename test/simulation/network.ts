@@ -8,6 +8,7 @@ import {
   type HttpResponse,
   type SendHttp,
 } from "../../src/http/http.ts";
+import { ApiFailure } from "../support/api-server/failure.ts";
 import type { Label } from "./event-queue.ts";
 import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
 import { type CallRecord, describeCall, type Journal } from "./journal.ts";
@@ -263,9 +264,8 @@ class Flight {
   }
 
   #refusal(status: number, retryAfter: number | undefined): Answer {
-    const headers: Record<string, string> =
-      retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
-    return { status, headers, body: this.#isIam ? IAM_REFUSAL : kubeRefusal(status) };
+    const { headers, body } = refusal({ status, retryAfter });
+    return { status, headers, body: this.#isIam ? IAM_REFUSAL : JSON.stringify(body) };
   }
 
   /** To the process, which may be paused. */
@@ -307,6 +307,7 @@ const GARBLED = {
 const IAM_REFUSAL = JSON.stringify({ message: "injected", requestId: "request-0", result: {} });
 
 const REASONS: Readonly<Record<number, string>> = {
+  400: "BadRequest",
   403: "Forbidden",
   404: "NotFound",
   409: "Conflict",
@@ -315,13 +316,17 @@ const REASONS: Readonly<Record<number, string>> = {
   429: "TooManyRequests",
 };
 
-function kubeRefusal(status: number): string {
-  const reason = REASONS[status] ?? "InternalError";
-  return JSON.stringify({
-    kind: "Status",
-    status: "Failure",
-    code: status,
-    reason,
-    message: "injected",
-  });
+/** What the API server answers with if it carries nothing out. */
+export function refusal({
+  status,
+  retryAfter,
+  message = "injected",
+}: {
+  readonly status: number;
+  readonly retryAfter?: number | undefined;
+  readonly message?: string | undefined;
+}): ApiFailure {
+  const headers: Record<string, string> =
+    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+  return new ApiFailure(status, REASONS[status] ?? "InternalError", message, {}, headers);
 }

@@ -6,7 +6,7 @@ import { errorEvent, toLine, type Watch, type WatchEvent } from "../support/api-
 import { ByteStream } from "./byte-stream.ts";
 import type { Label } from "./event-queue.ts";
 import type { WatchFault } from "./faults.ts";
-import type { NetworkContext } from "./network.ts";
+import { type NetworkContext, refusal } from "./network.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 const BOOKMARK_MS = 55_000;
@@ -53,6 +53,7 @@ function open(
     const { plural } = kind.type;
     const { stream, fault } = context.faults.strikeWatch(plural);
     context.kernel.note(`${process.name} watch ${plural} ${fault?.kind ?? ""}`);
+    if (fault?.kind === "Refuse") throw refusal(fault);
     const behind = fault?.kind === "Stale" ? fault.revisions : 0;
     const watch = server.watch(raw, behind);
     const name = `${process.name} ${plural}`;
@@ -140,14 +141,27 @@ class OpenWatch {
     this.#onEvent(this.#events);
     const fault = this.#fault;
     const isIt = fault !== undefined && "nth" in fault && fault.nth === this.#events;
-    if (isIt && fault.kind === "Torn") {
-      this.#tear();
-      return;
+    const struck = isIt ? fault : undefined;
+    switch (struck?.kind) {
+      case "Torn":
+        this.#tear();
+        return;
+      case "Dropped":
+        return;
+      case "Garbled":
+        this.#sendBytes(Buffer.from(struck.text));
+        if (struck.ends) this.#end();
+        return;
+      case "Frozen":
+        this.#isFrozen = true;
+        return;
+      case "Doubled":
+        this.#send(event);
+        this.#send(event);
+        return;
+      default:
+        this.#send(event);
     }
-    if (isIt && fault.kind === "Frozen") this.#isFrozen = true;
-    if (isIt && fault.kind === "Dropped") return;
-    this.#send(event);
-    if (isIt && fault.kind === "Doubled") this.#send(event);
   }
 
   #tear(): void {
@@ -169,10 +183,13 @@ class OpenWatch {
   }
 
   #send(event: WatchEvent): void {
+    this.#sendBytes(toLine(event));
+  }
+
+  #sendBytes(bytes: Uint8Array): void {
     // A frozen stream stays open and says nothing, bookmarks neither.
     if (this.#isFrozen) return;
-    const line = toLine(event);
-    this.#later(this.#fault?.kind === "Late" ? this.#fault.ms : 0, () => this.#body.push(line));
+    this.#later(this.#fault?.kind === "Late" ? this.#fault.ms : 0, () => this.#body.push(bytes));
   }
 
   /** Nothing overtakes anything: whatever event comes first delivers what was sent first. */

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
 import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
 import { kubeEndpoint } from "../simulation/endpoints.ts";
-import { type CallFault, FaultPlan, NO_FAULTS } from "../simulation/faults.ts";
+import { type CallFault, type Fault, type FaultedCall, FaultPlan } from "../simulation/faults.ts";
 import { Journal } from "../simulation/journal.ts";
 import { Kernel } from "../simulation/kernel.ts";
 import { createSend } from "../simulation/network.ts";
@@ -38,11 +38,15 @@ export class KubeWorld {
     served: [],
   });
 
-  start(name: string, { rate, skewMs, latencyMs = 5 }: ProcessTraits = {}): KubeProcess {
+  start(
+    name: string,
+    { rate, skewMs, latencyMs = 5 }: ProcessTraits = {},
+    planned: readonly Fault[] = [],
+  ): KubeProcess {
     const { kernel, journal } = this;
     const { server } = this.cluster;
     const process = new SimProcess(kernel, name, () => undefined, skewMs, rate);
-    const faults = new LastingFaults();
+    const faults = new LastingFaults({ name, faults: planned });
     const context = { kernel, journal, faults };
     const endpoint = { ...kubeEndpoint(server), latency: [latencyMs, latencyMs] as const };
     const api = {
@@ -56,15 +60,11 @@ export class KubeWorld {
   }
 }
 
-/** A fault that befalls every call until it is taken back. */
+/** The faults of a plan, and one that befalls every call until it is taken back. */
 export class LastingFaults extends FaultPlan {
   call: CallFault | undefined;
 
-  constructor() {
-    super(NO_FAULTS);
-  }
-
-  override strike(): CallFault | undefined {
-    return this.call;
+  override strike(call: FaultedCall): CallFault | undefined {
+    return this.call ?? super.strike(call);
   }
 }

@@ -1,44 +1,43 @@
 /** Which changes of Secrets are told, when the operator writes them itself. */
-import type { ServerResponse } from "node:http";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { labels, MANAGED_BY } from "../../../src/api/meta.ts";
 import { WatchedSecrets } from "../../../src/app/watched-secrets.ts";
-import { createKubeTransport, type KubeTransport } from "../../../src/kube/transport/transport.ts";
+import { secretType } from "../../../src/controllers/resource-types.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
-import { systemClock } from "../../../src/util/time.ts";
-import {
-  bookmark,
-  event,
-  objectOf,
-  type ScriptedServer,
-  startScriptedServer,
-  stream,
-} from "../kube/scripted-server.ts";
+import { SECOND } from "../../../src/util/time.ts";
+import type { WatchFault } from "../../simulation/faults.ts";
+import { type KubeProcess, KubeWorld } from "../../support/kube-world.ts";
 
 const KEY = { namespace: "ns", name: "ci" };
+const FOREIGN = { namespace: "ns", name: "other" };
 
-let server: ScriptedServer;
-let transport: KubeTransport;
+let world: KubeWorld;
+let operator: KubeProcess;
 let secrets: WatchedSecrets;
-let done: Promise<void>;
 let abort: AbortController;
-let watch: ServerResponse;
 let told: string[];
 
-beforeEach(async () => {
-  server = await startScriptedServer();
-  transport = createKubeTransport({ endpoint: server.endpoint, clock: systemClock });
+beforeEach(() => {
+  world = new KubeWorld();
+  world.cluster.put(secretType, { metadata: FOREIGN });
   abort = new AbortController();
   told = [];
-  server.onWatch((response, request) => {
-    watch = response;
-    stream(bookmark("1", true))(response, request);
-  });
-  const { send, openStream } = transport;
+});
+
+afterEach(async () => {
+  abort.abort();
+  await world.kernel.advance(SECOND);
+});
+
+async function follow(fault?: WatchFault): Promise<void> {
+  const faults =
+    fault === undefined ? [] : [{ on: "watch", plural: "secrets", nth: 1, fault } as const];
+  operator = world.start("operator", {}, faults);
   secrets = new WatchedSecrets({
-    api: { baseURL: server.url, send, openStream, clock: systemClock, userAgent: "test" },
+    api: operator.api,
     namespaces: [],
     watchSecrets: "true",
     random: systemRandom,
@@ -48,55 +47,66 @@ beforeEach(async () => {
   secrets.subscribe(({ key, new: now }) =>
     told.push(`${key.name} ${now?.metadata.resourceVersion ?? "gone"}`),
   );
-  done = secrets.follow(abort.signal);
-  await vi.waitFor(() => expect(secrets.isWatched).toBe(true));
-});
-
-afterEach(async () => {
-  abort.abort();
-  await done;
-  await transport.close();
-  await server.stop();
-});
-
-/** The watch tells of a change, and it has come in. */
-async function hear(type: string, version: string): Promise<void> {
-  watch.write(event(type, KEY.name, version));
-  const seen = type === "DELETED" ? undefined : version;
-  await vi.waitFor(() => expect(secrets.get(KEY)?.metadata.resourceVersion).toBe(seen));
+  void secrets.follow(abort.signal);
+  await world.kernel.advance(5 * SECOND);
+  expect(secrets.isWatched).toBe(true);
 }
 
-const written = (version: string) => objectOf({ name: KEY.name, version });
+const secret = (by: string) => ({
+  metadata: {
+    ...KEY,
+    labels: { [labels.managedBy]: MANAGED_BY, [labels.apiKey]: "ci" },
+    annotations: { by },
+  },
+});
+const storedVersion = () => world.cluster.peek(secretType, KEY).metadata.resourceVersion;
+const editByUser = () => world.cluster.put(secretType, secret("user"));
+const write = () =>
+  secrets.track(KEY, () => operator.client.apply(secretType, secret("operator") as never));
 
-test("our own write is not told, whether its answer or its event comes first", async () => {
-  await secrets.track(KEY, () => Promise.resolve(written("5")));
+test("our own write is not told if its response comes first", async () => {
+  await follow({ kind: "Late", ms: 2 * SECOND });
+  const writing = write();
+  await world.kernel.advance(SECOND);
+  await writing;
   expect(secrets.isCurrent(KEY)).toBe(false);
-  await hear("ADDED", "5");
-  await secrets.track(KEY, async () => {
-    await hear("MODIFIED", "6");
-    return written("6");
-  });
-  expect(secrets.isCurrent(KEY)).toBe(true);
-  expect(told).toEqual([]);
+  await world.kernel.advance(2 * SECOND);
+  expect([secrets.isCurrent(KEY), told]).toEqual([true, []]);
 });
 
-test("what others do while we write is told when the write has its answer", async () => {
-  await secrets.track(KEY, async () => {
-    await hear("ADDED", "5");
-    await hear("MODIFIED", "7");
-    expect(told).toEqual([]);
-    return written("5");
-  });
-  expect(told).toEqual(["ci 7"]);
-  await hear("DELETED", "8");
-  expect(told).toEqual(["ci 7", "ci gone"]);
+test("our own write is not told if its event comes first", async () => {
+  await follow();
+  operator.faults.call = { kind: "Slow", ms: SECOND };
+  const writing = write();
+  await world.kernel.advance(1.5 * SECOND);
+  expect(secrets.get(KEY)).toBeDefined();
+  await world.kernel.advance(SECOND);
+  await writing;
+  expect([secrets.isCurrent(KEY), told]).toEqual([true, []]);
+});
+
+test("what others do while we write is told when the write has its response", async () => {
+  await follow();
+  operator.faults.call = { kind: "Slow", ms: 2 * SECOND };
+  const writing = write();
+  await world.kernel.advance(3 * SECOND);
+  editByUser();
+  const version = storedVersion();
+  await world.kernel.advance(0.5 * SECOND);
+  expect([secrets.get(KEY)?.metadata.resourceVersion, told]).toEqual([version, []]);
+  await world.kernel.advance(SECOND);
+  await writing;
+  expect(told).toEqual([`ci ${version}`]);
+  world.cluster.remove(secretType, KEY);
+  await world.kernel.advance(SECOND);
+  expect(told).toEqual([`ci ${version}`, "ci gone"]);
 });
 
 test("a write that fails hides nothing", async () => {
-  const failing = secrets.track(KEY, async () => {
-    await hear("ADDED", "5");
-    throw new Error("no answer");
-  });
-  await expect(failing).rejects.toThrow("no answer");
-  expect(told).toEqual(["ci 5"]);
+  await follow();
+  operator.faults.call = { kind: "Reset", when: "AfterCommit" };
+  const writing = expect(write()).rejects.toThrow("simulated: network");
+  await world.kernel.advance(SECOND);
+  await writing;
+  expect(told).toEqual([`ci ${storedVersion()}`]);
 });

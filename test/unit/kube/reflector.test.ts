@@ -1,7 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type ConfigMap, configMapType } from "../../../src/kube/resource-types.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ConfigMap, configMapType, namespaceType } from "../../../src/kube/resource-types.ts";
 import { createStore, type WritableStore } from "../../../src/kube/store/memory-store.ts";
-import { createKubeTransport, type KubeTransport } from "../../../src/kube/transport/transport.ts";
 import {
   type Reflector,
   type ReflectorOptions,
@@ -9,436 +8,349 @@ import {
 } from "../../../src/kube/watch/reflector.ts";
 import type { RestartReason } from "../../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../../src/util/log.ts";
-import { systemClock } from "../../../src/util/time.ts";
-import {
-  bookmark,
-  errorEvent,
-  event,
-  listOf,
-  refuse,
-  respond,
-  type ScriptedServer,
-  silence,
-  startScriptedServer,
-  statusOf,
-  stream,
-  streamAndEnd,
-  streamAndReset,
-} from "./scripted-server.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import type { Fault, WatchFault } from "../../simulation/faults.ts";
+import type { Storage } from "../../support/api-server/storage.ts";
+import { KubeWorld } from "../../support/kube-world.ts";
 
-/** Longer than a busy machine takes for anything: only tests of a limit wait for it. */
-const LONG_MS = 60_000;
-const limits = { idleMs: LONG_MS, initialIdleMs: LONG_MS, callMs: LONG_MS, maxLineBytes: 100_000 };
-const quiet = { idleMs: 1_000, initialIdleMs: 1_000 };
-const PATIENCE = { timeout: 30_000, interval: 10 };
-
-let server: ScriptedServer;
-let transport: KubeTransport;
+let world: KubeWorld;
+let storage: Storage;
 let store: WritableStore<ConfigMap>;
 let abort: AbortController;
 let reflector: Reflector;
+let requests: { readonly text: string; readonly at: number }[];
 let restarts: RestartReason[];
 let changes: string[];
 
-beforeEach(async () => {
-  server = await startScriptedServer();
-  transport = createKubeTransport({ endpoint: server.endpoint, clock: systemClock });
+beforeEach(() => {
+  world = new KubeWorld();
+  storage = world.cluster.server.storage;
+  put("b");
+  put("a");
   store = createStore<ConfigMap>({
     onListenerError: (error) => {
       throw error;
     },
   });
   abort = new AbortController();
+  requests = [];
   restarts = [];
   changes = [];
-  store.subscribe(({ key, old, new: next }) => {
-    const versions = [old, next].map((object) => object?.metadata.resourceVersion ?? "-");
-    changes.push(`${key.name} ${versions.join(">")}`);
-  });
+  store.subscribe(({ key, old, new: next }) =>
+    changes.push(`${key.name} ${old?.data?.is ?? ""}>${next?.data?.is ?? ""}`),
+  );
 });
 
 afterEach(async () => {
   abort.abort();
   await reflector.done;
-  // Whatever the test did, nothing stays open.
-  await transport.close();
-  await vi.waitFor(() => expect(server.openSockets()).toBe(0), PATIENCE);
-  await server.stop();
+  // What is under way arrives, and nothing else is left.
+  await world.kernel.advance(MINUTE);
+  expect(world.kernel.waiting).toEqual([]);
 });
 
-function start(options: Partial<ReflectorOptions<ConfigMap>> = {}): void {
-  const { send, openStream } = transport;
+/** `watches`: what befalls the first watch, the second one, and so on. */
+function start(
+  watches: readonly WatchFault[] = [],
+  calls: readonly Fault[] = [],
+  options: Partial<ReflectorOptions<ConfigMap>> = {},
+): void {
+  const faults = [
+    ...calls,
+    ...watches.map((fault, n): Fault => ({ on: "watch", plural: "configmaps", nth: n + 1, fault })),
+  ];
+  const { api } = world.start("a", {}, faults);
   reflector = startReflector<ConfigMap>({
-    api: { baseURL: server.url, send, openStream, clock: systemClock, userAgent: "test" },
+    api: {
+      ...api,
+      send: (request) => api.send(recorded(request)),
+      openStream: (request) => api.openStream(recorded(request)),
+    },
     type: configMapType,
     scope: { namespace: "ns" },
     store,
-    // No jitter: every back-off ends at once, so only waits the server asks for are seen.
-    random: { fraction: () => 0, id: () => "id" },
+    random: { fraction: () => 0.5, id: () => "id" },
     log: silentLog,
     observer: { onRestart: (reason) => void restarts.push(reason) },
-    limits,
     signal: abort.signal,
     ...options,
   });
 }
 
-const content = () =>
-  store.list().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
-const settled = (expected: readonly string[]) =>
-  vi.waitFor(() => expect([store.synced, content()]).toEqual([true, expected]), PATIENCE);
-const requested = (expected: readonly string[]) =>
-  vi.waitFor(() => expect(server.requests).toEqual(expected), PATIENCE);
+function recorded<T extends { readonly url: string }>(request: T): T {
+  const query = new URL(request.url).searchParams;
+  requests.push({ text: describeQuery(query), at: world.kernel.elapsed });
+  return request;
+}
 
-const initial = [event("ADDED", "b", "7"), event("ADDED", "a", "3"), bookmark("9", true)];
+function describeQuery(query: URLSearchParams): string {
+  if (query.has("sendInitialEvents")) return "watch all";
+  if (query.has("watch")) return `watch ${query.get("resourceVersion")}`;
+  if (query.get("limit") === "1") return "check";
+  return query.has("continue") ? "list on" : "list";
+}
+
+const put = (name: string, is = "1") =>
+  world.cluster.put(configMapType, { metadata: { namespace: "ns", name }, data: { is } });
+const remove = (name: string) => world.cluster.remove(configMapType, { namespace: "ns", name });
+const pass = (ms = 5 * SECOND) => world.kernel.advance(ms);
+const content = () => store.list().map(({ metadata: { name }, data }) => `${name} ${data?.is}`);
+const asked = () => requests.map(({ text }) => text);
+const watchNow = () => `watch ${storage.revision}`;
+
+/** Every state that the store has after some event from now on. */
+function observeStates(): ReadonlySet<string> {
+  const seen = new Set<string>();
+  world.kernel.afterEachEvent(() => seen.add(`${store.synced ? "" : "not "}synced: ${store.size}`));
+  return seen;
+}
 
 describe("the first listing", () => {
   test("comes over the stream and is invisible until its last bookmark", async () => {
-    const streaming = Promise.withResolvers<{ end: () => void }>();
-    server.onWatch((response, request) => {
-      stream(...initial.slice(0, 2))(response, request);
-      streaming.resolve({ end: () => response.write(bookmark("9", true)) });
-    });
+    const seen = observeStates();
     start();
-    const { end } = await streaming.promise;
-    await new Promise((resolve) => setTimeout(resolve, 40));
-    expect([store.synced, content()]).toEqual([false, []]);
-    end();
-    await settled(["b 7", "a 3"]);
-    expect(store.synced).toBe(true);
+    await pass();
+    expect(seen).toEqual(new Set(["not synced: 0", "synced: 2"]));
+    expect([content(), asked()]).toEqual([["a 1", "b 1"], ["watch all"]]);
   });
 
-  test("takes changes between the initial objects into account", async () => {
-    server.onWatch(
-      stream(
-        event("ADDED", "a", "3"),
-        event("ADDED", "b", "4"),
-        event("MODIFIED", "a", "5"),
-        event("DELETED", "b", "6"),
-        bookmark("6", true),
-      ),
-    );
-    start();
-    await settled(["a 5"]);
-    expect(changes).toEqual(["a ->5"]);
+  test.each([400, 405, 415, 422])("is read in pages if the server answers %i", async (status) => {
+    start([{ kind: "Refuse", status }]);
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1"]);
+    expect(asked()).toEqual(["watch all", "list", watchNow()]);
   });
 
-  test.each([400, 405, 415, 422])("is read in pages where the server says %i", async (status) => {
-    server.onWatch(refuse(status, "Invalid"), stream());
-    server.onList(respond(listOf("9", [{ name: "a", version: "3" }])));
-    start();
-    await settled(["a 3"]);
-    await requested(["watch all", "list", "watch 9"]);
-  });
-
-  test("is read in pages where a proxy swallows the last bookmark", async () => {
-    server.onWatch(stream(...initial.slice(0, 2)), stream());
-    server.onList(
-      respond(listOf("9", [{ name: "a", version: "3" }], "next")),
-      respond(listOf("9", [{ name: "b", version: "7" }])),
-    );
-    start({ limits: { ...limits, initialIdleMs: 150 } });
-    await settled(["a 3", "b 7"]);
-    await requested(["watch all", "list", "list next", "watch 9"]);
+  test("is read in pages if the stream remains silent", async () => {
+    start([{ kind: "Frozen", nth: 0 }]);
+    await pass(20 * SECOND);
+    expect(content()).toEqual(["a 1", "b 1"]);
+    expect(asked()).toEqual(["watch all", "list", watchNow()]);
     expect(restarts).toEqual(["Idle"]);
   });
 
   test("is read in pages while the server fills its cache", async () => {
-    const status = statusOf(429, "TooManyRequests", "storage is (re)initializing");
-    server.onWatch(respond(status, 429, { "retry-after": "60" }), stream());
-    server.onList(respond(listOf("9", [{ name: "a", version: "3" }])));
-    start();
-    await settled(["a 3"]);
-    await requested(["watch all", "list", "watch 9"]);
+    const message = "storage is (re)initializing";
+    start([{ kind: "Refuse", status: 429, retryAfter: 60, message }]);
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1"]);
+    expect(asked()).toEqual(["watch all", "list", watchNow()]);
     expect(restarts).toEqual(["Initializing"]);
   });
 
   test("starts over when a page's token has expired, and nothing is taken from the part", async () => {
-    server.onWatch(refuse(400, "BadRequest"), stream());
-    server.onList(
-      respond(listOf("9", [{ name: "a", version: "3" }], "next")),
-      refuse(410, "Expired"),
-      respond(listOf("12", [{ name: "b", version: "7" }])),
-    );
-    start();
-    await settled(["b 7"]);
-    expect(changes).toEqual(["b ->7"]);
+    for (let n = 0; n < 500; n += 1) put(`more-${n}`);
+    const seen = observeStates();
+    const select = { operation: "list configmaps", nth: 2 };
+    const expired: Fault = { on: "call", select, fault: { kind: "Refuse", status: 410 } };
+    start([{ kind: "Refuse", status: 400 }], [expired]);
+    await pass();
+    expect(seen).toEqual(new Set(["not synced: 0", "synced: 502"]));
+    expect(asked().slice(0, -1)).toEqual(["watch all", "list", "list on", "list", "list on"]);
     expect(restarts).toEqual(["Unsupported", "Gone"]);
   });
 
   test("survives a server that is not there yet", async () => {
-    server.onWatch(
-      refuse(503, "ServiceUnavailable"),
-      respond("nothing here", 404),
-      stream(...initial),
-    );
-    start();
-    await settled(["b 7", "a 3"]);
+    start([
+      { kind: "Refuse", status: 503 },
+      { kind: "Refuse", status: 404 },
+    ]);
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1"]);
     expect(restarts).toEqual(["Unavailable", "NotFound"]);
   });
 });
 
 describe("a stream that ends", () => {
   test("is resumed after a reset, from the last version, without listing", async () => {
-    server.onWatch(streamAndReset(...initial, event("ADDED", "c", "11")), stream());
-    server.onList(respond(listOf("11")));
-    start();
-    await settled(["b 7", "a 3", "c 11"]);
-    await requested(["watch all", "check", "watch 11"]);
+    start([{ kind: "Torn", nth: 2 }]);
+    await pass();
+    put("c");
+    const last = watchNow();
+    await pass();
+    put("d");
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1", "c 1", "d 1"]);
+    expect(asked()).toEqual(["watch all", "check", last]);
     expect(restarts).toEqual(["Unavailable"]);
   });
 
   test("is resumed from a bookmark", async () => {
-    server.onWatch(streamAndReset(...initial, bookmark("40")), stream());
-    server.onList(respond(listOf("40")));
-    start();
-    await requested(["watch all", "check", "watch 40"]);
+    start([{ kind: "Torn", nth: 1 }]);
+    await pass();
+    world.cluster.put(namespaceType, { metadata: { name: "other" } });
+    const last = watchNow();
+    await pass(MINUTE);
+    put("c");
+    await pass();
+    expect(asked()).toEqual(["watch all", "check", last]);
   });
 
   test("is resumed when nothing comes any more", async () => {
-    server.onWatch(stream(...initial), stream(event("DELETED", "a", "12")));
-    server.onList(respond(listOf("12")));
-    start({ limits: { ...limits, ...quiet } });
-    await settled(["b 7"]);
-    expect(restarts[0]).toBe("Idle");
-    expect(server.requests.slice(0, 3)).toEqual(["watch all", "check", "watch 9"]);
+    start([{ kind: "Frozen", nth: 1 }]);
+    await pass();
+    remove("a");
+    await pass(70 * SECOND);
+    expect([content(), restarts]).toEqual([["a 1", "b 1"], []]);
+    await pass(10 * SECOND);
+    expect([content(), restarts]).toEqual([["b 1"], ["Idle"]]);
   });
 
-  test("is not idle while something comes, however slowly", async () => {
-    server.onWatch((response, request) => {
-      stream(...initial)(response, request);
-      const text = event("ADDED", "c", "41");
-      // A byte at a time takes longer than the idle limit as a whole.
-      for (const [i, character] of Array.from(text).entries()) {
-        setTimeout(() => response.write(character), i * 12);
-      }
-    });
-    start({ limits: { ...limits, ...quiet } });
-    await settled(["b 7", "a 3", "c 41"]);
-    expect(restarts).toEqual([]);
+  test("is not idle while bookmarks come", async () => {
+    start();
+    await pass(7 * MINUTE);
+    expect([restarts, asked()]).toEqual([[], ["watch all"]]);
   });
 
   test("is given up when the server does not close it in time", async () => {
-    server.onWatch((response, request) => {
-      stream(...initial)(response, request);
-      setInterval(() => response.write(bookmark("9")), 50).unref();
-    }, stream());
-    server.onList(respond(listOf("9")));
-    start({ limits: { ...limits, streamSeconds: [0, 0], graceMs: 200 } });
-    await vi.waitFor(() => expect(restarts[0]).toBe("Deadline"), PATIENCE);
-    await vi.waitFor(
-      () => expect(server.requests.slice(0, 3)).toEqual(["watch all", "check", "watch 9"]),
-      PATIENCE,
-    );
-  });
-
-  test("backs off when the server closes it at once", async () => {
-    server.onWatch(streamAndEnd(...initial), stream());
-    server.onList(respond(listOf("9")));
-    start();
-    await requested(["watch all", "check", "watch 9"]);
-    expect(restarts).toEqual(["EndedEarly"]);
+    start([{ kind: "Frozen", nth: 1 }], [], { limits: { idleMs: HOUR } });
+    await pass();
+    put("c");
+    await pass(8 * MINUTE);
+    expect([content(), restarts]).toEqual([["a 1", "b 1", "c 1"], ["Deadline"]]);
   });
 
   test("leaves out a line that was cut, which comes again", async () => {
-    const cut = event("ADDED", "c", "11").slice(0, 30);
-    server.onWatch(streamAndEnd(...initial, cut), stream(event("ADDED", "c", "11")));
-    server.onList(respond(listOf("11")));
-    start();
-    await settled(["b 7", "a 3", "c 11"]);
-    expect(server.requests).toEqual(["watch all", "check", "watch 9"]);
+    start([{ kind: "Garbled", nth: 1, text: `{"type":"ADDED","obj`, ends: true }]);
+    await pass();
+    const last = watchNow();
+    put("c");
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1", "c 1"]);
+    expect(asked()).toEqual(["watch all", "check", last]);
     expect(restarts).toEqual(["Truncated"]);
   });
 
-  test("takes the open one along when aborted", async () => {
-    server.onWatch(stream(...initial));
-    start();
-    await settled(["b 7", "a 3"]);
-    abort.abort();
-    await reflector.done;
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), PATIENCE);
-  });
-
-  test("takes a request without an answer along when aborted", async () => {
-    server.onWatch(silence);
-    start();
-    await requested(["watch all"]);
-    abort.abort();
-    await reflector.done;
-    await vi.waitFor(() => expect(server.openSockets()).toBe(0), PATIENCE);
-  });
-
-  test("takes a page without an answer along when aborted", async () => {
-    server.onWatch(refuse(400, "BadRequest"));
-    server.onList(silence);
-    start();
-    await requested(["watch all", "list"]);
+  const hanging: Fault = {
+    on: "call",
+    select: { nth: 1 },
+    fault: { kind: "Silence", when: "BeforeCommit" },
+  };
+  test.each<[string, WatchFault[], Fault[]]>([
+    ["the open one", [], []],
+    ["a silent one", [{ kind: "Frozen", nth: 0 }], []],
+    ["a page without an answer", [{ kind: "Refuse", status: 400 }], [hanging]],
+  ])("takes %s along when aborted", async (_, watches, calls) => {
+    start(watches, calls);
+    await pass(SECOND);
     abort.abort();
     await reflector.done;
   });
 });
 
 test("a stream that has left out the event of our own write is given up for a listing", async () => {
-  server.onWatch(
-    (response, request) => {
-      stream(...initial)(response, request);
-      setTimeout(() => {
-        store.noteWrite({ metadata: { name: "a", namespace: "ns", resourceVersion: "11" } });
-        response.write(bookmark("12"));
-      }, 40);
-    },
-    stream(event("ADDED", "a", "11"), event("ADDED", "b", "7"), bookmark("12", true)),
-  );
-  start();
-  await settled(["b 7", "a 11"]);
-  expect(restarts).toEqual(["Gone"]);
+  start([{ kind: "Dropped", nth: 1 }]);
+  await pass();
+  put("a", "2");
+  store.noteWrite(world.cluster.peek(configMapType, { namespace: "ns", name: "a" }));
+  await pass(MINUTE);
+  expect([content(), restarts]).toEqual([["a 2", "b 1"], ["Gone"]]);
+  expect(asked()).toEqual(["watch all", "watch all"]);
 });
 
 describe("a version that is gone", () => {
-  const second = [event("ADDED", "a", "20"), event("ADDED", "c", "21"), bookmark("22", true)];
-  const rebuilt = ["a 20", "c 21"];
-
-  test.each([
-    ["by status", refuse(410, "Expired")],
-    ["within the stream", stream(errorEvent(410, "Expired"))],
-    ["as too large", refuse(504, "Timeout")],
-  ])("is listed anew, %s, while the old content stays readable", async (name, gone) => {
-    const tooLarge = {
-      kind: "Status",
-      code: 504,
-      reason: "Timeout",
-      message: "Too large resource version: 9, current: 8",
-      details: { causes: [{ reason: "ResourceVersionTooLarge" }] },
-    };
-    server.onWatch(
-      streamAndReset(...initial),
-      name === "as too large" ? respond(tooLarge, 504) : gone,
-      (response, request) => {
-        expect(content()).toEqual(["b 7", "a 3"]);
-        stream(...second)(response, request);
-      },
-    );
-    server.onList(respond(listOf("9")));
-    start();
-    await settled(rebuilt);
-    await requested(["watch all", "check", "watch 9", "watch all"]);
-    expect(changes).toEqual(["b ->7", "a ->3", "b 7>-", "a 3>20", "c ->21"]);
-    expect(restarts.at(-1)).toBe(name === "as too large" ? "VersionWentBack" : "Gone");
+  test.each<[string, WatchFault[]]>([
+    ["by status", [{ kind: "Refuse", status: 410 }]],
+    ["within the stream", []],
+  ])("is listed again, %s, while the old content stays readable", async (_, watches) => {
+    start([{ kind: "Torn", nth: 1 }, ...watches]);
+    await pass();
+    const last = watchNow();
+    const seen = observeStates();
+    remove("b");
+    put("a", "2");
+    put("c");
+    storage.compact();
+    await pass();
+    expect(seen).toEqual(new Set(["synced: 2"]));
+    expect(changes.slice(2)).toEqual(["b 1>", "a 1>2", "c >1"]);
+    expect(asked()).toEqual(["watch all", "check", last, "watch all"]);
+    expect(restarts).toEqual(["Unavailable", "Gone"]);
   });
 
   test("is noticed when etcd was restored and the server counts from further back", async () => {
-    server.onWatch(
-      streamAndReset(...initial),
-      stream(event("ADDED", "a", "4"), bookmark("5", true)),
-    );
-    server.onList(respond(listOf("5")));
     start();
-    await settled(["a 4"]);
-    await requested(["watch all", "check", "watch all"]);
+    await pass();
+    const snapshot = storage.snapshot();
+    put("c");
+    await pass();
+    storage.restore(snapshot, false);
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1"]);
     expect(restarts).toEqual(["Unavailable", "VersionWentBack"]);
+  });
+
+  test("is noticed when etcd was restored while no stream was open", async () => {
+    start();
+    await pass();
+    const snapshot = storage.snapshot();
+    put("c");
+    await world.kernel.run({ until: HOUR, while: () => restarts.length === 0 });
+    storage.restore(snapshot, false);
+    await pass();
+    expect(content()).toEqual(["a 1", "b 1"]);
+    expect(restarts).toEqual(["Ended", "VersionWentBack"]);
   });
 });
 
 describe("an answer that is wrong", () => {
-  test.each<[string, string, RestartReason]>([
-    ["no JSON", "what?\n", "Malformed"],
-    ["no event", "[]\n", "Malformed"],
+  test.each([
+    ["no JSON", "what?\n"],
+    ["no event", "[]\n"],
     [
       "an unknown event",
       `{"type":"GONE","object":{"metadata":{"name":"a","resourceVersion":"1"}}}\n`,
-      "Malformed",
     ],
+    ["an object without a version", `{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n`],
+    ["a line without end", `{"type":"ADDED","object":{"x":"${"x".repeat(200_000)}`],
     [
-      "an object without a version",
-      `{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n`,
-      "Malformed",
+      "an error nobody knows",
+      `{"type":"ERROR","object":{"kind":"Status","code":418,"reason":"Teapot"}}\n`,
     ],
-    ["a line without end", `{"type":"ADDED","object":{"x":"${"x".repeat(200_000)}`, "Malformed"],
-    ["an error nobody knows", errorEvent(418, "Teapot"), "Malformed"],
-    ["an error without a status", `{"type":"ERROR","object":{}}\n`, "Malformed"],
-  ])("%s has everything listed anew", async (_, line, reason) => {
-    server.onWatch(
-      stream(...initial, line),
-      stream(event("ADDED", "a", "20"), bookmark("20", true)),
-    );
-    start();
-    await settled(["a 20"]);
-    await requested(["watch all", "watch all"]);
-    expect(restarts).toEqual([reason]);
+    ["an error without a status", `{"type":"ERROR","object":{}}\n`],
+  ])("%s has everything listed again", async (_, text) => {
+    start([{ kind: "Garbled", nth: 1, text }], [], { limits: { maxLineBytes: 100_000 } });
+    await pass();
+    put("c");
+    await pass();
+    expect([content(), restarts]).toEqual([["a 1", "b 1", "c 1"], ["Malformed"]]);
+    expect(asked()).toEqual(["watch all", "watch all"]);
   });
 
-  test("is not seen twice when a proxy replays events", async () => {
-    server.onWatch(
-      stream(
-        ...initial,
-        event("DELETED", "a", "10"),
-        event("ADDED", "a", "3"),
-        event("ADDED", "c", "11"),
-      ),
-    );
-    start();
-    await settled(["b 7", "c 11"]);
-    expect(changes).toEqual(["b ->7", "a ->3", "a 3>-", "c ->11"]);
-  });
-
-  test("is put together again however it is cut", async () => {
-    server.onWatch((response, request) => {
-      stream()(response, request);
-      const bytes = Buffer.from([...initial, event("ADDED", "ü-ü", "11")].join(""));
-      let i = 0;
-      const next = () => {
-        response.write(bytes.subarray(i, i + 7));
-        i += 7;
-        if (i < bytes.length) setImmediate(next);
-      };
-      next();
-    });
-    start();
-    await settled(["b 7", "a 3", "ü-ü 11"]);
+  test("is not seen twice when a proxy replays an event", async () => {
+    start([{ kind: "Doubled", nth: 1 }]);
+    await pass();
+    put("c");
+    await pass();
+    expect(changes).toEqual(["a >1", "b >1", "c >1"]);
   });
 });
 
-describe("a server that wants to be left alone", () => {
-  test.each([429, 503])("is not asked before its Retry-After is over (%i)", async (status) => {
-    let refusedAt = 0;
-    server.onWatch(
-      streamAndReset(...initial),
-      (response, request) => {
-        refusedAt = performance.now();
-        refuse(status, "TooManyRequests", { "retry-after": "1" })(response, request);
-      },
-      stream(event("ADDED", "c", "11")),
-    );
-    server.onList(respond(listOf("9")));
-    start();
-    await settled(["b 7", "a 3", "c 11"]);
-    expect(performance.now() - refusedAt).toBeGreaterThanOrEqual(990);
-    expect(server.requests).toEqual(["watch all", "check", "watch 9", "check", "watch 9"]);
-  });
-});
+test.each([429, 503])(
+  "a server is not asked before its Retry-After is over (%i)",
+  async (status) => {
+    start([
+      { kind: "Torn", nth: 1 },
+      { kind: "Refuse", status, retryAfter: 7 },
+    ]);
+    await pass();
+    put("c");
+    await pass(20 * SECOND);
+    expect(content()).toEqual(["a 1", "b 1", "c 1"]);
+    const [, , refused, next] = requests;
+    expect(next!.at - refused!.at).toBeGreaterThanOrEqual(7 * SECOND);
+  },
+);
 
-test("metadata only is asked for as such, and kept as the kind it is", async () => {
-  let accept: string | undefined;
-  server.onWatch((response, request) => {
-    accept = request.headers.accept;
-    const object = {
-      kind: "PartialObjectMetadata",
-      apiVersion: "meta.k8s.io/v1",
-      metadata: { name: "a", namespace: "ns", uid: "1", resourceVersion: "3", managedFields: [{}] },
-    };
-    stream(`${JSON.stringify({ type: "ADDED", object })}\n`, bookmark("9", true))(
-      response,
-      request,
-    );
+test("metadata only is requested as such, and kept as the kind it is", async () => {
+  start([], [], { metadataOnly: true });
+  await pass();
+  const { metadata } = world.cluster.peek(configMapType, { namespace: "ns", name: "a" });
+  const { uid, resourceVersion } = metadata;
+  expect(store.list()[0]).toEqual({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: expect.objectContaining({ name: "a", namespace: "ns", uid, resourceVersion }),
   });
-  start({ metadataOnly: true });
-  await settled(["a 3"]);
-  expect(accept).toBe("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
-  expect(store.list()).toEqual([
-    {
-      kind: "ConfigMap",
-      apiVersion: "v1",
-      metadata: { name: "a", namespace: "ns", uid: "1", resourceVersion: "3" },
-    },
-  ]);
+  expect(store.list()[0]?.metadata).not.toHaveProperty("managedFields");
 });
