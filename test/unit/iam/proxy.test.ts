@@ -1,14 +1,12 @@
 /** Consoles behind a proxy: a real one, which the test starts. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createAddressPolicy } from "../../../src/http/address-policy.ts";
 import { readClientCertificate } from "../../../src/http/tls-settings.ts";
 import { startConnectProxy } from "../../support/connect-proxy.ts";
 import { trustByDefault } from "../../support/default-authorities.ts";
-import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
+import { opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
 import { ACCOUNT, clientOf, startConsole } from "./clients.ts";
-
-const certificate = opensslCertificate();
 
 test("every call goes through the tunnel, also of a console without TLS", async () => {
   await using proxy = await startConnectProxy();
@@ -19,18 +17,6 @@ test("every call goes through the tunnel, also of a console without TLS", async 
   expect(new Set(proxy.asked)).toEqual(new Set([new URL(console.url).host]));
   // Each POST has a connection of its own, and so a tunnel of its own.
   expect(proxy.asked).toHaveLength(3);
-});
-
-test.runIf(certificate)("the console proves itself through it", async () => {
-  await using proxy = await startConnectProxy();
-  const tls = certificate as { key: string; cert: string };
-  const console = await startConsole({ tls });
-  const trusting = clientOf(console, { proxy: proxy.url, caBundle: tls.cert });
-  await trusting.authenticate();
-  await expect(clientOf(console, { proxy: proxy.url }).authenticate()).rejects.toMatchObject({
-    code: "Unavailable",
-  });
-  expect(proxy.asked).toHaveLength(2);
 });
 
 const [pki, ofProxy] = [opensslPki("operator"), opensslPki("nobody")];
@@ -64,27 +50,6 @@ test("the console's name is left to the proxy to resolve, and gets the proxy's c
   expect(proxy.asked).toEqual(["console.invalid:80"]);
   expect(proxy.credentials).toEqual([`Basic ${Buffer.from("user:word").toString("base64")}`]);
   expect(JSON.stringify(console.requests.all)).not.toContain("word@");
-});
-
-describe("a proxy that makes no tunnel", () => {
-  test.each([403, 407, 502])(
-    "and answers %d sends nothing, and is down as the console would be",
-    async (status) => {
-      await using proxy = await startConnectProxy({ status });
-      const console = await startConsole();
-      const client = clientOf(console, { proxy: proxy.url });
-      await expect(client.authenticate()).rejects.toMatchObject({ code: "Unavailable" });
-      expect(console.requests.all).toEqual([]);
-    },
-  );
-
-  test("because it is not there either", async () => {
-    const console = await startConsole();
-    const proxy = await startConnectProxy();
-    await proxy[Symbol.asyncDispose]();
-    const client = clientOf(console, { proxy: proxy.url });
-    await expect(client.authenticate()).rejects.toMatchObject({ code: "Unavailable" });
-  });
 });
 
 test("where addresses are judged, the proxy's is", async () => {

@@ -1,46 +1,34 @@
-import { once } from "node:events";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { TlsMaterial } from "../../../src/kube/config/credentials.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { startConnectProxy } from "../../support/connect-proxy.ts";
-import { trustByDefault } from "../../support/default-authorities.ts";
-import { opensslCertificate, opensslPki } from "../../support/openssl-certificate.ts";
-import { startTlsFront } from "../../support/tls-front.ts";
+import { listen } from "../../support/local-server.ts";
+import { opensslCertificate } from "../../support/openssl-certificate.ts";
 
 const certificate = opensslCertificate();
 const other = opensslCertificate();
-const ofProxy = opensslPki("nobody");
 const trusting = (ca: string): TlsMaterial => ({ ca: [ca], insecure: false });
 
-const hasAll = certificate !== undefined && other !== undefined && ofProxy !== undefined;
+const hasAll = certificate !== undefined && other !== undefined;
 
 describe.runIf(hasAll)("over TLS", () => {
-  if (certificate === undefined || other === undefined || ofProxy === undefined) return;
+  if (certificate === undefined || other === undefined) return;
   let connections: number;
-  let proxyUrl: string | undefined;
   let tls: TlsMaterial;
   let get: () => Promise<string>;
-  let stop: () => Promise<void>;
 
   beforeEach(async () => {
     connections = 0;
-    proxyUrl = undefined;
     tls = trusting(certificate.cert);
     const server = createServer(certificate, (_, response) => response.end("hello"));
     server.on("secureConnection", () => {
       connections += 1;
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const url = `https://127.0.0.1:${(await listen(server)).port}`;
     const endpoint = {
       server: url,
-      get proxyUrl() {
-        return proxyUrl;
-      },
+      proxyUrl: undefined,
       namespace: undefined,
       credentials: () => Promise.resolve({ tls, headers: {} }),
     };
@@ -51,13 +39,8 @@ describe.runIf(hasAll)("over TLS", () => {
         ({ status }) => String(status),
         (error: unknown) => String(error),
       );
-    stop = async () => {
-      await transport.close();
-      server.close();
-    };
+    onTestFinished(() => transport.close());
   });
-
-  afterEach(() => stop());
 
   test("a connection is kept for as long as the authority is the same", async () => {
     expect([await get(), await get()]).toEqual(["200", "200"]);
@@ -95,13 +78,4 @@ describe.runIf(hasAll)("over TLS", () => {
       expect(await get()).toBe(got);
     },
   );
-
-  test("a proxy with TLS may be named by its address", async () => {
-    await using tunnel = await startConnectProxy();
-    await using proxy = await startTlsFront(tunnel, ofProxy, { demanding: false });
-    using _ = trustByDefault(ofProxy.authority.cert);
-    proxyUrl = proxy.url;
-    expect(await get()).toBe("200");
-    expect(tunnel.asked).toHaveLength(1);
-  });
 });

@@ -1,0 +1,49 @@
+/** HTTP and TCP servers on loopback that a test defines by what they do with a request; they end with the test. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+export interface LocalServer {
+  /** Of its requests so far: path and query. */
+  readonly requests: readonly string[];
+  readonly url: string;
+  openSockets(): number;
+}
+
+export async function startWeb(listener: RequestListener): Promise<LocalServer> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? "");
+    listener(request, response);
+  });
+  const { port, openSockets } = await listen(server);
+  return { url: `http://127.0.0.1:${port}`, requests, openSockets };
+}
+
+export async function listen(server: Server) {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, openSockets: () => sockets.size };
+}
+
+/** Takes the request and never answers. */
+export const silence: RequestListener = () => undefined;
+
+/** Begins an answer that never ends. */
+export const drip: RequestListener = (_, response) => {
+  response.writeHead(200);
+  const timer = setInterval(() => response.write("x"), 20);
+  response.on("close", () => clearInterval(timer));
+};
