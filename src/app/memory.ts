@@ -9,7 +9,7 @@ export const MAX_NEW_SPACE_BYTES = 16 * 2 ** 20;
  * Needs no command line flags, which only some starts have. V8 reads how the space for new objects grows at every
  * collection, but its maximum only at the start: when the space has reached that size, its growth is set to none.
  */
-export function boundNewSpace(): void {
+export function limitYoungGeneration(): void {
   const observer = new PerformanceObserver(() => {
     if (newSpaceBytes() < MAX_NEW_SPACE_BYTES) return;
     setFlagsFromString("--semi-space-growth-factor=1");

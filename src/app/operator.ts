@@ -28,11 +28,11 @@ import { noTracer, type Tracer } from "../util/trace.ts";
 import { createApiServerAddresses } from "./api-server-addresses.ts";
 import { createClusterCache } from "./caches.ts";
 import type { Config } from "./config.ts";
+import { connectionAddresses, egressFor } from "./console-egress.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
 import { leaseName } from "./lease-name.ts";
 import { refuseMutation, toReportingKube } from "./read-only.ts";
 import { version } from "./version.ts";
-import { connectionAddresses, wayTo } from "./way-to-console.ts";
 
 /** Every external dependency is an option, so that a simulation can replace it. */
 export interface OperatorOptions {
@@ -135,7 +135,7 @@ export function createOperator(options: OperatorOptions): Operator {
         beforeMutation: readOnly ? refuseMutation : beforeMutation,
         observer: observeConsole(metrics, onRequest),
         tracer,
-        ...wayTo(key, settings, config, addresses),
+        ...egressFor(key, settings, config, addresses),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });

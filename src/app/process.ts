@@ -11,18 +11,18 @@ import { systemClock } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
-import { boundNewSpace } from "./memory.ts";
+import { limitYoungGeneration } from "./memory.ts";
 import { createOperator } from "./operator.ts";
 import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
 
 /** Runs until SIGTERM or SIGINT, or until the lease is lost; returns the exit status. */
 export async function runProcess(config: Config, registry: Registry): Promise<number> {
-  boundNewSpace();
+  limitYoungGeneration();
   const clock = systemClock;
   const { log, flush } = createLogger({ level: config.logLevel, format: config.logFormat, clock });
   const stopping = stopOnSignals();
-  dieLoudly((error) => {
+  crashOnUnhandled((error) => {
     log.error({ err: error }, "unexpected failure; exiting");
     flush();
   });
@@ -79,7 +79,7 @@ function stopOnSignals(): AbortSignal {
 }
 
 /** After a bug, the process must not look alive. */
-function dieLoudly(tell: (error: Error) => void): void {
+function crashOnUnhandled(tell: (error: Error) => void): void {
   const die = (error: unknown) => {
     tell(toError(error));
     process.exit(1);

@@ -42,7 +42,7 @@ export function shrink<T extends KubeObject>(object: T, selector: string, size: 
     apiVersion,
     kind,
     metadata: shrinkMetadata(metadata, selector),
-    spec: spec && smallFields(spec),
+    spec: spec && truncateFields(spec),
     status: status && (lacksStatus ? smallStatus(status) : status),
     isPartial: true,
     ...(lacksStatus ? { lacksStatus } : {}),
@@ -82,12 +82,12 @@ function shrinkMetadata(metadata: ObjectMeta, selector: string): ObjectMeta {
   };
 }
 
-function smallFields(fields: Fields, depth = 0): Fields {
+function truncateFields(fields: Fields, depth = 0): Fields {
   const kept = Object.entries(fields).flatMap(([name, value]) => {
     if (name.length > LONGEST_NAME) return [];
     if (lengthOf(value) <= MOST_OF_FIELD) return [[name, value] as const];
     return isFields(value) && depth < DEEPEST
-      ? [[name, smallFields(value, depth + 1)] as const]
+      ? [[name, truncateFields(value, depth + 1)] as const]
       : [];
   });
   return Object.fromEntries(kept.slice(0, MOST_FIELDS));
@@ -95,13 +95,13 @@ function smallFields(fields: Fields, depth = 0): Fields {
 
 /** Keeps the part of a status that other objects read: whether the object is ready, and why not. */
 function smallStatus({ conditions, ...status }: Fields): Fields {
-  if (!Array.isArray(conditions)) return smallFields(status);
+  if (!Array.isArray(conditions)) return truncateFields(status);
   const brief = conditions.map(({ type, status, reason }: Fields) => ({
     type: `${type}`.slice(0, LONGEST_NAME),
     status: `${status}`.slice(0, LONGEST_NAME),
     reason: `${reason}`.slice(0, LONGEST_NAME),
   }));
-  return { ...smallFields(status), conditions: brief.slice(0, MOST_FIELDS) };
+  return { ...truncateFields(status), conditions: brief.slice(0, MOST_FIELDS) };
 }
 
 function isFields(value: unknown): value is Fields {

@@ -2,7 +2,7 @@
 import { labels, MANAGED_BY } from "../api/meta.ts";
 import type { SecretCache } from "../controllers/frame/context.ts";
 import { secretType } from "../controllers/resource-types.ts";
-import { mayI } from "../kube/client/access-review.ts";
+import { canI } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
@@ -67,7 +67,7 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
 
   /** Resolves once the signal is aborted and no watch is left, or Secrets are not watched. */
   async follow(signal: AbortSignal): Promise<void> {
-    this.#isAllowed ??= await mayWatch(this.#options, this.#scopes, signal);
+    this.#isAllowed ??= await canWatch(this.#options, this.#scopes, signal);
     if (!this.#isAllowed || signal.aborted) return;
     await Promise.all(this.#scopes.map((scope) => this.#followScope(scope, signal)));
   }
@@ -154,7 +154,7 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
 }
 
 /** Retries until the API server answers; an API server without this review counts as a denial. */
-async function mayWatch(
+async function canWatch(
   { api, log }: WatchedSecretsOptions,
   scopes: readonly string[],
   signal: AbortSignal,
@@ -164,7 +164,7 @@ async function mayWatch(
       const answers = await Promise.all(
         scopes.flatMap((namespace) =>
           (["list", "watch"] as const).map((verb) =>
-            mayI(api, {
+            canI(api, {
               verb,
               group: "",
               resource: "secrets",

@@ -7,12 +7,12 @@ export interface AnswerOptions {
   readonly maxBytes: number;
   /** Forbids the request by throwing. */
   readonly beforeSending?: (() => void) | undefined;
-  /** Claims room before the rest of a large answer is read. Without it, large answers are read without waiting. */
-  readonly claimRoom?: ClaimRoom | undefined;
+  /** Reserves memory before the rest of a large answer is read. Without it, large answers are read at once. */
+  readonly reserveMemory?: ReserveMemory | undefined;
 }
 
-/** Calls `onGranted` when there is room for `bytes`. The returned function releases the room, or stops waiting. */
-export type ClaimRoom = (bytes: number, onGranted: () => void) => () => void;
+/** Calls `onGranted` when `bytes` are reserved. The returned function releases them, or stops waiting. */
+export type ReserveMemory = (bytes: number, onGranted: () => void) => () => void;
 
 /** An answer with more bytes is large. */
 const LARGE_BYTES = 64 * 1_024;
@@ -22,7 +22,7 @@ const LARGE_BYTES = 64 * 1_024;
  *
  * *Guarantees*: settles once, at the latest when {@link abandon} is called. A failure is `refused` if and only if
  * undici had not started to write the request; a request abandoned before that is never written. Never keeps more
- * than `maxBytes` of the answer, and does not read the rest of a large answer without room for it. No failure quotes
+ * than `maxBytes` of the answer, and does not read the rest of a large answer without reserved memory. No failure quotes
  * the peer.
  */
 export class PendingAnswer implements Dispatcher.DispatchHandler {
@@ -34,7 +34,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {};
   #chunks: Buffer[] = [];
   #size = 0;
-  #releaseRoom: (() => void) | undefined;
+  #releaseMemory: (() => void) | undefined;
 
   constructor(options: AnswerOptions) {
     this.#options = options;
@@ -80,7 +80,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
       return;
     }
     this.#chunks.push(chunk);
-    if (this.#size > LARGE_BYTES) this.#claimRoom(controller);
+    if (this.#size > LARGE_BYTES) this.#reserveMemory(controller);
   }
 
   onResponseEnd(): void {
@@ -104,15 +104,15 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #settle(): void {
     this.#settled = true;
     this.#chunks = [];
-    this.#releaseRoom?.();
+    this.#releaseMemory?.();
   }
 
-  #claimRoom(controller: Dispatcher.DispatchController): void {
-    const { claimRoom, maxBytes } = this.#options;
-    if (this.#releaseRoom !== undefined || claimRoom === undefined) return;
+  #reserveMemory(controller: Dispatcher.DispatchController): void {
+    const { reserveMemory, maxBytes } = this.#options;
+    if (this.#releaseMemory !== undefined || reserveMemory === undefined) return;
     controller.pause();
-    // In a microtask: the room may be released inside the parser of another connection.
-    this.#releaseRoom = claimRoom(maxBytes, () => queueMicrotask(() => controller.resume()));
+    // In a microtask: the memory may be released inside the parser of another connection.
+    this.#releaseMemory = reserveMemory(maxBytes, () => queueMicrotask(() => controller.resume()));
   }
 
   #stop(): void {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { HttpError, type HttpRequest, type HttpResponse } from "./http.ts";
-import { type ClaimRoom, PendingAnswer } from "./pending-answer.ts";
+import { PendingAnswer, type ReserveMemory } from "./pending-answer.ts";
 
 /**
  * Sends one request once: no retries, no redirects. Ends at the latest when the signal is aborted, with the signal's
@@ -10,9 +10,9 @@ export async function sendOnce(
   dispatcher: Dispatcher,
   request: Omit<HttpRequest, "timeoutMs" | "signal">,
   signal: AbortSignal,
-  claimRoom?: ClaimRoom,
+  reserveMemory?: ReserveMemory,
 ): Promise<HttpResponse> {
-  const pending = new PendingAnswer({ ...request, claimRoom });
+  const pending = new PendingAnswer({ ...request, reserveMemory });
   const abandon = () => pending.abandon(reasonOf(signal));
   if (signal.aborted) abandon();
   else dispatch(dispatcher, request, pending);

@@ -26,7 +26,7 @@ export interface IamErrorDetails {
   /** False if it is certain that the console never received the request. */
   readonly sent?: boolean;
   /** The console answered 401 to this call but still accepts the login. */
-  readonly loginStands?: boolean;
+  readonly loginAccepted?: boolean;
   /** Whether the failure is, or may be, due to the size of the response. */
   readonly isTooLarge?: boolean;
   readonly cause?: unknown;
@@ -43,7 +43,7 @@ export class IamError extends Error {
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
   readonly isTooLarge: boolean;
-  readonly loginStands: boolean;
+  readonly loginAccepted: boolean;
 
   constructor(code: IamErrorCode, message: string, details: IamErrorDetails) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -54,7 +54,7 @@ export class IamError extends Error {
     this.retryAt = details.retryAt;
     this.sent = details.sent ?? true;
     this.isTooLarge = details.isTooLarge ?? false;
-    this.loginStands = details.loginStands ?? false;
+    this.loginAccepted = details.loginAccepted ?? false;
   }
 }
 

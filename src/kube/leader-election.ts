@@ -262,8 +262,8 @@ class Elector implements LeaderElection {
     const lease = await client.get(leaseType, { namespace, name }, { signal });
     if (lease === undefined) return this.#create(signal);
     this.#see(lease);
-    const mayTake = !this.#isHeldByAnother(lease) || this.#untilExpiryMs() <= 0;
-    return mayTake ? this.#write(lease, signal) : undefined;
+    const canAcquire = !this.#isHeldByAnother(lease) || this.#untilExpiryMs() <= 0;
+    return canAcquire ? this.#write(lease, signal) : undefined;
   }
 
   /** Creates the lease: as ours if we lead; otherwise `undefined`, and every candidate must wait. */

@@ -24,7 +24,7 @@ const refusals = {
   Unauthenticated: plain(401, "a valid token is needed"),
   Forbidden: plain(403, "the permission to get this path is required"),
 } as const;
-const untold = plain(503, "the API server cannot check this permission now");
+const reviewFailed = plain(503, "the API server cannot check this permission now");
 const busy = plain(503, "too many tokens are being checked");
 
 type Answer = Promise<Page | undefined>;
@@ -47,7 +47,7 @@ export function createScrapeGuard({ review, clock }: ScrapeGuardOptions): Guard 
       }
       return access === "Allowed" ? undefined : refusals[access];
     } catch {
-      return untold;
+      return reviewFailed;
     } finally {
       (isKnown ? open.known : open.other).delete(id);
     }

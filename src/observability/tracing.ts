@@ -60,7 +60,7 @@ export function startTracing(options: TracingOptions): Tracing {
     sampler: samplerOf(sampler),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: telling(exporter, log),
+        exporter: withFailureLog(exporter, log),
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
       }),
     ],
@@ -86,7 +86,7 @@ function samplerOf({ name, ratio }: TracingOptions["sampler"]): Sampler {
 }
 
 /** Logs once when exports start to fail, and once when they succeed again. */
-function telling(exporter: SpanExporter, log: Log): SpanExporter {
+function withFailureLog(exporter: SpanExporter, log: Log): SpanExporter {
   let isFailing = false;
   return {
     export: (spans, done) =>

@@ -223,8 +223,8 @@ class RunningController<T extends KubeObject> implements Controller {
       key = await this.#queue.next(signal)
     ) {
       await this.#workOn(key);
-      const othersTurn = this.#options.clock.yieldToEventLoop?.();
-      if (othersTurn !== undefined) await othersTurn;
+      const yielded = this.#options.clock.yieldToEventLoop?.();
+      if (yielded !== undefined) await yielded;
     }
   }
 

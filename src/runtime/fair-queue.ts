@@ -72,17 +72,17 @@ export class FairQueue<T extends WaitingKey> {
     });
   }
 
-  /** The next item whose resource is free (`isFree`) and whose group can have a turn (`mayHaveTurn`). */
+  /** The next item whose resource is free (`isFree`) and whose group can have a turn (`isEligible`). */
   first(
     isFree: (resource: string) => boolean,
-    mayHaveTurn: (group: string) => boolean = () => true,
+    isEligible: (group: string) => boolean = () => true,
   ): T | undefined {
     const queue = this.#order.first();
     if (queue === undefined) return undefined;
-    const head = isFree(queue.resource) ? headOf(queue, mayHaveTurn) : undefined;
+    const head = isFree(queue.resource) ? headOf(queue, isEligible) : undefined;
     if (head !== undefined) return head;
     this.#order.remove(queue);
-    const next = this.first(isFree, mayHaveTurn);
+    const next = this.first(isFree, isEligible);
     this.#order.push(queue);
     return next;
   }
@@ -112,9 +112,9 @@ export class FairQueue<T extends WaitingKey> {
 
 function headOf<T>(
   { groups }: ResourceQueue<T>,
-  mayHaveTurn: (group: string) => boolean,
+  isEligible: (group: string) => boolean,
 ): T | undefined {
-  for (const [name, group] of groups) if (mayHaveTurn(name)) return group.next;
+  for (const [name, group] of groups) if (isEligible(name)) return group.next;
   return undefined;
 }
 

@@ -13,9 +13,9 @@ export function ignoreStatusChanges({ old, new: object }: StoreChange<KubeObject
     old === undefined ||
     object === undefined ||
     finalizersVanished(old, object) ||
-    wentBack(old, object) ||
+    hasOlderVersion(old, object) ||
     statusVanished(old, object) ||
-    !isDeepStrictEqual(whatMatters(old), whatMatters(object))
+    !isDeepStrictEqual(reconcileInputs(old), reconcileInputs(object))
   );
 }
 
@@ -24,7 +24,7 @@ export function isRequest({ old, new: object }: StoreChange<KubeObject>): boolea
   return (
     old !== undefined &&
     object !== undefined &&
-    !isDeepStrictEqual(whatIsAsked(old), whatIsAsked(object))
+    !isDeepStrictEqual(requestInputs(old), requestInputs(object))
   );
 }
 
@@ -34,11 +34,11 @@ export function isUnseen({ new: object }: StoreChange<KubeObject & { status?: un
   return observedGeneration !== object?.metadata.generation;
 }
 
-function whatIsAsked({ metadata }: KubeObject): readonly unknown[] {
+function requestInputs({ metadata }: KubeObject): readonly unknown[] {
   return [metadata.generation, metadata.deletionTimestamp, metadata.annotations ?? {}];
 }
 
-function whatMatters({ metadata }: KubeObject): readonly unknown[] {
+function reconcileInputs({ metadata }: KubeObject): readonly unknown[] {
   return [
     metadata.uid,
     metadata.generation,
@@ -66,7 +66,7 @@ function hasConditions(object: KubeObject & { readonly status?: unknown }): bool
 }
 
 /** The resource version is older than before: the API server was restored from a backup. */
-export function wentBack({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
+export function hasOlderVersion({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
   const { resourceVersion: before } = old;
   const { resourceVersion: now } = metadata;
   return before !== undefined && now !== undefined && compareResourceVersions(now, before) < 0;

@@ -95,7 +95,7 @@ export class ReadyKeys {
     if (free <= 0) return undefined;
     return this.#queues[priority].first(
       (resource) => running.at(resource) < free,
-      (group) => priority !== "urgent" || slow.mayHaveTurn(group, running.all(), free),
+      (group) => priority !== "urgent" || slow.isEligible(group, running.all(), free),
     );
   }
 }

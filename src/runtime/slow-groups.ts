@@ -20,7 +20,7 @@ export class SlowGroups {
   }
 
   /** Whether an urgent run of the group can start now, with `free` workers free. */
-  mayHaveTurn(group: string, running: Iterable<RunningKey>, free: number): boolean {
+  isEligible(group: string, running: Iterable<RunningKey>, free: number): boolean {
     if (!this.#slow.has(group)) return true;
     const slow = [...running].filter((each) => each.isUrgent && this.#slow.has(each.group));
     return slow.length < free && slow.every((each) => each.group !== group);

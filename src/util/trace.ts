@@ -25,10 +25,10 @@ export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }
 
-const nobody: Span = { isRecording: false, set: () => undefined, fail: () => undefined };
+const noopSpan: Span = { isRecording: false, set: () => undefined, fail: () => undefined };
 
 /** Runs the work without a span. */
 export const noTracer: Tracer = {
-  span: (_name, _fields, work) => work(nobody),
-  childSpan: (_name, _fields, work) => work(nobody),
+  span: (_name, _fields, work) => work(noopSpan),
+  childSpan: (_name, _fields, work) => work(noopSpan),
 };

@@ -1,7 +1,7 @@
 /** A Connection that names this host, its links or the API server, to scan ports or to be served credentials. */
 import { expect, test } from "vitest";
 import { createApiServerAddresses } from "../../src/app/api-server-addresses.ts";
-import { connectionAddresses } from "../../src/app/way-to-console.ts";
+import { connectionAddresses } from "../../src/app/console-egress.ts";
 import { type AddressLists, createAddressPolicy } from "../../src/http/address-policy.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { EndpointSlice } from "../../src/kube/resource-types.ts";

@@ -35,7 +35,7 @@ export interface PlanRequest {
   readonly operatorNamespace: string;
   readonly userAgent: string;
   /** The proxy to a console. */
-  readonly wayTo: (console: { readonly baseURL: string; readonly proxyURL?: string }) => {
+  readonly egressFor: (console: { readonly baseURL: string; readonly proxyURL?: string }) => {
     readonly proxy?: string;
   };
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
     createClient: (settings) =>
       createIamClient({
         ...settings,
-        ...request.wayTo(settings),
+        ...request.egressFor(settings),
         userAgent,
         clock,
         random,

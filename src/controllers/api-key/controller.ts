@@ -4,7 +4,7 @@
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
-import { wentBack } from "../../runtime/predicates.ts";
+import { hasOlderVersion } from "../../runtime/predicates.ts";
 import type { Reconcile } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../frame/context.ts";
@@ -150,7 +150,7 @@ function rememberKeysBeforeRestore(
   states: ProcessState<ApiKeyMemory>,
 ): void {
   caches.of(apiKeyType).subscribe(({ old, new: now }) => {
-    if (old === undefined || now === undefined || !wentBack(old, now)) return;
+    if (old === undefined || now === undefined || !hasOlderVersion(old, now)) return;
     const { uid } = now.metadata;
     const memory = states.of(uid) ?? nothingRemembered;
     const forgotten = keysBeforeRestore(old, now, clock.now());

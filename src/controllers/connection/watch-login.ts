@@ -32,7 +32,7 @@ export function watchLogin(client: IamClient, onRefused: (error: IamError) => vo
 
 function isRefusal(error: unknown): error is IamError {
   return (
-    (isIamError(error, "Unauthenticated") && !error.loginStands) ||
+    (isIamError(error, "Unauthenticated") && !error.loginAccepted) ||
     isIamError(error, "MfaRequired") ||
     isIamError(error, "LoginPaused")
   );

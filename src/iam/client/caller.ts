@@ -80,11 +80,11 @@ export class Caller {
     if (provesCredentials(exchanged)) session.accepted(token);
     if (exchanged.response.status !== 401) return exchanged;
     if (!session.isCurrent(token)) return exchanged;
-    const loginStands = await this.#before(call, signal, () =>
+    const loginAccepted = await this.#before(call, signal, () =>
       untilAborted(tokenChecks.isAccepted(token), signal),
     );
-    if (loginStands) session.accepted(token);
-    return { ...exchanged, loginStands };
+    if (loginAccepted) session.accepted(token);
+    return { ...exchanged, loginAccepted };
   }
 
   /** The call, marked with `ignoresHold` if it may pass a `Retry-After`. */
@@ -109,8 +109,8 @@ export class Caller {
   }
 }
 
-function isAboutLogin({ response: { status }, loginStands }: Exchanged): boolean {
-  return status === 401 && loginStands !== true;
+function isAboutLogin({ response: { status }, loginAccepted }: Exchanged): boolean {
+  return status === 401 && loginAccepted !== true;
 }
 
 function deadlineFailure({ operation, sent }: IamError, ms: number): IamError {

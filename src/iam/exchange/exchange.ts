@@ -154,7 +154,8 @@ export class Exchange {
     finished(String(response.status));
     const receivedAt = clock.now();
     this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
-    if (asksToWait(response.status)) this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
+    if (isThrottled(response.status))
+      this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
     const secrets = [...identity.secrets, ...call.secrets];
     return { operation: call.operation, response, secrets, receivedAt };
   }
@@ -194,7 +195,7 @@ export class Exchange {
 }
 
 /** Answers with any other status concern only their own call. */
-function asksToWait(status: number): boolean {
+function isThrottled(status: number): boolean {
   return status === 429 || status >= 500;
 }
 

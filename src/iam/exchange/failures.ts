@@ -35,35 +35,35 @@ export interface Exchanged {
   readonly secrets: readonly Redacted[];
   readonly receivedAt: Instant;
   /** True if only this call got a 401 and the console still accepts the token. */
-  readonly loginStands?: boolean;
+  readonly loginAccepted?: boolean;
 }
 
 /** Credentials are sent only to the origin of the connection. */
 const REDIRECTED =
   ", a redirect, which the operator does not follow; check the connection's baseURL";
 
-const LOGIN_STANDS = " while the login is accepted";
+const LOGIN_ACCEPTED = " while the login is accepted";
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
 export function statusFailure(exchanged: Exchanged): IamError {
-  const { operation, response, receivedAt, loginStands = false } = exchanged;
+  const { operation, response, receivedAt, loginAccepted = false } = exchanged;
   const { status, headers } = response;
-  const { message, requestId } = saidBy(exchanged);
+  const { message, requestId } = errorDetails(exchanged);
   const retryAt = parseRetryAfter(headers, receivedAt);
   const words = message === undefined ? "" : `: ${message}`;
   const trace = requestId === undefined ? "" : ` (request ${requestId})`;
   return new IamError(
     codeOfStatus(status),
-    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${loginStands ? LOGIN_STANDS : ""}${words}${trace}`,
+    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${loginAccepted ? LOGIN_ACCEPTED : ""}${words}${trace}`,
     {
       operation,
       status,
       ...(requestId === undefined ? {} : { requestId }),
       ...(retryAt === undefined ? {} : { retryAt }),
-      loginStands,
+      loginAccepted,
     },
   );
 }
@@ -75,7 +75,7 @@ export function shapeFailure(
   isTooLarge = false,
 ): IamError {
   const { operation, response } = exchanged;
-  const { requestId } = saidBy(exchanged);
+  const { requestId } = errorDetails(exchanged);
   return new IamError("MalformedResponse", `${operation} cannot be understood: ${error.message}`, {
     operation,
     status: response.status,
@@ -128,10 +128,10 @@ export function unsentFailure(operation: string, why: string, cause?: unknown): 
 
 /** The console's request ID, from the body or the headers of the answer, for the console's support. */
 export function requestIdOf(exchanged: Exchanged): string | undefined {
-  return saidBy(exchanged).requestId;
+  return errorDetails(exchanged).requestId;
 }
 
-function saidBy({ response, secrets }: Exchanged) {
+function errorDetails({ response, secrets }: Exchanged) {
   const said = readServerText(response.body);
   const hidden = [...secrets, ...said.secrets].flatMap(spellings);
   const quote = (text: string | undefined) =>

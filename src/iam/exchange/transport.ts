@@ -2,7 +2,7 @@ import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici
 import { type AddressPolicy, guardedConnector } from "../../http/address-policy.ts";
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
-import type { ClaimRoom } from "../../http/pending-answer.ts";
+import type { ReserveMemory } from "../../http/pending-answer.ts";
 import { ResponseMemoryLimiter } from "../../http/response-memory-limiter.ts";
 import { sendOnce } from "../../http/send-once.ts";
 import { withoutAddressAsName } from "../../http/server-name.ts";
@@ -42,13 +42,13 @@ const largeAnswers = new ResponseMemoryLimiter(32 * 2 ** 20);
  * that moment, it would be unknown whether the service account or key was created.
  */
 export function createTransport(options: ConsoleTransportOptions): Transport {
-  const claimRoom: ClaimRoom = (...claim) => largeAnswers.claim(options, ...claim);
+  const reserveMemory: ReserveMemory = (...claim) => largeAnswers.claim(options, ...claim);
   const tls = tlsOptions(options);
   const forReads = createAgent(options, tls, READ_KEEP_ALIVE_MS);
   const forPosts = createAgent(options, tls, POST_KEEP_ALIVE_MS);
   return {
     send: (request) =>
-      send(request.method === "POST" ? forPosts : forReads, request, options, claimRoom),
+      send(request.method === "POST" ? forPosts : forReads, request, options, reserveMemory),
     close: async () => {
       await Promise.all([forReads.destroy(), forPosts.destroy()]);
     },
@@ -103,11 +103,11 @@ async function send(
   agent: Dispatcher,
   request: HttpRequest,
   { origin, clock }: ConsoleTransportOptions,
-  claimRoom: ClaimRoom,
+  reserveMemory: ReserveMemory,
 ): Promise<HttpResponse> {
   if (new URL(request.url).origin !== origin) {
     throw new HttpError("refused", "the URL is of another origin");
   }
   const deadline = startDeadline(clock, request.timeoutMs, request.signal);
-  return sendOnce(agent, request, deadline.signal, claimRoom).finally(deadline.stop);
+  return sendOnce(agent, request, deadline.signal, reserveMemory).finally(deadline.stop);
 }

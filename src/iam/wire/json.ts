@@ -19,7 +19,7 @@ for (const byte of Buffer.from("[{,")) VALUES[byte] = 1;
  * values. Never throws: the parser's errors quote the text, which may be a secret.
  */
 export function parseJson(body: Buffer): Json | undefined {
-  if (!isModest(body)) return undefined;
+  if (!isWithinBounds(body)) return undefined;
   try {
     return JSON.parse(body.toString("utf8").replace(/^\uFEFF/, "")) as Json;
   } catch {
@@ -28,7 +28,7 @@ export function parseJson(body: Buffer): Json | undefined {
 }
 
 /** Counts brackets and commas outside strings; exact for valid JSON. */
-function isModest(body: Buffer): boolean {
+function isWithinBounds(body: Buffer): boolean {
   let depth = 0;
   let values = 1;
   for (let at = 0; at < body.length; at += 1) {

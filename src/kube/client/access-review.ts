@@ -38,7 +38,7 @@ export interface ResourceRule {
  * Whether the operator itself has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the
  * review fails.
  */
-export async function mayI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
+export async function canI(api: KubeApi, rule: ResourceRule): Promise<boolean> {
   const { allowed } = await review(api, "authorization.k8s.io", "SelfSubjectAccessReview", {
     resourceAttributes: rule,
   });

@@ -44,10 +44,10 @@ export type RestartReason =
   | "Unexpected";
 
 /** How the first complete listing is read. */
-export type ListingWay = "stream" | "pages";
+export type ListingMethod = "stream" | "pages";
 
 interface RetryState {
-  readonly via: ListingWay;
+  readonly via: ListingMethod;
   /** Failures in a row. */
   readonly attempts: number;
   /** When the current or the last stream opened, in monotonic milliseconds. */
@@ -166,7 +166,7 @@ export function step<T>(state: WatchState, input: WatchInput<T>): WatchStep<T> {
     case "Checked":
       return onChecked(state, input.version);
     case "Woke":
-      return onWoke(state);
+      return onWakeUp(state);
     case "Closed":
       return onClosed(state, input);
     case "Failed":
@@ -220,7 +220,7 @@ function onChecked<T>(state: WatchState, version: string): WatchStep<T> {
   return open({ ...state, phase: "Synced" }, state.version);
 }
 
-function onWoke<T>(state: WatchState): WatchStep<T> {
+function onWakeUp<T>(state: WatchState): WatchStep<T> {
   if (state.phase !== "Backoff") return stay(state);
   return state.version === undefined ? list(state) : resume({ ...state, version: state.version });
 }
@@ -258,20 +258,20 @@ function onFailed<T>(
       next: { kind: "ListPages" },
       restart: reason,
     };
-  const footing = afterHealth(state, moment.at);
+  const retryState = afterHealth(state, moment.at);
   const version =
     state.phase === "Synced" || state.phase === "Resuming" ? state.version : undefined;
   // The silence was already a wait, and resuming is cheap.
   if (version !== undefined && state.phase === "Synced" && isCheap(reason)) {
-    return { ...resume<T>({ ...footing, version }), restart: reason };
+    return { ...resume<T>({ ...retryState, version }), restart: reason };
   }
-  const ms = Math.max(waitAtLeastMs, backOffMs(footing.attempts, moment.fraction));
+  const ms = Math.max(waitAtLeastMs, backOffMs(retryState.attempts, moment.fraction));
   return {
     state: {
       phase: "Backoff",
-      via: footing.via,
+      via: retryState.via,
       openedAt: undefined,
-      attempts: footing.attempts + 1,
+      attempts: retryState.attempts + 1,
       version: LOSES_VERSION.has(reason) ? undefined : version,
     },
     effects: [],

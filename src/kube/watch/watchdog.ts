@@ -21,7 +21,7 @@ export class Watchdog {
     this.#options = options;
     this.#startedAt = options.clock.monotonic();
     this.#aliveAt = this.#startedAt;
-    this.#look();
+    this.#check();
   }
 
   /** Records that data arrived. */
@@ -34,7 +34,7 @@ export class Watchdog {
   }
 
   /** Uses one timer that is restarted when it fires, instead of at every event. */
-  #look(): void {
+  #check(): void {
     const { clock, idleMs, deadlineMs, onSilence } = this.#options;
     const now = clock.monotonic();
     const untilIdle = this.#aliveAt + idleMs() - now;
@@ -44,7 +44,7 @@ export class Watchdog {
     else {
       // Round up to whole milliseconds: a timer that fires early would only be set again.
       const ms = Math.max(1, Math.ceil(Math.min(untilIdle, untilDeadline)));
-      this.#cancel = clock.setTimer(ms, () => this.#look());
+      this.#cancel = clock.setTimer(ms, () => this.#check());
     }
   }
 }

@@ -37,7 +37,7 @@ export async function createObject(
   io.print(`${nameOf(created)} created${about}${isDryRun ? " (server dry run)" : ""}`);
   if (!isToWait(options)) return exitCode.ok;
   return waitForAll(invocation, cluster, [created], {
-    look: (now) => missingReadiness(cluster, now, advice),
+    findMissing: (now) => missingReadiness(cluster, now, advice),
     done: (now) => printReadiness(io, now),
   });
 }

@@ -36,7 +36,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
     changed.map(({ metadata }) => [metadata.uid, metadata.generation ?? 0]),
   );
   return await waitForAll(invocation, cluster, changed, {
-    look: (object) =>
+    findMissing: (object) =>
       unobserved(object, generations.get(object.metadata.uid) ?? 0) ??
       (suspend ? undefined : resumedMissing(cluster, object)),
     done: (object) => (suspend ? exitCode.ok : printReadiness(io, object)),

@@ -23,11 +23,9 @@ export interface Missing {
   readonly isFinal?: boolean;
 }
 
-/** Returns what is still missing; `undefined` once the work is done. */
-export type Look<T> = (object: T) => Missing | undefined | Promise<Missing | undefined>;
-
 export interface Waiting<T> {
-  readonly look: Look<T>;
+  /** `undefined` once the work is done. */
+  readonly findMissing: (object: T) => Missing | undefined | Promise<Missing | undefined>;
   /** Prints the object once the work is done. The command exits with the highest status of all objects. */
   readonly done: (object: T) => ExitCode | Promise<ExitCode>;
 }
@@ -40,7 +38,7 @@ export async function waitForAll<T extends AnyObject>(
   invocation: Invocation,
   cluster: Cluster,
   objects: readonly T[],
-  { look, done }: Waiting<T>,
+  { findMissing, done }: Waiting<T>,
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   const startedAt = io.clock.monotonic();
@@ -49,7 +47,9 @@ export async function waitForAll<T extends AnyObject>(
   const codes: ExitCode[] = [];
   for (const object of objects)
     try {
-      codes.push(await done(await waitFor(invocation, cluster, object, look, deadline, watch)));
+      codes.push(
+        await done(await waitFor(invocation, cluster, object, findMissing, deadline, watch)),
+      );
     } catch (error) {
       io.progress(undefined);
       if (!(error instanceof Failure) || io.interrupted.aborted || objects.length === 1)
@@ -64,7 +64,7 @@ async function waitFor<T extends AnyObject>(
   invocation: Invocation,
   { kube }: Cluster,
   object: T,
-  look: Look<T>,
+  findMissing: Waiting<T>["findMissing"],
   deadline: number,
   watchLease: (waitedMs: number) => Promise<void>,
 ): Promise<T> {
@@ -77,7 +77,7 @@ async function waitFor<T extends AnyObject>(
   for (;;) {
     const now = await kube.get(typeOf(object.kind as KindName), { namespace, name });
     if (now === undefined) throw new Failure(`${about} was deleted meanwhile.`);
-    const missing = await look(now as unknown as T);
+    const missing = await findMissing(now as unknown as T);
     io.progress(undefined);
     if (missing === undefined) return now as unknown as T;
     const { text, isFinal } = missing;

@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     objects: objects.map((object) => placed(object, cluster.namespace)),
     operatorNamespace: operatorNamespace(options),
     userAgent,
-    wayTo: ({ baseURL, proxyURL }) => {
+    egressFor: ({ baseURL, proxyURL }) => {
       const proxy = proxyOf({ baseURL, proxyURL }, io.environment);
       return proxy === undefined ? {} : { proxy };
     },

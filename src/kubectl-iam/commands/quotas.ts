@@ -30,8 +30,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     io,
     quotaExports.flatMap(({ status }) => status?.quotas ?? []),
   );
-  const cutShort = quotaExports.filter(({ status }) => status?.truncated);
-  for (const { metadata, status } of cutShort)
+  const truncated = quotaExports.filter(({ status }) => status?.truncated);
+  for (const { metadata, status } of truncated)
     io.note(
       `iamrq/${metadata.name} shows the first ${status?.quotas?.length} of ${status?.total} quotas; ` +
         "the metrics and kubectl iam console quotas have all of them.",

@@ -24,7 +24,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await makeChanges(invocation, cluster, changes);
   if (!isToWait(options)) return exitCode.ok;
   return await waitForAll(invocation, cluster, objects, {
-    look: ({ status }) =>
+    findMissing: ({ status }) =>
       status?.lastHandledReconcileAt === token ? undefined : { text: "waiting for the operator" },
     done: (object) => printReadiness(io, object),
   });

@@ -52,7 +52,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (!isToWait(options)) return exitCode.ok;
   const generation = changed[0]?.metadata.generation ?? 0;
   return await waitForAll(invocation, cluster, changed, {
-    look: (now) => missingOf(cluster, now as ServiceAccount, generation),
+    findMissing: (now) => missingOf(cluster, now as ServiceAccount, generation),
     done: (now) => report(invocation, cluster, now as ServiceAccount),
   });
 }

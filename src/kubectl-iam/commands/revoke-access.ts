@@ -37,7 +37,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   const generation = changed[0]?.metadata.generation ?? 0;
   return await waitForAll(invocation, cluster, changed, {
-    look: (now) => missingOf(cluster, now as ServiceAccount, generation),
+    findMissing: (now) => missingOf(cluster, now as ServiceAccount, generation),
     done: (now) => {
       io.print(revokedText(now as ServiceAccount));
       return exitCode.ok;

@@ -26,7 +26,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (!isToWait(options)) return exitCode.ok;
   const before = new Map(keys.map((key) => [key.metadata.uid, keyIdOf(key)]));
   return await waitForAll(invocation, cluster, keys, {
-    look: (key) => rotationMissing(cluster, key as ApiKey, before.get(key.metadata.uid)),
+    findMissing: (key) => rotationMissing(cluster, key as ApiKey, before.get(key.metadata.uid)),
     done: (key) => {
       const was = before.get(key.metadata.uid) ?? "none";
       io.print(`${nameOf(key)} has key ${keyIdOf(key)} (was ${was})`);

@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const names = await resolveNames(cluster, given);
   const objects = await selectObjects(cluster, names, namespacedKindNames, options);
   return await waitForAll(invocation, cluster, objects, {
-    look: async (object) => {
+    findMissing: async (object) => {
       const unseen = unobserved(object, object.metadata.generation ?? 0);
       if (unseen === undefined && readinessOf(object).ready === "True") return undefined;
       return unseen ?? causeOfDelay(cluster, object);

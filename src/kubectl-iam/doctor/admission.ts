@@ -54,16 +54,16 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
   if (lists === undefined)
     return [skipped(CHECK, "you do not have permission to list webhooks and policies")];
   const [validating, mutating, policies] = lists;
-  const inTheWay = [
+  const interfering = [
     ...[...validating, ...mutating].flatMap(webhookTexts),
     ...policies.filter(isAboutUs).map(({ metadata }) => `policy ${metadata.name}`),
   ];
-  if (inTheWay.length === 0)
+  if (interfering.length === 0)
     return [ok(CHECK, "no webhook or policy applies to the operator's writes")];
   return [
     warning(
       CHECK,
-      `these apply to the operator's writes: ${inTheWay.join("; ")}`,
+      `these apply to the operator's writes: ${interfering.join("; ")}`,
       "If writes are refused, the message in the conditions names the webhook or policy.",
     ),
   ];

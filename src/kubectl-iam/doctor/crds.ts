@@ -6,7 +6,7 @@ import { kinds } from "../../api/kinds.ts";
 import { VERSION } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
-import { nameSome } from "../../util/name-some.ts";
+import { truncateList } from "../../util/truncate-list.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
@@ -91,5 +91,5 @@ function paths(schema: Schema | undefined, before = ""): readonly string[] {
 const MOST = 3;
 
 function some(texts: readonly string[]): string {
-  return nameSome(texts, MOST);
+  return truncateList(texts, MOST);
 }

@@ -13,9 +13,6 @@ export interface Finding {
   readonly remedy?: string;
 }
 
-/** Returns one or more findings; never throws because of a finding. */
-export type Check = () => Promise<readonly Finding[]>;
-
 export const ok = (check: string, found: string): Finding => ({ check, verdict: "ok", found });
 export const skipped = (check: string, found: string): Finding => ({
   check,

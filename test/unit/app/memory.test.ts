@@ -8,7 +8,7 @@ const memory = new URL("../../../src/app/memory.ts", import.meta.url).href;
 function newSpaceOf(setUp: string): number {
   const program = `
     const { getHeapSpaceStatistics } = await import("node:v8");
-    const { boundNewSpace } = await import(${JSON.stringify(memory)});
+    const { limitYoungGeneration } = await import(${JSON.stringify(memory)});
     ${setUp}
     let kept = [], most = 0;
     for (let turn = 0; turn < 150; turn += 1) {
@@ -23,7 +23,7 @@ function newSpaceOf(setUp: string): number {
 }
 
 test("the space for new objects stops growing, on machines with much memory too", () => {
-  expect(newSpaceOf("boundNewSpace();")).toBeLessThan(2 * MAX_NEW_SPACE_BYTES);
+  expect(newSpaceOf("limitYoungGeneration();")).toBeLessThan(2 * MAX_NEW_SPACE_BYTES);
 });
 
 test("without it, the space grows further, so this tests something", () => {

@@ -21,7 +21,7 @@ const plan = async (objects: readonly ReturnType<typeof object>[]) => {
     objects,
     operatorNamespace: "team",
     userAgent: "test",
-    wayTo: () => ({}),
+    egressFor: () => ({}),
     clock: systemClock,
     random: systemRandom,
     signal: AbortSignal.timeout(60_000),

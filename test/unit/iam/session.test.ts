@@ -95,7 +95,7 @@ describe("a login", () => {
       expect(failure).toMatchObject({
         code: "Unauthenticated",
         status: 401,
-        loginStands: true,
+        loginAccepted: true,
         message: expect.stringContaining("status 401 while the login is accepted"),
       });
     expect(server.requests.counts()).toMatchObject({
@@ -116,7 +116,7 @@ describe("a login", () => {
     refuse(server, "listPolicies");
     refuse(server, "searchActions", status);
     const failure = await failureOf(clientOf(server).listPolicies(POLICIES));
-    expect(failure).toMatchObject({ status: 401, loginStands: logins === 1 });
+    expect(failure).toMatchObject({ status: 401, loginAccepted: logins === 1 });
     expect(server.requests.count("login")).toBe(logins);
   });
 
@@ -126,7 +126,7 @@ describe("a login", () => {
     await client.listServiceAccounts();
     refuse(server, "listPolicies");
     server.world.revokeTokens();
-    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ loginStands: true });
+    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ loginAccepted: true });
     expect(server.requests.counts()).toMatchObject({ login: 2, listPolicies: 2 });
     await client.listServiceAccounts();
     expect(server.requests.count("login")).toBe(2);

@@ -72,18 +72,18 @@ describe("those who look at an account at about the same time", () => {
     const { saId } = server.world.createAccount(ACCOUNT);
     const other = server.world.createAccount({ ...ACCOUNT, name: "other" });
     await client.authenticate();
-    const inTheWay = server.faults.add({
+    const interfering = server.faults.add({
       operation: "listPolicies",
       when: "beforeCommit",
       action: { kind: "hold" },
     });
     const slow = client.listPolicies({ orgId: ACCOUNT.orgId });
-    await inTheWay.reached;
+    await interfering.reached;
     const early = client.getServiceAccount(saId);
     const alone = client.getServiceAccount(other.saId);
     const { keyId } = server.world.issueKey(saId, { description: "", expiresInDays: 1 }).key;
     const late = client.getServiceAccount(saId);
-    inTheWay.release();
+    interfering.release();
     expect([await early, await late]).toMatchObject([{ keyIds: [keyId] }, { keyIds: [keyId] }]);
     expect(await alone).toMatchObject({ saId: other.saId, keyIds: [] });
     await slow;

@@ -9,11 +9,11 @@ import {
 } from "../../../src/kube/watch/watch-state.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 
-const footing = { via: "stream", attempts: 0, openedAt: 0 } as const;
-const initial: WatchState = { ...footing, phase: "Initial" };
+const retryState = { via: "stream", attempts: 0, openedAt: 0 } as const;
+const initial: WatchState = { ...retryState, phase: "Initial" };
 const paging: WatchState = { ...initial, via: "pages" };
-const synced: WatchState = { ...footing, phase: "Synced", version: "100" };
-const resuming: WatchState = { ...footing, phase: "Resuming", version: "100" };
+const synced: WatchState = { ...retryState, phase: "Synced", version: "100" };
+const resuming: WatchState = { ...retryState, phase: "Resuming", version: "100" };
 const later = (ms: number, fraction = 0.5) => ({ at: ms, fraction });
 const failed = (reason: RestartReason, ms = 0, waitAtLeastMs = 0): WatchInput<string> => ({
   kind: "Failed",

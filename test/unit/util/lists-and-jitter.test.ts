@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { jittered } from "../../../src/util/jitter.ts";
-import { nameSome } from "../../../src/util/name-some.ts";
+import { truncateList } from "../../../src/util/truncate-list.ts";
 
 test.each([
   [[], ""],
@@ -8,7 +8,7 @@ test.each([
   [["a", "b"], "a, b"],
   [["a", "b", "c", "d"], "a, b and 2 more"],
 ])("of %j two are named: %j", (names, text) => {
-  expect(nameSome(names, 2)).toBe(text);
+  expect(truncateList(names, 2)).toBe(text);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** The next action for a connection. Pure. */
 
 import { clientSettings } from "../../../connections/client-settings.ts";
-import { nameSome } from "../../../util/name-some.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Progress } from "../../frame/kind-controller.ts";
 import type { Released, Settled, Waiting } from "../../frame/rules/outcome.ts";
@@ -39,7 +39,7 @@ export function nextOfDeletion(
       kind: "Waiting",
       state: "Reconciling",
       reason: "InUse",
-      message: `Deletion waits for objects that still use this object: ${nameSome(users, NAMED_USERS)}. Delete them first.`,
+      message: `Deletion waits for objects that still use this object: ${truncateList(users, NAMED_USERS)}. Delete them first.`,
     }
   );
 }

@@ -47,8 +47,8 @@ export function withRequestId(text: string, { requestId }: Pick<IamError, "reque
     : `${text} (requestId ${requestId})`;
 }
 
-function adviceOn({ code, loginStands }: IamError): string {
-  if (loginStands) return " The console rejects only this call; ask its administrator.";
+function adviceOn({ code, loginAccepted }: IamError): string {
+  if (loginAccepted) return " The console rejects only this call; ask its administrator.";
   return advice[code] === undefined ? "" : ` ${advice[code]}`;
 }
 

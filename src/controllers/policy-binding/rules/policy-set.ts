@@ -1,5 +1,5 @@
 /** Sets of policy IDs as lists without duplicates, in the order of their first occurrence. */
-import { nameSome } from "../../../util/name-some.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 
 export type PolicySet = readonly string[];
 
@@ -27,5 +27,5 @@ export function sameSet(a: PolicySet, b: PolicySet): boolean {
 
 /** Text for messages with at most ten IDs. */
 export function listed(set: PolicySet): string {
-  return nameSome(set, 10);
+  return truncateList(set, 10);
 }

@@ -5,7 +5,7 @@ import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import { quoteServerText } from "../../../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
 import { keyText } from "../../../kube/resource.ts";
-import { nameSome } from "../../../util/name-some.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
@@ -165,6 +165,6 @@ export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string 
       ? "its keys could not be listed"
       : liveKeyIds.length === 0
         ? "no keys"
-        : `keys when last listed: ${nameSome(liveKeyIds, 10)}`;
+        : `keys when last listed: ${truncateList(liveKeyIds, 10)}`;
   return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
 }

@@ -1,8 +1,8 @@
 /** Resolves a creation with an unknown outcome. Pure. */
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
-import { nameSome } from "../../../util/name-some.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
 import { fromConsole } from "./account.ts";
@@ -83,5 +83,5 @@ function ambiguous(saIds: readonly string[]): Waiting {
 
 /** Up to five IDs for a message. */
 export function nameAll(saIds: readonly string[]): string {
-  return nameSome(saIds, 5);
+  return truncateList(saIds, 5);
 }

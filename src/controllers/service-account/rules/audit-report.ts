@@ -1,6 +1,6 @@
 /** Conditions and events about unmanaged keys. Pure. */
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
-import { nameSome } from "../../../util/name-some.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import type { EventOf, KindCondition } from "../../frame/rules/report.ts";
 import type { KeyAudit } from "./audit.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
@@ -25,7 +25,7 @@ export function auditConditions(
     const message = "ApiKeys name every valid key in the console's list.";
     return [{ type, status: "True", reason: "NoUnmanagedKeys", message }];
   }
-  const ids = nameSome(
+  const ids = truncateList(
     unmanagedKeys.map(({ keyId }) => keyId),
     MAX_NAMED,
   );

@@ -2,8 +2,8 @@
 
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
-import { nameSome } from "../../../util/name-some.ts";
 import { MINUTE } from "../../../util/time.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
@@ -100,7 +100,7 @@ export function tooManyCreated(
     makerOf(description)?.startsWith(prefix),
   );
   if (created.length + unmarkedBefore < maxServiceAccounts) return undefined;
-  const names = nameSome(
+  const names = truncateList(
     created.map(({ saId }) => saId),
     5,
   );

@@ -1,9 +1,9 @@
 /** `createServiceAccount`. */
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
-import { orDoubt } from "../../console/or-doubt.ts";
 import { printAnswer } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
+import { explainUncertainOutcome } from "../../console/uncertain-outcome.ts";
 import { printValue } from "../../view/output.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -17,7 +17,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await printValue(invocation, account);
     return exitCode.ok;
   }
-  const created = await orDoubt(
+  const created = await explainUncertainOutcome(
     session.client.createServiceAccount(account),
     "kubectl iam console accounts shows whether the account exists",
   );

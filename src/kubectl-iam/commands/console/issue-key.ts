@@ -3,8 +3,8 @@ import { open, rm } from "node:fs/promises";
 import type { KeyPair } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
-import { orDoubt } from "../../console/or-doubt.ts";
 import { openConsole } from "../../console/session.ts";
+import { explainUncertainOutcome } from "../../console/uncertain-outcome.ts";
 import { printValue } from "../../view/output.ts";
 
 const DEFAULT_DAYS = 90;
@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     return exitCode.ok;
   }
   const issue = () =>
-    orDoubt(
+    explainUncertainOutcome(
       session.client.issueKey({ saId, ...key }),
       `kubectl iam console account ${saId} shows whether there is a new key`,
     );

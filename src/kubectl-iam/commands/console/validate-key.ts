@@ -6,7 +6,7 @@ import { printJson } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  await using session = await openConsole(invocation, "nobody");
+  await using session = await openConsole(invocation, "anonymous");
   const body = await readBody(invocation, session.key);
   await printJson(invocation, await session.client.validateKey(body));
   return exitCode.ok;

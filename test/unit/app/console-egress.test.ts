@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wayTo } from "../../../src/app/way-to-console.ts";
+import { egressFor } from "../../../src/app/console-egress.ts";
 import { createAddressPolicy } from "../../../src/http/address-policy.ts";
 
 const baseURL = "https://console.example.com";
@@ -14,29 +14,31 @@ const restricted = { proxy, connectionNetworks: ["10.0.0.0/8"] };
 
 test("the proxy of the environment leads to consoles, unless a connection names another", () => {
   for (const key of [shared, tenants])
-    expect(wayTo(key, { baseURL }, anywhere, addresses)).toEqual({ proxy: proxy.https });
-  expect(wayTo(shared, { baseURL, proxyURL: own }, anywhere, addresses)).toEqual({ proxy: own });
-  expect(wayTo(shared, { baseURL }, restricted, addresses)).toEqual({ proxy: proxy.https });
+    expect(egressFor(key, { baseURL }, anywhere, addresses)).toEqual({ proxy: proxy.https });
+  expect(egressFor(shared, { baseURL, proxyURL: own }, anywhere, addresses)).toEqual({
+    proxy: own,
+  });
+  expect(egressFor(shared, { baseURL }, restricted, addresses)).toEqual({ proxy: proxy.https });
 });
 
 test("without a proxy, the addresses of Connections are judged, and those of ClusterConnections are not", () => {
   const none = { proxy: direct, connectionNetworks: [] };
-  expect(wayTo(tenants, { baseURL }, none, addresses)).toEqual({ addresses });
-  expect(wayTo(shared, { baseURL }, none, addresses)).toEqual({});
+  expect(egressFor(tenants, { baseURL }, none, addresses)).toEqual({ addresses });
+  expect(egressFor(shared, { baseURL }, none, addresses)).toEqual({});
 });
 
 test("a proxy that a Connection names is judged in place of the console", () => {
   for (const config of [anywhere, restricted])
-    expect(wayTo(tenants, { baseURL, proxyURL: own }, config, addresses)).toEqual({
+    expect(egressFor(tenants, { baseURL, proxyURL: own }, config, addresses)).toEqual({
       addresses,
       proxy: own,
     });
 });
 
 test("a Connection does not get the proxy of the environment to a refused address, nor if networks are set", () => {
-  expect(wayTo(tenants, { baseURL }, restricted, addresses)).toEqual({ addresses });
+  expect(egressFor(tenants, { baseURL }, restricted, addresses)).toEqual({ addresses });
   for (const host of ["169.254.169.254", "[64:ff9b::a9fe:a9fe]"])
-    expect(wayTo(tenants, { baseURL: `https://${host}` }, anywhere, addresses)).toEqual({
+    expect(egressFor(tenants, { baseURL: `https://${host}` }, anywhere, addresses)).toEqual({
       addresses,
     });
 });

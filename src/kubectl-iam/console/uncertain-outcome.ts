@@ -3,7 +3,10 @@ import { describeError } from "../cli/describe-error.ts";
 import { Failure } from "../cli/errors.ts";
 
 /** If a failed call may have taken effect, throws Failure, which says so and how to find out. */
-export async function orDoubt<T>(call: Promise<T>, howToFindOut: string): Promise<T> {
+export async function explainUncertainOutcome<T>(
+  call: Promise<T>,
+  howToFindOut: string,
+): Promise<T> {
   try {
     return await call;
   } catch (error) {

@@ -25,7 +25,7 @@ export function connectionAddresses(
  * of the environment checks addresses itself, so a Connection uses that proxy only if no networks are set and the
  * console's host is not a refused address.
  */
-export function wayTo(
+export function egressFor(
   key: string,
   { baseURL, proxyURL }: { readonly baseURL: string; readonly proxyURL?: string },
   { proxy: environment, connectionNetworks }: Pick<Config, "proxy" | "connectionNetworks">,
@@ -39,6 +39,6 @@ export function wayTo(
   if (proxyURL !== undefined) return { addresses, proxy: proxyURL };
   const host = bareHost(new URL(baseURL).hostname);
   const isRefused = isIP(host) !== 0 && addresses.refuses(host);
-  const mayUseShared = connectionNetworks.length === 0 && !isRefused;
-  return shared !== undefined && mayUseShared ? { proxy: shared } : { addresses };
+  const canUseShared = connectionNetworks.length === 0 && !isRefused;
+  return shared !== undefined && canUseShared ? { proxy: shared } : { addresses };
 }
