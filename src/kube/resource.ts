@@ -59,3 +59,8 @@ export function compareResourceVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/** Whether a cached object lacks fields. */
+export function isPartial(object: KubeObject | undefined): boolean {
+  return object?.isPartial === true;
+}

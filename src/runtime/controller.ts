@@ -1,4 +1,11 @@
-import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../kube/resource.ts";
+import {
+  isPartial,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  parseKey,
+} from "../kube/resource.ts";
 import type { QueueSource, Store, StoreChange } from "../kube/store/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Log } from "../util/log.ts";
@@ -9,6 +16,7 @@ import { noTracer, type Tracer } from "../util/trace.ts";
 import type { AddOptions } from "./add-options.ts";
 import { countQueue } from "./count-queue.ts";
 import { ignoreStatusChanges, isRequest, isUnseen } from "./predicates.ts";
+import { largeObject } from "./ready-keys.ts";
 import type { ErrorPolicy, Reconcile } from "./result.ts";
 import { Retries } from "./retries.ts";
 import { createRunner, type Runner } from "./runner.ts";
@@ -43,6 +51,11 @@ export interface ControllerOptions<T extends KubeObject> {
    * false again once the urgent work is done. No object is urgent by default.
    */
   readonly isUrgent?: (object: T) => boolean;
+  /**
+   * A run holds large objects in memory, so one large object is reconciled at a time, and one urgent one beside it.
+   * Objects that the store keeps in part by default.
+   */
+  readonly isLarge?: (object: T) => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -196,15 +209,16 @@ class RunningController<T extends KubeObject> implements Controller {
   }
 
   #traitsOf(key: string): KeyTraits {
-    const { store, resourceOf, isUrgent } = this.#options;
+    const { store, resourceOf, isUrgent, isLarge = isPartial } = this.#options;
     const objectKey = parseKey(key);
     const { namespace, name } = objectKey;
     const object = store.get(objectKey);
     // Namespaces take turns; each cluster-scoped object is its own group.
     const group = namespace || name;
     if (object === undefined) return { group, resource: "", isUrgent: false };
-    const resource = resourceOf?.(object) ?? group;
-    return { group, resource, isUrgent: isUrgent?.(object) ?? false };
+    const urgent = isUrgent?.(object) ?? false;
+    const resource = isLarge(object) ? largeObject(urgent) : (resourceOf?.(object) ?? group);
+    return { group, resource, isUrgent: urgent };
   }
 
   async #runWorkers(signal: AbortSignal): Promise<void> {

@@ -22,6 +22,14 @@ export interface ReadyOptions {
 
 /** If no urgent key is next, every 16th turn goes to the longest-waiting key, so that no priority starves another. */
 const FAIR_TURN = 16;
+const LARGE = "large object";
+/** A resource of its own: a hanging run over a large object does not delay an urgent one. */
+const URGENT_LARGE = "urgent large object";
+
+/** The resource of objects of which a controller works on one at a time. */
+export function largeObject(isUrgent: boolean): string {
+  return isUrgent ? URGENT_LARGE : LARGE;
+}
 
 /** The due keys, in the order in which they are handed out. */
 export class ReadyKeys {
@@ -94,10 +102,14 @@ export class ReadyKeys {
     const free = workers - running.size;
     if (free <= 0) return undefined;
     return this.#queues[priority].first(
-      (resource) => running.at(resource) < free,
+      (resource) => running.at(resource) < (isLarge(resource) ? 1 : free),
       (group) => priority !== "urgent" || slow.isEligible(group, running.all(), free),
     );
   }
+}
+
+function isLarge(resource: string): boolean {
+  return resource === LARGE || resource === URGENT_LARGE;
 }
 
 export function isEarlier(a: QueueEntry, b: QueueEntry): boolean {

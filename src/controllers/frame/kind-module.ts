@@ -54,6 +54,7 @@ export interface KindQueue<Work extends KubeObject> {
   readonly isRequest?: (change: StoreChange<Work>) => boolean;
   readonly resourceOf?: (object: Work) => string | undefined;
   readonly isUrgent?: (object: Work) => boolean;
+  readonly isLarge?: (object: Work) => boolean;
   /** Whether the queue gets the full `--concurrency`; otherwise it gets a quarter. */
   readonly isMain?: boolean;
 }

@@ -1,6 +1,7 @@
 import type { PolicyBinding } from "../../api/policy-binding.ts";
-import { keyOf } from "../../kube/resource.ts";
+import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
+import type { Caches } from "../frame/context.ts";
 import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
 import { accountResource } from "../queue-resources.ts";
@@ -23,8 +24,16 @@ export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRe
     predicate: () => true,
     isRequest: ({ new: ref }) => ref?.isRequested === true,
     resourceOf: (ref) => accountResource(caches, keyOf(ref)),
+    isLarge: (ref) => isLarge(caches, keyOf(ref)),
     isUrgent: (ref) => isRevocationDue(caches, caches.of(serviceAccountType).get(keyOf(ref))),
   }),
   selectedBy: (binding, caches) => decidingObject(caches, accountKey(binding)) ?? binding,
   reconciler: (context) => createAccountBindingsController(context),
 });
+
+/** Whether a run reads the account and its PolicyBindings from the API server, because the caches have them in part. */
+function isLarge(caches: Caches, key: ObjectKey): boolean {
+  const bindings = caches.of(policyBindingType).byIndex(indexes.serviceAccount, keyText(key));
+  const account = caches.of(serviceAccountType).get(key);
+  return isPartial(account) || bindings.some(isPartial);
+}

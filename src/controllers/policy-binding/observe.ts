@@ -1,9 +1,10 @@
 /** Reads an account and its PolicyBindings from the caches or from the API server. */
 import type { Rights } from "../../api/connection.ts";
+import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamClient } from "../../iam/client/client.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
 import { accessToRevoke, type Connections, type Context } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
@@ -26,6 +27,8 @@ import {
 } from "./rules/views.ts";
 
 type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
+
+const READ_ANNOTATIONS = [annotations.reconcileRequestedAt, annotations.planOnly];
 
 /** A ServiceAccount, if it exists, and every PolicyBinding that names it. */
 interface AccountObjects {
@@ -60,7 +63,7 @@ export async function readLive(
 ): Promise<BindingsSnapshot> {
   const { kube, signal } = run;
   const key = keyOf(snapshot.object);
-  const bindings = await kube.list(policyBindingType, {
+  const bindings = await kube.collect(policyBindingType, withoutExtras, {
     namespace: key.namespace,
     fieldSelector: `spec.serviceAccountRef.name=${key.name}`,
     signal,
@@ -70,8 +73,15 @@ export async function readLive(
   return toSnapshot({ ...snapshot, source: "Server" }, { account, bindings: named }, run);
 }
 
-function isPartial(object: KubeObject | undefined): boolean {
-  return object?.isPartial === true;
+/** An account can have many PolicyBindings, and tenants decide how large their metadata is. */
+function withoutExtras(binding: PolicyBinding): PolicyBinding {
+  const stored: PolicyBinding["metadata"] & { readonly managedFields?: unknown } = binding.metadata;
+  const { labels, ownerReferences, managedFields, annotations: notes, ...metadata } = stored;
+  const kept = READ_ANNOTATIONS.flatMap((name) => {
+    const value = Object.hasOwn(notes ?? {}, name) ? notes?.[name] : undefined;
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { ...binding, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
 }
 
 /** `undefined` while a cache has not been listed or has not seen the operator's own last writes. */

@@ -31,8 +31,8 @@ export interface ApiCall {
   readonly beforeSending?: (() => void) | undefined;
 }
 
-/** Size limit of one object or one page of a list. etcd accepts 1.5 MiB per object; a page has up to 500 objects. */
-export const MAX_BYTES = 64 * 2 ** 20;
+/** Size limit of one answer. etcd accepts 1.5 MiB per object. */
+export const MAX_BYTES = 8 * 2 ** 20;
 
 /** Sends `call` once and resolves to the parsed answer. Rejects with KubeError only. */
 export async function callApi(

@@ -1,12 +1,13 @@
 /** Consistent listing in pages. */
 
-import { KubeError } from "../errors.ts";
+import { HttpError } from "../../http/http.ts";
+import { isKubeError, KubeError } from "../errors.ts";
 import { asRead, type KubeObject, type ResourceType } from "../resource.ts";
 import { type ApiCall, callApi, type KubeApi } from "./api-call.ts";
 import { apiVersionOf, collectionPath } from "./api-path.ts";
 import { isRecord } from "./status.ts";
 
-/** The page size of Kubernetes' own tools; the server may return fewer objects. */
+/** The page size of Kubernetes' own tools; the server may return fewer objects. Large objects come in smaller pages. */
 const PAGE_SIZE = 500;
 
 const METADATA_ONLY_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -55,13 +56,40 @@ export async function* pagesOf<T extends KubeObject>(
   options: Pick<ApiCall, "timeoutMs" | "signal">,
 ): AsyncGenerator<ListPage<T>> {
   let token: string | undefined;
+  let limit = PAGE_SIZE;
   do {
-    const page = await readPage(api, type, selection, { ...options, token, limit: PAGE_SIZE });
+    const page = await readWhatFits<T>(api, type, selection, { ...options, token, limit });
     yield page;
     // A server that returns the same token again would make this loop endless.
     if (page.token !== undefined && page.token === token) throw malformed(type, "repeats a page");
-    token = page.token;
+    ({ token, limit } = page);
   } while (token !== undefined);
+}
+
+type PageOptions = Pick<ApiCall, "timeoutMs" | "signal"> & {
+  readonly token?: string | undefined;
+  readonly limit: number;
+};
+
+/** Reads a page with fewer objects if they are too large for one answer; resolves to it with the limit that fits. */
+async function readWhatFits<T extends KubeObject>(
+  api: KubeApi,
+  type: ResourceType<T>,
+  selection: Selection,
+  options: PageOptions,
+): Promise<ListPage<T> & Pick<PageOptions, "limit">> {
+  const { limit } = options;
+  try {
+    return { ...(await readPage(api, type, selection, options)), limit };
+  } catch (error) {
+    if (limit === 1 || !isTooLarge(error)) throw error;
+    return readWhatFits(api, type, selection, { ...options, limit: Math.floor(limit / 2) });
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  const cause = isKubeError(error) ? error.cause : undefined;
+  return cause instanceof HttpError && cause.failure === "tooLarge";
 }
 
 /** The current version of a collection, read with a minimal request. */
@@ -84,7 +112,7 @@ async function readPage<T extends KubeObject>(
   api: KubeApi,
   type: ResourceType<T>,
   selection: Selection,
-  options: Pick<ApiCall, "timeoutMs" | "signal"> & { token?: string | undefined; limit: number },
+  options: PageOptions,
 ): Promise<ListPage<T>> {
   const { labelSelector, fieldSelector, namespace, metadataOnly } = selection;
   const { limit, token, ...call } = options;
