@@ -383,6 +383,27 @@ describe("a listing", () => {
     expect((await refusalOf(again.client.collect(configMapType, name))).code).toBe("Gone");
   });
 
+  test("asks for fewer objects at a time if they are too large for one answer", async () => {
+    const tooLarge = new HttpError("tooLarge", "more than 8 MiB");
+    const answers = [page("more", "a"), tooLarge, tooLarge, page("last", "b"), page("", "c")];
+    const { client, requests } = clientFor(...answers);
+    expect(await client.list(configMapType)).toHaveLength(3);
+    expect(requests.map(({ url }) => url.split("?")[1])).toEqual([
+      "limit=500",
+      "limit=500&continue=more",
+      "limit=250&continue=more",
+      "limit=125&continue=more",
+      "limit=125&continue=last",
+    ]);
+  });
+
+  test("fails if a single object is too large", async () => {
+    const tooLarge = Array.from({ length: 9 }, () => new HttpError("tooLarge", "more than 8 MiB"));
+    const { client, requests } = clientFor(...tooLarge);
+    expect((await refusalOf(client.list(configMapType))).code).toBe("MalformedResponse");
+    expect(requests.at(-1)?.url).toContain("limit=1");
+  });
+
   test("does not go round in circles", async () => {
     const { client } = clientFor(page("more", "a"), page("more", "b"));
     expect((await refusalOf(client.list(configMapType))).code).toBe("MalformedResponse");

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { priorities } from "../../../src/runtime/add-options.ts";
+import { largeObject } from "../../../src/runtime/ready-keys.ts";
 import { type KeyTraits, WorkQueue } from "../../../src/runtime/work-queue.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 
@@ -232,6 +233,23 @@ describe("a work queue that is shared", () => {
     for (const key of first.slice(0, 8)) queue.done(key);
     await clock.settle();
     expect(first.length - 8).toBeGreaterThan(7);
+  });
+
+  test("hands out one large object at a time, and an urgent one beside it", async () => {
+    const clock = createFakeClock();
+    const queue = new WorkQueue(clock, {
+      workers: 16,
+      traitsOf: (key) => {
+        const traits = traitsOf(key);
+        return { ...traits, resource: largeObject(traits.isUrgent) };
+      },
+    });
+    for (const key of ["a//1", "b//2", "c//urgent", "d//urgent"]) queue.add(key);
+    const taken = await takeFrom(queue, clock);
+    expect(taken).toEqual(["c//urgent", "a//1"]);
+    queue.done("a//1");
+    await clock.settle();
+    expect(taken.slice(2)).toEqual(["b//2"]);
   });
 
   test("hands out urgent keys first, and to reserved workers", async () => {
