@@ -27,7 +27,7 @@ async function install(kubectl: Kubectl, root: string, subject: string): Promise
   await kubectl(["apply", "-f", join(root, "deploy/rbac")]);
   await kubectl(["create", "clusterrolebinding", BINDING, "--clusterrole=iam-operator", subject]);
   await kubectl(["create", "rolebinding", BINDING, `-n=${SYSTEM}`, "--role=iam-operator", subject]);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=20s"]);
+  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
 }
 
 /** Takes away what the installation brought, and the namespace of the examples. */
