@@ -9,7 +9,7 @@ import { MixedSequencer } from "./test/setup/sequencer.ts";
 const withOwnServer = ["test/server/**/*.test.ts", "test/gitops/**/*.test.ts"];
 /** Tests in namespaces of the one API server that the global setup starts. */
 const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
-/** The program as a process of its own, killed and cut off. */
+/** The program as a process of its own, killed and cut off; most of them in namespaces of the shared API server too. */
 const withProcesses = ["test/process/**/*.test.ts"];
 /** Thousands of simulated worlds, on all cores: nothing else runs meanwhile. */
 const simulations = ["test/simulation/{campaign,years}*.test.ts"];
@@ -23,6 +23,7 @@ const chartOnServers = ["test/chart/rights*.test.ts", "test/chart/release.test.t
 const suite = process.env.TEST_SUITE ?? "";
 const all = suite === "all";
 const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations, ...chart];
+const controlPlane = "test/setup/control-plane.ts";
 const minute = 60_000;
 
 function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
@@ -34,6 +35,9 @@ const unit = {
   extends: true as const,
   test: {
     ...project("unit", ["test/**/*.test.ts"], notUnit),
+    // Nothing in src or test changes what is global, so files can share a process: starting one and loading src takes
+    // longer than most files.
+    isolate: false,
     setupFiles: ["test/setup/fuzz-seed.ts"],
     // A random test takes seconds; on a machine that is busy with other things, ten times as many.
     testTimeout: all ? 10 * minute : 2 * minute,
@@ -55,6 +59,7 @@ const processes = {
   extends: true as const,
   test: {
     ...project("process", withProcesses),
+    globalSetup: controlPlane,
     testTimeout: 10 * minute,
     hookTimeout: 30 * minute,
   },
@@ -73,8 +78,8 @@ const cluster = {
   extends: true as const,
   test: {
     ...project("cluster", withSharedServer),
-    globalSetup: "test/setup/control-plane.ts",
-    testTimeout: all ? 10 * minute : minute,
+    globalSetup: controlPlane,
+    testTimeout: all ? 10 * minute : 2 * minute,
     hookTimeout: 2 * minute,
   },
 };
@@ -95,8 +100,8 @@ function projectsOfSuite() {
 
 export default defineConfig({
   test: {
-    // On two cores: at least one of these waits for real servers in real time.
-    maxWorkers: 3,
+    // On two cores: most of these wait for real servers in real time.
+    maxWorkers: 5,
     sequence: { sequencer: MixedSequencer },
     pool: "forks",
     reporters: [

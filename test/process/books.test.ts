@@ -9,7 +9,7 @@ import { isTrue } from "../../src/api/conditions.ts";
 import { type Accounts, ofAccount, openAccounts, type Where } from "./support/accounts.ts";
 import type { Place } from "./support/rig.ts";
 import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
+import { useSharedRig } from "./support/use-rig.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -17,7 +17,7 @@ const CALL_TIMEOUT = "3s";
 /** An issue without a response is explained after 20 s, and another key takes a moment. */
 const RECOVERED_MS = 45 * SECOND;
 
-const rig = useRig();
+const rig = useSharedRig();
 let place: Place;
 let accounts: Accounts;
 const figures: Record<string, string> = {};

@@ -11,12 +11,12 @@ import { isInOrder, type Stock, takeStock } from "./support/ledger.ts";
 import type { OperatorProcess } from "./support/program.ts";
 import type { Place } from "./support/rig.ts";
 import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
+import { useSharedRig } from "./support/use-rig.ts";
 
 /** A lease of 15 s and a try every 2 s, as the operator has them, with room for a busy machine. */
 const TAKEOVER_MS = 17_000 + 8_000;
 
-const rig = useRig();
+const rig = useSharedRig();
 
 async function settled(place: Place, timeoutMs = 120_000): Promise<Stock> {
   let stock = await takeStock(rig().kube, place.iam, place.namespace);

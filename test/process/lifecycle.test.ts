@@ -9,9 +9,9 @@ import { withServer } from "./support/gate.ts";
 import { takeStock } from "./support/ledger.ts";
 import { runOperator, startOperator } from "./support/program.ts";
 import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
+import { useSharedRig } from "./support/use-rig.ts";
 
-const rig = useRig();
+const rig = useSharedRig();
 
 const mistakes: readonly (readonly [args: readonly string[], advice: string])[] = [
   [["--concurrency=0"], "--concurrency"],

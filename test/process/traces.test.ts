@@ -5,9 +5,9 @@ import { findLeaks } from "../integration/support/leak-check.ts";
 import { takeStock } from "./support/ledger.ts";
 import { startTraceReceiver } from "./support/trace-receiver.ts";
 import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
+import { useSharedRig } from "./support/use-rig.ts";
 
-const rig = useRig();
+const rig = useSharedRig();
 
 test("a trace leads from the pass over an object to its calls, with the console's names for them", async () => {
   const receiver = await startTraceReceiver();

@@ -1,4 +1,4 @@
-/** One real control plane for all tests that only need a namespace of their own. */
+/** One real control plane for all tests that only need a namespace of their own, whichever project they belong to. */
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { installOperator } from "../../scripts/demo/install.ts";
@@ -24,12 +24,15 @@ export interface SharedControlPlane {
 
 const ROOT = join(import.meta.dirname, "../..");
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export default async function setup(
+  project: TestProject,
+): Promise<(() => Promise<void>) | undefined> {
+  if ("controlPlane" in project.getProvidedContext()) return undefined;
   const cluster = await startControlPlane({ onProgress: (line) => console.log(line) });
   const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
   await installOperator(kubectl, ROOT);
   await cluster.restartControllerManager();
-  project.provide("controlPlane", {
+  project.vitest.provide("controlPlane", {
     url: cluster.url,
     kubeconfig: cluster.kubeconfig,
     operatorKubeconfig: cluster.kubeconfigFor("operator"),

@@ -3,16 +3,31 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Projects whose tests mostly wait: for real servers, in real time. */
 const WAITING = new Set(["cluster", "process", "server"]);
-/** Short files that take long: without results of an earlier run, vitest takes the largest files for the slowest. */
+/**
+ * The files that take longest, in this order: without results of an earlier run, vitest takes the largest files for
+ * the slowest.
+ */
 const SLOW = [
-  "kubectl-iam/docs.cluster.test.ts",
-  "process/demo.test.ts",
   "process/books.test.ts",
+  "kubectl-iam/kubectl.cluster.test.ts",
+  "process/demo.test.ts",
+  "process/failures.test.ts",
+  "kubectl-iam/docs.cluster.test.ts",
   "process/calls.test.ts",
-  "simulation/small-scope.test.ts",
+  "integration/consumers.test.ts",
+  "process/lifecycle.test.ts",
+  "tenants/claims-elsewhere.cluster.test.ts",
+  "process/traces.test.ts",
+  "tenants/hanging-console.cluster.test.ts",
   "simulation/stories/stories.test.ts",
+  "simulation/small-scope.test.ts",
   "simulation/fidelity.test.ts",
+  "simulation/sim.test.ts",
+  "simulation/replica.test.ts",
+  "tenants/crowded-metrics.test.ts",
 ];
+/** Files that compute share a process as long as they follow each other. */
+const CHUNK = 12;
 
 /**
  * Files that wait and files that compute, side by side from the start to the end, so that no core is idle: vitest by
@@ -25,13 +40,25 @@ export class MixedSequencer extends BaseSequencer {
     const together = sorted.filter((file) => !isAlone(file));
     const waiting = together.filter(({ project }) => WAITING.has(project.name));
     const computing = together.filter(({ project }) => !WAITING.has(project.name));
-    return [...evenly(waiting, computing), ...sorted.filter(isAlone)];
+    const units = evenly(
+      waiting.map((file) => [file]),
+      chunksOf(computing),
+    );
+    return [...units.flat(), ...sorted.filter(isAlone)];
   }
 }
 
 function slowFirst(files: readonly TestSpecification[]): readonly TestSpecification[] {
-  const isSlow = ({ moduleId }: TestSpecification) => SLOW.some((end) => moduleId.endsWith(end));
-  return [...files.filter(isSlow), ...files.filter((file) => !isSlow(file))];
+  const rankOf = ({ moduleId }: TestSpecification) => {
+    const rank = SLOW.findIndex((end) => moduleId.endsWith(end));
+    return rank < 0 ? SLOW.length : rank;
+  };
+  return files.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+function chunksOf<Item>(list: readonly Item[]): readonly (readonly Item[])[] {
+  const count = Math.ceil(list.length / CHUNK);
+  return Array.from({ length: count }, (_, n) => list.slice(n * CHUNK, (n + 1) * CHUNK));
 }
 
 /** Both lists in their order, each spread over the whole. */

@@ -52,7 +52,7 @@ export function ofAccount({ iam, namespace }: Place, account: string): Where {
 }
 
 export async function openAccounts(
-  { kube }: Rig,
+  { kube }: Pick<Rig, "kube">,
   place: Place,
   callTimeout: string,
 ): Promise<Accounts> {

@@ -30,8 +30,14 @@ import { until } from "./until.ts";
 export const ROOT = join(import.meta.dirname, "../../..");
 export const SYSTEM = "iam-operator-system";
 
-export interface Rig {
-  readonly cluster: ControlPlane;
+/** What places need of a control plane. */
+export type Servers = Pick<
+  ControlPlane,
+  "url" | "caFile" | "directory" | "kubectl" | "kubeconfig" | "kubeconfigFor"
+>;
+
+export interface Rig<Cluster extends Servers = ControlPlane> {
+  readonly cluster: Cluster;
   readonly kubectl: Kubectl;
   /** With every right. */
   readonly kube: KubeClient;
@@ -79,29 +85,35 @@ function rbac(plural: string, kind: string): ResourceType {
   return { group: "rbac.authorization.k8s.io", version: "v1", plural, kind, namespaced: true };
 }
 
+/** A rig with a control plane of its own. */
 export async function openRig(onProgress?: (line: string) => void): Promise<Rig> {
   const cluster = await startControlPlane(onProgress === undefined ? {} : { onProgress });
-  const closers: (() => Promise<unknown>)[] = [() => cluster.stop()];
-  const close = async () => {
-    for (const one of closers.splice(0).reverse()) await one();
-  };
   try {
-    const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
-    await install(kubectl);
+    await install(createKubectl(cluster.kubectl, cluster.kubeconfig));
     await cluster.restartControllerManager();
-    const { kube, closeClient } = await connectAs(cluster.kubeconfig);
-    closers.push(closeClient);
-    return {
-      cluster,
-      kubectl,
-      kube,
-      close,
-      openPlace: (options = {}) => openPlace({ cluster, kube, closers }, options),
-    };
+    return await openRigOn(cluster, () => cluster.stop());
   } catch (error) {
-    await close();
+    await cluster.stop();
     throw error;
   }
+}
+
+/** A rig on servers that have the CRDs and the operator's rights. `stop` is called when all else is closed. */
+export async function openRigOn<Cluster extends Servers>(
+  cluster: Cluster,
+  stop: () => Promise<void>,
+): Promise<Rig<Cluster>> {
+  const { kube, closeClient } = await connectAs(cluster.kubeconfig);
+  const closers: (() => Promise<unknown>)[] = [stop, closeClient];
+  return {
+    cluster,
+    kubectl: createKubectl(cluster.kubectl, cluster.kubeconfig),
+    kube,
+    async close() {
+      for (const one of closers.splice(0).reverse()) await one();
+    },
+    openPlace: (options = {}) => openPlace({ cluster, kube, closers }, options),
+  };
 }
 
 async function install(kubectl: Kubectl): Promise<void> {
@@ -128,7 +140,7 @@ export async function connectAs(kubeconfig: string, connections = 32) {
 }
 
 interface Ground {
-  readonly cluster: ControlPlane;
+  readonly cluster: Servers;
   readonly kube: KubeClient;
   readonly closers: (() => Promise<unknown>)[];
 }
