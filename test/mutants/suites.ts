@@ -15,13 +15,14 @@ const own = (kind: string) => [`test/unit/controllers/${kind}/`];
 const CONTROLLERS = ["test/unit/controllers/", "test/unit/iam/", "test/unit/util/"];
 const PLUGIN = ["test/unit/kubectl-iam/"];
 const CLUSTER = [
+  "test/unit/http/",
   "test/unit/kube/",
   "test/server/kube/",
   "test/unit/runtime/",
   "test/unit/app/",
   "test/tenants",
 ];
-const CONSOLE = ["test/unit/iam/", "test/tenants"];
+const CONSOLE = ["test/unit/http/", "test/unit/iam/", "test/tenants"];
 
 /** Each by itself, the cheapest first; the last ones run an operator with the chart's permissions. */
 const CHART = [

@@ -22,7 +22,7 @@ import type { RestartReason } from "../../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { connect, type RealClient } from "./real-cluster.ts";
+import { connect, type RealClient } from "../../cluster/real-client.ts";
 
 /** The first start on a machine builds the binary. */
 const buildTimeoutMs = 900_000;

@@ -5,7 +5,7 @@ import { collectionPath } from "../../../src/kube/client/api-path.ts";
 import { namespaceType } from "../../../src/kube/resource-types.ts";
 import { splitLines } from "../../../src/kube/watch/lines.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { connect, type RealClient } from "../../server/kube/real-cluster.ts";
+import { connect, type RealClient } from "../../cluster/real-client.ts";
 import { ApiServer, randomUid } from "../../support/api-server/server.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { seededRandom } from "../../support/seeded-random.ts";

@@ -1,17 +1,15 @@
-/** What tests on a real API server need besides the server. */
-
-import { afterAll, beforeAll } from "vitest";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
+/** The operator's client for a real API server. */
+import { afterAll, beforeAll, inject } from "vitest";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import {
   createKubeClient,
   type KubeClientOptions,
-} from "../../../src/kube/client/http-kube-client.ts";
-import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
-import { createKubeTransport, type KubeTransport } from "../../../src/kube/transport/transport.ts";
-import type { WatchApi } from "../../../src/kube/watch/watch-stream.ts";
-import { systemClock } from "../../../src/util/time.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { createNamespace } from "../../cluster/namespace.ts";
+} from "../../src/kube/client/http-kube-client.ts";
+import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
+import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
+import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
+import { systemClock } from "../../src/util/time.ts";
+import { createNamespace } from "./namespace.ts";
 
 export interface RealClient {
   readonly client: KubeClient;
@@ -47,19 +45,14 @@ export interface OwnNamespace extends RealClient {
   readonly namespace: string;
 }
 
-/** A control plane with a namespace, for all tests around it. The first start on a machine builds it, hence the patience. */
+/** A namespace of the shared control plane, for all tests around it. */
 export function useNamespace(name: string): () => OwnNamespace {
-  let cluster: ControlPlane | undefined;
   let own: OwnNamespace | undefined;
   beforeAll(async () => {
-    cluster = await startControlPlane({ controllerManager: false });
-    const real = await connect(cluster.kubeconfig);
-    own = { ...real, namespace: await createNamespace(cluster, name) };
-  }, 900_000);
-  afterAll(async () => {
-    await own?.transport.close();
-    await cluster?.stop();
+    const shared = inject("controlPlane");
+    own = { ...(await connect(shared.kubeconfig)), namespace: await createNamespace(shared, name) };
   });
+  afterAll(() => own?.transport.close());
   return () => {
     if (own === undefined) throw new Error("there is a namespace only while tests run");
     return own;
