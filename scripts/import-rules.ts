@@ -82,7 +82,7 @@ export const LAYERS: readonly Layer[] = [
       "node:crypto",
     ],
     types: [
-      "controllers/frame/{clock-reading,kind-controller}.ts",
+      "controllers/frame/{clock-reading,kind-controller,run-context}.ts",
       "kube/{resource,events/event-recorder}.ts",
       "runtime/result.ts",
     ],
@@ -92,14 +92,13 @@ export const LAYERS: readonly Layer[] = [
     because: "the loop of all kinds knows no kind, and reaches both servers through the Context",
     imports: [
       "api/**",
-      "controllers/resource-types.ts",
-      "iam/{errors,model,client/reader}.ts",
+      "iam/{endpoints,model,client/reader}.ts",
       "kube/{errors,resource,client/finalizer,client/reader}.ts",
       "util/**",
       "node:util",
     ],
     types: [
-      "iam/{endpoints,client/client}.ts",
+      "iam/client/client.ts",
       "kube/{client/client,events/event-recorder,store/store,store/store-index}.ts",
       "observability/metrics.ts",
       "runtime/{result,watch}.ts",
@@ -128,8 +127,8 @@ export const LAYERS: readonly Layer[] = [
     ],
     types: [
       "controllers/<kind>/*.ts",
-      "controllers/frame/{clock-reading,kind-controller}.ts",
-      "iam/{model,client/client}.ts",
+      "controllers/frame/{clock-reading,run-context}.ts",
+      "iam/model.ts",
       "kube/events/event-recorder.ts",
     ],
   },
@@ -141,6 +140,7 @@ export const LAYERS: readonly Layer[] = [
       "api/**",
       "controllers/*.ts",
       "controllers/frame/*.ts",
+      "controllers/frame/plan/{invented,lines}.ts",
       "controllers/frame/rules/**",
       "connections/**",
       "iam/{errors,model,client/wrap-calls}.ts",
@@ -150,7 +150,8 @@ export const LAYERS: readonly Layer[] = [
       "node:{crypto,util}",
     ],
     types: [
-      "iam/client/client.ts",
+      "controllers/frame/plan/plan-object.ts",
+      "iam/client/{client,reader}.ts",
       "kube/store/store.ts",
       "observability/metrics.ts",
       "runtime/result.ts",
@@ -175,7 +176,7 @@ export const LAYERS: readonly Layer[] = [
       "util/**",
       "node:{crypto,util}",
     ],
-    types: ["controllers/frame/context.ts", "iam/{model,client/client}.ts"],
+    types: ["controllers/frame/context.ts", "iam/{model,client/client,client/reader}.ts"],
   },
   {
     files: "consumers/rules/**",

@@ -1,17 +1,25 @@
 /** Clients of a read-only operator. They write nothing except the statuses of the operator's own kinds. */
 import { GROUP } from "../api/meta.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import { toKubeReader } from "../kube/client/reader.ts";
+import { type KubeReader, toKubeReader } from "../kube/client/reader.ts";
 
 /** Reads objects, and writes only the statuses of the operator's own kinds. */
 export function toReportingKube(client: KubeClient): KubeClient {
   return {
-    ...toKubeReader(client),
-    create: refuse,
+    ...toReadOnlyKube(toKubeReader(client)),
     apply: async (type, object, options) =>
       type.group === GROUP && options?.subresource === "status"
         ? client.apply(type, object, options)
         : refuse(),
+  };
+}
+
+/** Reads objects, and writes none. */
+export function toReadOnlyKube(reader: KubeReader): KubeClient {
+  return {
+    ...reader,
+    create: refuse,
+    apply: refuse,
     mergePatch: refuse,
     replace: refuse,
     delete: refuse,

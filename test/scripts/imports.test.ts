@@ -88,9 +88,9 @@ test.each([
 });
 
 test.each([
-  ["controllers/api-key/actions/issue.ts", "iam/exchange/transport.ts"],
-  ["controllers/api-key/actions/issue.ts", "kube/transport/transport.ts"],
-  ["controllers/api-key/actions/issue.ts", "undici"],
+  ["controllers/api-key/steps/issue.ts", "iam/exchange/transport.ts"],
+  ["controllers/api-key/steps/issue.ts", "kube/transport/transport.ts"],
+  ["controllers/api-key/steps/issue.ts", "undici"],
   ["controllers/api-key/rules/next.ts", "controllers/api-key/observe.ts"],
   ["controllers/api-key/rules/next.ts", "node:fs"],
   ["controllers/api-key/observe.ts", "controllers/connection/registry.ts"],

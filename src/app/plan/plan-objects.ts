@@ -1,17 +1,8 @@
-/**
- * Plans what the operator would do if objects were applied: runs the operator's controllers over overlays. No operator
- * has to run.
- */
+/** Plans what the operator would do if objects were applied. No operator has to run. */
 import type { PlannedCall } from "../../api/plan.ts";
 import { createConnections } from "../../controllers/connection/registry.ts";
 import { connectionOf, parseConnectionKey } from "../../controllers/connection-key.ts";
 import type { Caches, Context } from "../../controllers/frame/context.ts";
-import { PlanLog } from "../../controllers/frame/plan/plan-log.ts";
-import {
-  noEvents,
-  noMetrics,
-  overlayConnections,
-} from "../../controllers/frame/plan/planning-context.ts";
 import { serviceAccountType } from "../../controllers/resource-types.ts";
 import { createIamClient } from "../../iam/client/console-client.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
@@ -20,12 +11,10 @@ import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
-import { refuseMutation } from "../read-only.ts";
-import { type GivenObject, supposeCluster } from "./supposed-cluster.ts";
-import { createWorkers, obstacleOf, type PlannedKind, type Workers } from "./workers.ts";
-
-/** A run may wait for a write that another run makes at once. */
-const MAX_RUNS = 3;
+import { refuseMutation, toReadOnlyKube } from "../read-only.ts";
+import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
+import { type GivenObject, type SupposedCluster, supposeCluster } from "./supposed-cluster.ts";
+import { noEvents, noMetrics } from "./unobserved.ts";
 
 export interface PlanRequest {
   /** The only access to the cluster. */
@@ -58,8 +47,8 @@ export interface ObjectPlan {
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { objects, clock, random, userAgent, signal } = request;
-  const log = new PlanLog();
-  const { kube, caches } = await supposeCluster(request.kube, objects, log, request);
+  const cluster = await supposeCluster(request.kube, objects, request);
+  const { caches } = cluster;
   const registry = createConnections({
     caches,
     clock,
@@ -75,9 +64,9 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
       }),
   });
   const context: Context = {
-    kube,
+    kube: toReadOnlyKube(cluster.kube),
     caches,
-    connections: overlayConnections(registry, log),
+    connections: registry,
     events: noEvents,
     metrics: noMetrics,
     log: silentLog,
@@ -85,9 +74,10 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
     random,
   };
   try {
-    const workers = createWorkers(context, registry, request.operatorNamespace);
+    const planners = createPlanners(context, registry, request.operatorNamespace);
     const plans: ObjectPlan[] = [];
-    for (const step of stepsOf(objects, caches)) plans.push(await plan(step, workers, log, signal));
+    for (const step of stepsOf(objects, caches))
+      plans.push(await plan(step, planners, cluster, signal));
     return plans.filter(({ kind }) => !isConnection(kind));
   } finally {
     await registry.close();
@@ -99,26 +89,18 @@ interface Step {
   readonly key: ObjectKey;
 }
 
+/** The planned statuses become part of the cluster, so later steps build on them. */
 async function plan(
   { kind, key }: Step,
-  workers: Workers,
-  log: PlanLog,
+  planners: Planners,
+  { put }: SupposedCluster,
   signal: AbortSignal,
 ): Promise<ObjectPlan> {
-  const before = log.calls;
-  const { get, reconcile } = workers[kind];
-  let obstacle: string | undefined;
-  try {
-    let known = -1;
-    for (let run = 0; run < MAX_RUNS && log.calls.length > known; run += 1) {
-      known = log.calls.length;
-      await reconcile(key, { id: "plan", signal });
-    }
-  } catch (error) {
-    obstacle = toError(error).message;
-  }
-  const calls = log.calls.filter((call) => !before.includes(call));
-  return { kind, key, calls, obstacle: obstacle ?? obstacleOf(get(key)) };
+  const planner = planners[kind];
+  const { calls = [], objects = [], error } = (await planner.plan(key, signal)) ?? {};
+  for (const { type, object } of objects) put(type, object);
+  const obstacle = error === undefined ? obstacleOf(planner.get(key)) : toError(error).message;
+  return { kind, key, calls, obstacle };
 }
 
 /** Connections in use, accounts, their policies, their keys: each step needs the steps before it. */

@@ -1,23 +1,24 @@
-/**
- * A hypothetical cluster in which some objects are applied: caches and writes in memory over a cluster that is only
- * read.
- */
+/** A hypothetical cluster in which some objects are applied, over a cluster that is only read. */
 import { isDeepStrictEqual } from "node:util";
 import type { Caches } from "../../controllers/frame/context.ts";
-import { overlayKube } from "../../controllers/frame/plan/kube-overlay.ts";
-import { PlanLog } from "../../controllers/frame/plan/plan-log.ts";
-import { noMetrics } from "../../controllers/frame/plan/planning-context.ts";
 import { kinds } from "../../controllers/kinds.ts";
 import { configMapType, namespaceType, secretType } from "../../controllers/resource-types.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { type KubeReader, toKubeReader } from "../../kube/client/reader.ts";
+import type { KubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { type KubeObject, keyOf, type ResourceType } from "../../kube/resource.ts";
+import {
+  asRead,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type ResourceType,
+} from "../../kube/resource.ts";
 import type { StoreWriter } from "../../kube/store/memory-store.ts";
 import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
+import { noMetrics } from "./unobserved.ts";
 
 /** An object of the user, as written in a file. */
 export interface GivenObject extends KubeObject {
@@ -26,8 +27,10 @@ export interface GivenObject extends KubeObject {
 }
 
 export interface SupposedCluster {
-  readonly kube: KubeClient;
+  readonly kube: KubeReader;
   readonly caches: Caches;
+  /** Supposes another object, or another status of an object. */
+  put(type: ResourceType, object: KubeObject): void;
 }
 
 /** Given objects of these kinds have an effect; objects of other kinds are ignored. */
@@ -46,15 +49,14 @@ function typeOfKind(kind: string): ResourceType | undefined {
 export async function supposeCluster(
   reader: KubeReader,
   objects: readonly GivenObject[],
-  log: PlanLog,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<SupposedCluster> {
-  const given = overlayKube(reader, new PlanLog());
+  const supposed = new SupposedObjects(reader);
   for (const object of objects) {
     const type = typeOfKind(object.kind);
-    if (type !== undefined) await given.replace(type, await merged(reader, type, object, clock));
+    if (type !== undefined) supposed.put(type, await merged(reader, type, object, clock));
   }
-  const cache = createClusterCache({
+  const { caches, types: cached } = createClusterCache({
     api: { baseURL: "", userAgent: "", clock, send: unused, openStream: unused },
     namespaces: [],
     selector: "",
@@ -66,15 +68,71 @@ export async function supposeCluster(
   });
   const namespaces = [...new Set(objects.map((object) => keyOf(object).namespace))];
   const writers = new Map<string, StoreWriter<KubeObject>>();
-  for (const { type, store } of cache.types) {
+  for (const { type, store } of cached) {
     const writer = store.openScope("");
-    writer.beginReplace()(await listed(given, type, namespaces), "0");
+    writer.beginReplace()(await listed(supposed, type, namespaces), "0");
     writers.set(type.plural, writer);
   }
-  const kube = overlayKube(toKubeReader(given), log, (type, object) =>
-    writers.get(type.plural)?.put(object),
-  );
-  return { kube, caches: cache.caches };
+  return {
+    kube: supposed,
+    caches,
+    put: (type, object) => writers.get(type.plural)?.put(supposed.put(type, object)),
+  };
+}
+
+/** Higher than the versions of any real API server. */
+const FIRST_VERSION = 10n ** 18n;
+
+/** Reads a cluster, with some objects that differ from the stored objects. */
+class SupposedObjects implements KubeReader {
+  readonly #reader: KubeReader;
+  readonly #objects = new Map<
+    string,
+    { readonly type: ResourceType; readonly object: KubeObject }
+  >();
+  #version = FIRST_VERSION;
+
+  constructor(reader: KubeReader) {
+    this.#reader = reader;
+  }
+
+  /** Returns the object as the API server would return it. */
+  put(type: ResourceType, wanted: KubeObject): KubeObject {
+    const key = keyOf(wanted);
+    this.#version += 1n;
+    const { uid = `new:${keyText(key)}` } = wanted.metadata;
+    const metadata = { ...wanted.metadata, uid, resourceVersion: String(this.#version) };
+    const object = asRead(type, { ...wanted, metadata });
+    this.#objects.set(idOf(type, key), { type, object });
+    return object;
+  }
+
+  get: KubeReader["get"] = async (type, key, options) => {
+    const supposed = this.#objects.get(idOf(type, key));
+    return supposed === undefined
+      ? this.#reader.get(type, key, options)
+      : (supposed.object as never);
+  };
+
+  /** Supposed objects are in every list of their namespace, even if they do not match its selectors. */
+  list: KubeReader["list"] = async (type, options = {}) => {
+    const stored = await this.#reader.list(type, options);
+    const others = stored.filter((each) => !this.#objects.has(idOf(type, keyOf(each))));
+    const supposed = [...this.#objects.values()].filter(
+      ({ type: { group, plural }, object }) =>
+        group === type.group &&
+        plural === type.plural &&
+        (options.namespace ?? keyOf(object).namespace) === keyOf(object).namespace,
+    );
+    return [...others, ...supposed.map(({ object }) => object as never)];
+  };
+
+  collect: KubeReader["collect"] = async (type, digest, options) =>
+    (await this.list(type, options)).map(digest).filter((each) => each !== undefined);
+}
+
+function idOf({ group, plural }: ResourceType, key: ObjectKey): string {
+  return `${group}/${plural}/${keyText(key)}`;
 }
 
 /**

@@ -3,33 +3,30 @@
  */
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyText } from "../../kube/resource.ts";
 import { hasOlderVersion } from "../../runtime/predicates.ts";
 import type { Reconcile } from "../../runtime/result.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { ProcessState } from "../frame/process-state.ts";
-import { createReconciler } from "../frame/reconciler.ts";
+import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { apiKeyType } from "../resource-types.ts";
-import { perform } from "./actions/perform.ts";
-import { nothingRemembered } from "./actions/run.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
 import type { DeletedIssues } from "./deleted-issues.ts";
 import { NamespaceIssues } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
-import { always, needsFinalizer, next } from "./rules/next.ts";
+import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { ApiKeyKind, ApiKeyMemory } from "./rules/snapshot.ts";
+import { nothingRemembered } from "./steps/progress.ts";
+import { apiKeySteps } from "./steps/steps.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-export interface ApiKeyController {
-  readonly reconcile: Reconcile<ApiKey>;
-  /** Must be called when an object is no longer in the cache. */
-  readonly onGone: (key: ObjectKey) => void;
+export interface ApiKeyController extends KindReconciler<ApiKeyKind> {
   /** Number of pairs that exist only in memory. The process must not exit while there are any. */
   readonly unsavedPairs: number;
   /** Tries once to write each pair that exists only in memory. Rejects with the first failure. */
@@ -62,7 +59,7 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
     if (old !== undefined && old.metadata.uid !== now?.metadata.uid)
       coordination.namespaceIssues.onDeleted(old);
   });
-  const reconciler = createReconciler(createKind(context, options, coordination), context, states);
+  const reconciler = createReconciler(createKind(options, coordination), context, states);
 
   const reconcile: Reconcile<ApiKey> = async (object, run) => {
     try {
@@ -73,8 +70,8 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   };
 
   return {
+    ...reconciler,
     reconcile,
-    onGone: reconciler.onGone,
     get unsavedPairs() {
       return heldPairs.size;
     },
@@ -103,7 +100,6 @@ function createCoordination(
 }
 
 function createKind(
-  context: Context,
   options: ApiKeyOptions,
   coordination: IssueCoordination,
 ): KindController<ApiKeyKind> {
@@ -113,15 +109,11 @@ function createKind(
     type: apiKeyType,
     parse: (object) => parseSpec(apiKeyKind, object),
     start: {},
-    needsFinalizer,
-    always,
     observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
     next: (progress, at) => next(progress, at, timing),
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
-    perform: (action, progress, run) => perform(progress, action, run, coordination),
+    steps: apiKeySteps(coordination),
     report: (progress, outcome, at) => report(progress, outcome, at, timing),
-    rehearsal: () =>
-      createKind(context, options, createCoordination(context, { enqueue: () => undefined })),
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {
       const owner = keyText({ namespace, name });

@@ -14,15 +14,20 @@ import { settleAll } from "../frame/settle-all.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { serviceAccountType } from "../resource-types.ts";
-import { type ApiKeyObservation, nothingRemembered } from "./actions/run.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import { withoutReserved } from "./rules/reserved-metadata.ts";
-import type { ApiKeyIdentity, ApiKeySnapshot, ReadyAccount } from "./rules/snapshot.ts";
+import type {
+  ApiKeyIdentity,
+  ApiKeyReading,
+  ApiKeySnapshot,
+  ReadyAccount,
+} from "./rules/snapshot.ts";
 import { keyStatusCodec } from "./rules/status.ts";
 import { otherClaimOn } from "./secret-claims.ts";
+import { nothingRemembered } from "./steps/progress.ts";
 
 /** Longer than the operator needs for a thousand new accounts. */
 const NEW_ACCOUNT_MS = 2 * MINUTE;
@@ -34,7 +39,7 @@ const NEW_ACCOUNT_MS = 2 * MINUTE;
 export async function observe(
   object: ApiKey,
   spec: ApiKeySpec,
-  run: ApiKeyObservation,
+  run: ApiKeyReading,
   coordination: IssueCoordination,
   consumers: ConsumersView,
 ): Promise<ApiKeySnapshot> {
@@ -79,7 +84,7 @@ function identityOf({ metadata }: ApiKey): ApiKeyIdentity {
 
 /** Uses the watch if it shows enough; otherwise reads the Secrets live. */
 async function observeSecrets(
-  run: ApiKeyObservation,
+  run: ApiKeyReading,
   self: ApiKeyIdentity,
   spec: ApiKeySpec,
   known: KnownOfKey,
@@ -98,7 +103,7 @@ async function observeSecrets(
 }
 
 async function readAccount(
-  { caches, connections, clock }: ApiKeyObservation,
+  { caches, connections, clock }: ApiKeyReading,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
   issues: NamespaceIssues,
@@ -132,13 +137,13 @@ async function readAccount(
 
 function readyAccount(
   { status }: ServiceAccount,
-  { client, spec: connection, grant }: ConnectionAccess,
+  { session, extraCalls, spec: connection, grant }: ConnectionAccess,
   issued: () => number,
 ): Omit<ReadyAccount, "connection"> {
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
     kind: "Ready",
-    client,
+    session,
     saId,
     values: {
       saId,
@@ -159,8 +164,8 @@ function readyAccount(
       grant.maxIssuesPerDay === undefined
         ? undefined
         : { most: grant.maxIssuesPerDay, count: issued() },
-    canDisableKeys: client.disableKey !== undefined,
-    canDeleteKeys: client.deleteKey !== undefined,
+    canDisableKeys: extraCalls.has("disableKey"),
+    canDeleteKeys: extraCalls.has("deleteKey"),
   };
 }
 

@@ -4,14 +4,13 @@ import { annotations } from "../../api/meta.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../frame/context.ts";
 import { secretType } from "../resource-types.ts";
-import type { ApiKeyObservation } from "./actions/run.ts";
-import type { HeldPair } from "./rules/snapshot.ts";
+import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
 import { type SecretOwner, type SecretRole, secretNameOf, stagingName } from "./secret/owner.ts";
 import { type SecretView, viewSecret } from "./secret/view.ts";
 
 export async function readSecret(
-  { kube }: Pick<ApiKeyObservation, "kube">,
+  { kube }: Pick<ApiKeyReading, "kube">,
   owner: SecretOwner,
   spec: ApiKeySpec,
   role: SecretRole,

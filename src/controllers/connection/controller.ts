@@ -3,22 +3,25 @@
  */
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
-import type { Reconcile } from "../../runtime/result.ts";
+import type { Reconcile, Run } from "../../runtime/result.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
+import type { PlannedObject } from "../frame/plan/plan-object.ts";
 import { createReconciler } from "../frame/reconciler.ts";
 import { clusterConnectionType, connectionType } from "../resource-types.ts";
-import { perform } from "./actions/perform.ts";
+
 import { type ConnectionSources, observe, readSpec } from "./observe.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
 import { next, nextOfDeletion } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { ConnectionKind } from "./rules/snapshot.ts";
+import { connectionSteps } from "./steps/steps.ts";
 
 export interface ConnectionReconciler<T> {
   readonly reconcile: Reconcile<T>;
   readonly onGone: (key: ObjectKey) => void;
+  readonly plan: (object: T, run: Pick<Run, "signal">) => Promise<PlannedObject>;
 }
 
 export function createClusterConnectionController(
@@ -46,26 +49,21 @@ function create<T extends AnyConnection>(
     type,
     parse: (object) => ({ ok: true, spec: readSpec(kind, object) }),
     start: {},
-    needsFinalizer: new Set(["OpenSession", "Authenticate"]),
-    always: new Set(),
-    isReader: true,
     observe: (object, spec, run) => observe(kind, object, spec, sources, run, run.signal),
     next,
     nextOfDeletion,
-    perform: (action, progress, run) => perform(registry.sessions, action, progress, run),
+    steps: connectionSteps(registry.sessions),
     report: (progress, outcome, at) => report(type, progress, outcome, at),
     forget: ({ namespace, name }) => registry.forget(connectionKey({ kind, name }, namespace)),
   };
-  const { reconcile, onGone } = createReconciler(controller, context);
+  const { reconcile, onGone, plan } = createReconciler(controller, context);
+  const noteChecked = (object: T) => {
+    const { namespace, name } = keyOf(object);
+    registry.noteChecked(connectionKey({ kind, name }, namespace));
+  };
   return {
     onGone,
-    reconcile: async (object, run) => {
-      const { namespace, name } = keyOf(object);
-      try {
-        return await reconcile(object, run);
-      } finally {
-        registry.noteChecked(connectionKey({ kind, name }, namespace));
-      }
-    },
+    reconcile: (object, run) => reconcile(object, run).finally(() => noteChecked(object)),
+    plan: (object, run) => plan(object, run).finally(() => noteChecked(object)),
   };
 }

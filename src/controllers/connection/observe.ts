@@ -11,10 +11,10 @@ import type { SourceObject } from "../../connections/source.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
-import type { ObserveContext } from "../frame/kind-controller.ts";
 import { PartialFailure } from "../frame/rules/outcome.ts";
 import type { CommonStatus } from "../frame/rules/report.ts";
 import { openRequest } from "../frame/rules/request.ts";
+import type { ReadContext } from "../frame/run-context.ts";
 import { indexes } from "../indexes.ts";
 import { configMapType, namespaceType, secretType, serviceAccountType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
@@ -22,6 +22,7 @@ import type { ConnectionRegistry } from "./registry.ts";
 import { effectiveGrant, type Grants } from "./rules/effective-grant.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
 import type { ConnectionKind, ConnectionSnapshot, ReadableSpec } from "./rules/snapshot.ts";
+import { stateOf } from "./sessions.ts";
 
 export interface ConnectionSources {
   readonly registry: ConnectionRegistry;
@@ -38,7 +39,7 @@ export async function observe(
   object: AnyConnection,
   spec: ReadableSpec,
   { registry: { sessions }, operatorNamespace }: ConnectionSources,
-  context: ObserveContext<ConnectionKind>,
+  context: ReadContext<ConnectionKind>,
   signal: AbortSignal,
 ): Promise<ConnectionSnapshot> {
   const { metadata } = object;
@@ -52,7 +53,7 @@ export async function observe(
     spec,
     material: undefined,
     identity: undefined,
-    session,
+    session: session && stateOf(session),
     outage: outageOf(sessions.outageOf(key), key, context),
     clockSkewSeconds: session?.client.clockSkew(),
     namespaceTerminating: home?.metadata.deletionTimestamp !== undefined,
@@ -107,7 +108,7 @@ export function readSpec(kind: ConnectionKindName, object: AnyConnection): Reada
 async function readInputs(
   { metadata }: AnyConnection,
   spec: ConnectionSpec,
-  { kube }: Pick<ObserveContext<ConnectionKind>, "kube">,
+  { kube }: Pick<ReadContext<ConnectionKind>, "kube">,
   namespace: string,
   signal: AbortSignal,
 ): Promise<Pick<ConnectionSnapshot, "material" | "identity">> {

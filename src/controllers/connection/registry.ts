@@ -14,7 +14,7 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { clientIdentity } from "../../connections/client-settings.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
-import type { Caches, ConnectionLookup, Connections } from "../frame/context.ts";
+import type { Caches, ConnectionLookup, Connections, WithClient } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../frame/rules/waiting.ts";
 import { clusterConnectionType, connectionType, namespaceType } from "../resource-types.ts";
@@ -30,7 +30,7 @@ const FIRST_CHECK_MS = 5 * SECOND;
 type GrantingSpec = ConnectionSpec &
   Partial<Pick<ClusterConnection["spec"], "grants" | "withdrawalGracePeriod">>;
 
-export interface ConnectionRegistry extends Connections {
+export interface ConnectionRegistry extends Connections<WithClient> {
   readonly sessions: Sessions;
   /** Must be called after the connection was reconciled: nothing waits for its first run any more. */
   noteChecked(key: string): void;
@@ -50,7 +50,7 @@ interface Usable {
   readonly grant: Rights | undefined;
 }
 type Found = Usable | Refused;
-type Refused = Extract<ConnectionLookup, { ok: false }>;
+type Refused = Extract<ConnectionLookup<WithClient>, { ok: false }>;
 
 /** The registry that the connection controllers fill and all other controllers use. */
 export function createConnections(options: ConnectionsOptions): ConnectionRegistry {
@@ -84,7 +84,7 @@ function toAccess(
   namespace: string,
   { uid, spec, grant }: Usable,
   session: Session | undefined,
-): ConnectionLookup {
+): ConnectionLookup<WithClient> {
   const title = titleOf(ref, namespace);
   const isCurrent = session?.identity.uid === uid && session.identity.spec === clientIdentity(spec);
   const isUsable = session !== undefined && isCurrent && session.usable;

@@ -27,14 +27,17 @@ export interface SessionIdentity {
   readonly material: string;
 }
 
-export interface Session {
+export interface SessionState {
   readonly identity: SessionIdentity;
-  readonly client: IamClient;
   /** Whether the login was accepted and has not been rejected since. */
   readonly usable: boolean;
   /** Why the session is not usable, as one CamelCase word. */
   readonly reason: string;
   readonly refusal?: LoginRefusal;
+}
+
+export interface Session extends SessionState {
+  readonly client: IamClient;
 }
 
 /** The console rejected calls even though the previous login had succeeded. */
@@ -74,6 +77,11 @@ export interface SessionsOptions {
   ) => IamClient;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** What rules may know about a session. */
+export function stateOf({ client: _, ...state }: Session): SessionState {
+  return state;
 }
 
 export function createSessions({ createClient, clock, log }: SessionsOptions): Sessions {

@@ -1,6 +1,7 @@
 import type { ConnectionSpec, Rights } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { IamClient } from "../../iam/client/client.ts";
+import type { ExtraOperation } from "../../iam/endpoints.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { KubeObject, ObjectKey, ResourceType } from "../../kube/resource.ts";
@@ -35,16 +36,26 @@ export interface SecretCache {
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void;
 }
 
-/** A connection that a namespace may use now. */
-export interface ConnectionAccess {
+/** How a connection's console is reached: `ConsoleSession` in the data of a run, `WithClient` in the registry. */
+export interface ConsoleSession {
+  /** Names the session within its run, see `RunSessions`. */
+  readonly session: number;
+  /** The calls that the connection configures. */
+  readonly extraCalls: ReadonlySet<ExtraOperation>;
+}
+export interface WithClient {
   readonly client: IamClient;
+}
+
+/** A connection that a namespace may use now. */
+export type ConnectionAccess<Console = ConsoleSession> = Console & {
   readonly spec: ConnectionSpec;
   /** The permissions of the namespace: the union of its matching grants; on a Connection, all permissions. */
   readonly grant: Rights;
-}
+};
 
-export type ConnectionLookup =
-  | { readonly ok: true; readonly access: ConnectionAccess }
+export type ConnectionLookup<Console = ConsoleSession> =
+  | { readonly ok: true; readonly access: ConnectionAccess<Console> }
   /** `waiting` says what an object that needs the connection waits for. A change of that enqueues the object. */
   | {
       readonly ok: false;
@@ -52,33 +63,33 @@ export type ConnectionLookup =
       /** The permissions of the namespace, if they are known even though the connection cannot be used. */
       readonly grant?: Rights;
       /** Present if no grant matches the namespace: used only to remove what the namespace has. */
-      readonly ungranted?: UngrantedAccess;
+      readonly ungranted?: UngrantedAccess<Console>;
     };
 
 /** A connection that a namespace must not use any more; the operator uses it to remove what the namespace has. */
-export interface UngrantedAccess extends Pick<ConnectionAccess, "client" | "spec"> {
+export type UngrantedAccess<Console = ConsoleSession> = Console & {
+  readonly spec: ConnectionSpec;
   /** How long the operator waits before it removes anything; if absent, it never does. */
   readonly gracePeriodMs: number | undefined;
-}
+};
 
-/** The client and the connection's spec, for a deletion or a withdrawal. */
+/** The session and the connection's spec, for a deletion or a withdrawal. */
 export function accessToRevoke(
   lookup: ConnectionLookup,
-): Pick<ConnectionAccess, "client" | "spec"> | undefined {
+): (ConsoleSession & Pick<ConnectionAccess, "spec">) | undefined {
   return lookup.ok ? lookup.access : lookup.ungranted;
 }
 
-/** The only way to get the console client of a connection. */
-export interface Connections {
+export interface Connections<Console = ConsoleSession> {
   /** Checks existence, spec, grant and authentication state; makes no console call. */
-  resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup>;
+  resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup<Console>>;
 }
 
 /** Everything that a reconcile gets in addition to its object. */
 export interface Context {
   readonly kube: KubeClient;
   readonly caches: Caches;
-  readonly connections: Connections;
+  readonly connections: Connections<WithClient>;
   readonly events: EventRecorder;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -86,6 +97,4 @@ export interface Context {
   readonly random: Random;
   /** Whether the operator only plans, for all objects. */
   readonly readOnly?: boolean;
-  /** Whether this run only plans: none of its writes and calls is carried out. */
-  readonly isPlan?: boolean;
 }

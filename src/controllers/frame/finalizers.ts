@@ -8,6 +8,13 @@ export function hasFinalizer(object: KubeObject): boolean {
   return finalizer.hasFinalizer(object, FINALIZER);
 }
 
+/** The object as it would be with the finalizer. */
+export function withFinalizer<T extends KubeObject>(object: T): T {
+  if (hasFinalizer(object)) return object;
+  const { finalizers = [] } = object.metadata;
+  return { ...object, metadata: { ...object.metadata, finalizers: [...finalizers, FINALIZER] } };
+}
+
 /**
  * Keeps the object until the finalizer is removed. Returns the written object; rejects with Conflict if it has changed.
  */

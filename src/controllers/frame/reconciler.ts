@@ -1,24 +1,32 @@
-/** The single reconcile loop of all kinds: parse, observe, (next, perform)*, report; also for deletions. */
+/** The single reconcile loop of all kinds: parse, observe, (next, step)*, report; also for deletions. */
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
-import type { Connections, Context } from "./context.ts";
+import { readClock } from "./clock-reading.ts";
+import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
-import { rehearse } from "./plan/rehearse.ts";
+import type { KindController } from "./kind-controller.ts";
+import { makePlan } from "./plan/make-plan.ts";
+import { type PlannedObject, planObject } from "./plan/plan-object.ts";
 import { ProcessState } from "./process-state.ts";
 import { publishEvents } from "./publish.ts";
 import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
 import { isReleased } from "./rules/next-step.ts";
-import { isPlanOnly } from "./rules/plan-only.ts";
+import { PartialFailure } from "./rules/outcome.ts";
+import { isPlanOnly, plannedOutcome } from "./rules/plan-only.ts";
+import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
+import { RunSessions } from "./run-sessions.ts";
+import { type Step, stepOf } from "./steps.ts";
 import { walk } from "./walk.ts";
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
   /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;
+  /** What a reconcile of the object would do. Changes nothing. */
+  readonly plan: (object: K["Object"], run: Pick<Run, "signal">) => Promise<PlannedObject>;
 }
 
 /**
@@ -26,7 +34,7 @@ export interface KindReconciler<K extends KindTypes> {
  *
  * Guarantees:
  * - An action that requires a cleanup is performed only on an object with the operator's finalizer.
- * - On a suspended object, only the actions in the kind's `always` are performed.
+ * - On a suspended object, only steps with `whileSuspended` are carried out.
  * - A run without a conflict that is not stopped ends with a report of its outcome, except for a brief wait of a new
  *   object.
  * - A report that cannot be written does not hide a failure.
@@ -50,11 +58,20 @@ export function createReconciler<K extends KindTypes>(
   const unanswered = new Set<string>();
   const contextOf = (
     uid: string,
-    { signal, isRequested = false }: Pick<Run, "signal" | "isRequested">,
-  ): ReconcileContext<K> => {
-    const run: ReconcileContext<K> = {
+    { signal, isRequested }: Pick<Run, "signal" | "isRequested">,
+  ): RunContext<K> => {
+    const sessions = new RunSessions(context.connections, isRequested);
+    const run: RunContext<K> = {
       ...context,
-      connections: isRequested ? passingHolds(context.connections) : context.connections,
+      connections: sessions,
+      console: (session, { isUrgent = false } = {}) => {
+        const client = sessions.client(session);
+        return isUrgent ? client.urgent : client;
+      },
+      tryCreate: async (type, object) => {
+        await context.kube.create(type, object, { dryRun: true, signal });
+      },
+      isPlan: false,
       signal,
       unanswered,
       noteReleased: (object) => released.note(object),
@@ -83,17 +100,7 @@ export function createReconciler<K extends KindTypes>(
       return await reconcileObject(kind, object, contextOf(object.metadata.uid, request));
     },
     onGone: forget,
-  };
-}
-
-/** For a requested run: the operator calls the console even if the console asked it to wait. */
-function passingHolds(connections: Connections): Connections {
-  return {
-    resolve: async (ref, namespace) => {
-      const found = await connections.resolve(ref, namespace);
-      if (!found.ok) return found;
-      return { ok: true, access: { ...found.access, client: found.access.client.requested } };
-    },
+    plan: (object, request) => planObject(kind, object, contextOf(object.metadata.uid, request)),
   };
 }
 
@@ -101,7 +108,7 @@ function passingHolds(connections: Connections): Connections {
 async function reconcileObject<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
   const parsed = kind.parse(object);
   const isPlanned = await isPlannedOnly(kind, object, run);
@@ -115,7 +122,7 @@ async function reconcileObject<K extends KindTypes>(
 async function isPlannedOnly<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<boolean> {
   if (run.readOnly === true) return true;
   return kind.isPlanOnly === undefined ? isPlanOnly(object) : kind.isPlanOnly(object, run);
@@ -132,7 +139,7 @@ async function runKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
   let progress: Progress<K> | undefined;
   try {
@@ -154,31 +161,42 @@ async function planKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
   if (kind.mustSave?.(object)) {
     await runKind(kind, object, { ...spec, suspend: true }, run);
     return { requeueAfterMs: SECOND };
   }
   try {
-    const { progress, outcome, calls } = await rehearse(kind, object, spec, run);
-    return await reportOutcome(kind, progress, outcome, run, calls);
+    const { end, known, calls, hasEffects } = await makePlan(kind, object, spec, run);
+    if (end.kind === "Failed") throw new PartialFailure(known, end.error);
+    const natural = hasEffects || isReleased(end) ? undefined : end;
+    const outcome = plannedOutcome(natural, calls.length, isReader(kind));
+    return await reportOutcome(kind, known, outcome, run, calls);
   } catch (error) {
     return await reportFailure(kind, undefined, error, run);
   }
 }
 
-/** Performs one action, or adds the finalizer that it needs first: then the next step is decided again. */
+/** Whether the kind never changes the console. */
+function isReader<K extends KindTypes>({ steps }: KindController<K>): boolean {
+  return Object.values<object>(steps).every((step) => !("call" in step));
+}
+
+/** Carries out one action, or adds the finalizer that it needs first: then the next step is decided again. */
 async function perform<K extends KindTypes>(
   kind: KindController<K>,
   action: K["Action"],
   progress: Progress<K>,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Progress<K>> {
-  if (!kind.always.has(action.kind)) run.signal.throwIfAborted();
+  const step = stepOf(kind, action);
+  if (!step.whileSuspended) run.signal.throwIfAborted();
   const { object } = progress.snapshot;
-  if (!kind.needsFinalizer.has(action.kind) || hasFinalizer(object)) {
-    const { events = [], snapshot, done } = await kind.perform(action, progress, run);
+  if (!step.needsFinalizer || hasFinalizer(object)) {
+    const performed = await carryOut(step, action, progress, run);
+    const { events = [], remember, snapshot, done } = performed;
+    if (remember !== undefined) run.setState(remember(run.state));
     publishEvents(events, run);
     return { snapshot, done };
   }
@@ -186,12 +204,27 @@ async function perform<K extends KindTypes>(
   return { ...progress, snapshot: { ...progress.snapshot, object: held } };
 }
 
+async function carryOut<K extends KindTypes>(
+  step: Step<K, K["Action"]>,
+  action: K["Action"],
+  progress: Progress<K>,
+  run: RunContext<K>,
+): Promise<Performed<K>> {
+  if ("read" in step) return step.read(action, progress, run);
+  if ("call" in step) {
+    const answer = await step.call(action, progress, run);
+    return step.after(action, progress, answer, readClock(run));
+  }
+  step.note?.(action, progress);
+  return step.after(action, progress, undefined, readClock(run));
+}
+
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */
 async function release<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   events: readonly EventNote[],
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
   await removeFinalizer(run, kind.type, object);
   run.noteReleased(object);

@@ -6,18 +6,13 @@ import type { Log } from "../../util/log.ts";
 import { toError } from "../../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
 import { StatusWriteFailed } from "./errors.ts";
-import type {
-  KindController,
-  KindTypes,
-  Performed,
-  Progress,
-  ReconcileContext,
-} from "./kind-controller.ts";
+import type { KindController } from "./kind-controller.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
 import { type Outcome, PartialFailure, type Settled } from "./rules/outcome.ts";
 import { type ObjectReport, ownFields, type Report, requeueMs } from "./rules/report.ts";
+import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
 
 const SETTLED: Settled = { kind: "Settled" };
 
@@ -26,19 +21,21 @@ export async function reportOutcome<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   outcome: Outcome,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
   calls?: readonly PlannedCall[],
 ): Promise<Result> {
-  const { object } = progress.snapshot;
-  if (
-    outcome.kind === "Waiting" &&
-    outcome.isBrief === true &&
-    calls === undefined &&
-    !isReportedOn(object)
-  )
+  if (calls === undefined && outcome.kind === "Waiting" && isDeferred(progress, outcome))
     return toResult(requeueMs(outcome, undefined));
   const made = await report(kind, progress, outcome, run, calls && toPlan(calls));
   return toResult(outcome.kind === "Failed" ? undefined : requeueMs(outcome, made.requeueAfterMs));
+}
+
+/** Whether a new object gets no status yet. */
+export function isDeferred<K extends KindTypes>(
+  { snapshot: { object } }: Progress<K>,
+  outcome: Outcome,
+): boolean {
+  return outcome.kind === "Waiting" && outcome.isBrief === true && !isReportedOn(object);
 }
 
 function toResult(requeueAfterMs: number | undefined): Result {
@@ -53,7 +50,7 @@ export async function reportFailure<K extends KindTypes>(
   kind: KindController<K>,
   before: Progress<K> | undefined,
   thrown: unknown,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
   const isPartial = thrown instanceof PartialFailure;
   const progress: Performed<K> | undefined = isPartial ? (thrown.progress as Performed<K>) : before;
@@ -99,11 +96,11 @@ export async function tryReport(
   }
 }
 
-/** See {@link ReconcileContext.writeStatus}. */
+/** See {@link RunContext.writeStatus}. */
 export async function writeStatusNow<K extends KindTypes>(
   kind: KindController<K>,
   { snapshot, done }: Progress<K>,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
   outcome: Outcome = SETTLED,
 ): Promise<Progress<K>> {
   const { object } = snapshot;
@@ -121,31 +118,34 @@ export async function rejectSpec<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   message: string,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
 ): Promise<Result> {
+  await publish({ objects: [rejection(kind, object, message)] }, run);
+  return {};
+}
+
+/** The report about an object with an invalid spec. */
+export function rejection<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  message: string,
+): ObjectReport {
   const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
-  await publish({ objects: [owned(kind, { type: kind.type, object, status, readiness })] }, run);
-  return {};
+  return owned(kind, { type: kind.type, object, status, readiness });
 }
 
 async function report<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   outcome: Outcome,
-  run: ReconcileContext<K>,
+  run: RunContext<K>,
   plan?: Plan,
 ): Promise<Report<K["State"]>> {
-  const made = kind.report(progress, outcome, readClock(run), run.state);
+  const made = reportOf(kind, progress, outcome, run);
   if ("state" in made) run.setState(made.state);
-  const isSuspended = outcome.kind === "Suspended";
-  const objects = made.objects.map((each) =>
-    owned(kind, {
-      ...each,
-      suspended: each.suspended ?? isSuspended,
-      ...(plan === undefined ? {} : { plan }),
-    }),
-  );
+  const objects =
+    plan === undefined ? made.objects : made.objects.map((each) => ({ ...each, plan }));
   const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
   try {
     await publish({ ...made, objects }, run);
@@ -155,6 +155,21 @@ async function report<K extends KindTypes>(
     run.log.debug({ err: toError(error) }, "could not write the status");
   }
   return made;
+}
+
+/** The kind's report, completed by what is the same for all kinds. */
+export function reportOf<K extends KindTypes>(
+  kind: KindController<K>,
+  progress: Progress<K>,
+  outcome: Outcome,
+  run: Pick<RunContext<K>, "clock" | "random" | "state">,
+): Report<K["State"]> {
+  const made = kind.report(progress, outcome, readClock(run), run.state);
+  const isSuspended = outcome.kind === "Suspended";
+  const objects = made.objects.map((each) =>
+    owned(kind, { ...each, suspended: each.suspended ?? isSuspended }),
+  );
+  return { ...made, objects };
 }
 
 function owned<K extends KindTypes>(

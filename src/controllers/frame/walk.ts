@@ -1,6 +1,8 @@
 import { readClock } from "./clock-reading.ts";
-import type { KindController, KindTypes, Progress, ReconcileContext } from "./kind-controller.ts";
-import { type End, isOutcome, isReleased, nextStep, type Step } from "./rules/next-step.ts";
+import type { Context } from "./context.ts";
+import type { KindController } from "./kind-controller.ts";
+import { type End, isFailing, isOutcome, isReleased, nextStep } from "./rules/next-step.ts";
+import type { KindTypes, Progress } from "./run-context.ts";
 
 /** More steps than any correct run of a kind needs: rules that repeat themselves must not loop forever. */
 const MAX_STEPS = 40;
@@ -19,12 +21,13 @@ export async function walk<K extends KindTypes>(
   kind: KindController<K>,
   start: Progress<K>,
   spec: K["Spec"],
-  run: ReconcileContext<K>,
+  run: Pick<Context, "clock" | "random">,
   perform: Perform<K>,
 ): Promise<End> {
   let progress = start;
   for (let count = 0; count < MAX_STEPS; count += 1) {
-    const step: Step<K> = nextStep(kind, progress, spec, readClock(run));
+    const step = nextStep(kind, progress, spec, readClock(run));
+    if (isFailing(step)) throw step.error;
     if (isReleased(step) || isOutcome(step)) return step;
     progress = await perform(step, progress);
   }

@@ -6,11 +6,11 @@ import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { indexes } from "../indexes.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
-import { perform } from "./actions/perform.ts";
 import { observe } from "./observe.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
-import type { AccountBindingsKind, BindingsObservation } from "./rules/snapshot.ts";
+import type { AccountBindingsKind, BindingsReading } from "./rules/snapshot.ts";
+import { bindingsSteps } from "./steps/steps.ts";
 
 /**
  * Reconciles the policies bound to one service account to match all its PolicyBindings in one run: the console can only
@@ -23,12 +23,10 @@ export function createAccountBindingsController(
     type: serviceAccountType,
     parse: () => ({ ok: true, spec: { suspend: false } }),
     start: {},
-    needsFinalizer: new Set(),
-    always: new Set(),
     isPlanOnly: isAccountPlanOnly,
     observe,
     next,
-    perform,
+    steps: bindingsSteps,
     report: (progress, outcome, _, state) => report(progress, outcome, state),
   };
   return createReconciler(kind, context);
@@ -38,7 +36,7 @@ export function createAccountBindingsController(
  * The policies of an account are one list, so one plan-only PolicyBinding makes the whole account plan-only. It does
  * not stop revoking access or unbinding withdrawn policies; otherwise a tenant could bypass them.
  */
-async function isAccountPlanOnly(ref: AccountRef, run: BindingsObservation): Promise<boolean> {
+async function isAccountPlanOnly(ref: AccountRef, run: BindingsReading): Promise<boolean> {
   const account = run.caches.of(serviceAccountType).get(keyOf(ref));
   const named = run.caches
     .of(policyBindingType)

@@ -3,7 +3,6 @@ import type { Rights } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import type { IamClient } from "../../iam/client/client.ts";
 import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
 import { accessToRevoke, type Connections, type Context } from "../frame/context.ts";
@@ -15,7 +14,7 @@ import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { toAvailability } from "./rules/restriction.ts";
-import type { BindingsObservation, BindingsSnapshot } from "./rules/snapshot.ts";
+import type { BindingsReading, BindingsSnapshot } from "./rules/snapshot.ts";
 import { type AccountBindingsState, stateOf, withRefusal } from "./rules/state.ts";
 import { leftByEarlierProcess } from "./rules/unanswered-sync.ts";
 import {
@@ -40,7 +39,7 @@ interface AccountObjects {
 export function observe(
   object: AccountRef,
   _spec: unknown,
-  run: BindingsObservation,
+  run: BindingsReading,
 ): Promise<BindingsSnapshot> {
   const objects = readCaches(run, keyOf(object));
   const source = objects === undefined ? "Behind" : "Caches";
@@ -59,7 +58,7 @@ export function observe(
  */
 export async function readLive(
   snapshot: SnapshotBase,
-  run: BindingsObservation,
+  run: BindingsReading,
 ): Promise<BindingsSnapshot> {
   const { kube, signal } = run;
   const key = keyOf(snapshot.object);
@@ -102,14 +101,14 @@ function readCaches(
 async function toSnapshot(
   base: SnapshotBase,
   { account, bindings }: AccountObjects,
-  run: BindingsObservation,
+  run: BindingsReading,
 ): Promise<BindingsSnapshot> {
   const { state, now } = base;
   const { namespace, name } = keyOf(base.object);
   const view = toAccountView(account, name);
   const access = await accessTo(account, view, namespace, run.connections);
   const isPlanned = (binding: PolicyBinding) =>
-    run.isPlan !== true && [account, binding].some((each) => each && isPlanOnly(each));
+    !run.isPlan && [account, binding].some((each) => each && isPlanOnly(each));
   const recorded = account?.status?.bindings?.policyIds ?? [];
   const views = inOrder(bindings).map((binding) => {
     const seen = toBindingView(binding, { recorded, ...access });
@@ -123,7 +122,7 @@ async function toSnapshot(
     state: withLeft,
     account,
     availability: toAvailability(view, access, { account, bindings: views, state: withLeft, now }),
-    client: access.client,
+    session: access.session,
     bindings: views,
     objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),
   };
@@ -139,7 +138,7 @@ function heldBySuspension(view: BindingView): BindingView {
 }
 
 /** Whether this process has no state of this account yet. */
-function isNew({ accountUid }: AccountBindingsState, run: BindingsObservation): boolean {
+function isNew({ accountUid }: AccountBindingsState, run: BindingsReading): boolean {
   return run.state?.accountUid !== accountUid;
 }
 
@@ -155,7 +154,7 @@ function withLeftBehind(
 }
 
 interface Access {
-  readonly client: IamClient | undefined;
+  readonly session: number | undefined;
   readonly grant: Rights | undefined;
   readonly mayRetain: boolean;
   /** How long the operator waits before it unbinds all policies in a namespace without a grant. */
@@ -173,7 +172,7 @@ async function accessTo(
   connections: Connections,
 ): Promise<Access> {
   if (account === undefined || connectionRef === undefined)
-    return { client: undefined, grant: undefined, mayRetain: false };
+    return { session: undefined, grant: undefined, mayRetain: false };
   const lookup = await connections.resolve(connectionRef, namespace);
   const found = accessToRevoke(lookup);
   const rights = lookup.ok ? lookup.access.grant : lookup.grant;
@@ -185,9 +184,9 @@ async function accessTo(
       ? refusal
       : unavailable(reconciling("WaitingForServiceAccount", elsewhere));
   if (found === undefined || elsewhere !== undefined)
-    return { client: undefined, grant: undefined, mayRetain, ...(obstacle && { obstacle }) };
+    return { session: undefined, grant: undefined, mayRetain, ...(obstacle && { obstacle }) };
   return {
-    client: found.client,
+    session: found.session,
     grant: rights,
     mayRetain,
     ...(refusal && { refusal }),

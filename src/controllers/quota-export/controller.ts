@@ -9,12 +9,12 @@ import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { resourceQuotaExportType } from "../resource-types.ts";
-import { listQuotas, type ReadPair } from "./actions/list-quotas.ts";
-import { PublishedQuotas, type SeriesLimits } from "./actions/published-quotas.ts";
 import { observe } from "./observe.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { QuotaExportKind } from "./rules/snapshot.ts";
+import { listQuotas, type ReadPair } from "./steps/list-quotas.ts";
+import { PublishedQuotas, type SeriesLimits } from "./steps/published-quotas.ts";
 
 export function createQuotaExportController(
   context: Context,
@@ -26,20 +26,21 @@ export function createQuotaExportController(
     type: resourceQuotaExportType,
     parse: (object) => parseSpec(resourceQuotaExportKind, object),
     start: {},
-    needsFinalizer: new Set(),
-    always: new Set(),
-    isReader: true,
     observe,
     next,
-    perform: async (_, progress, run) => {
-      const after = await listQuotas(readPair, progress, run);
-      const { object, spec, intervalMs } = after.snapshot;
-      const { quotas, durationMs = 0 } = after.done;
-      if (quotas === undefined) return after;
-      const { clusterId } = spec;
-      const listing = { clusterId, quotas, intervalMs, durationMs };
-      const omitted = await published.publish(keyOf(object), listing);
-      return { ...after, done: { ...after.done, omitted } };
+    steps: {
+      ListQuotas: {
+        read: async (_, progress, run) => {
+          const after = await listQuotas(readPair, progress, run);
+          const { object, spec, intervalMs } = after.snapshot;
+          const { quotas, durationMs = 0 } = after.done;
+          if (quotas === undefined) return after;
+          const { clusterId } = spec;
+          const listing = { clusterId, quotas, intervalMs, durationMs };
+          const omitted = await published.publish(keyOf(object), listing);
+          return { ...after, done: { ...after.done, omitted } };
+        },
+      },
     },
     report,
     forget: (key) => published.drop(key),

@@ -6,9 +6,9 @@ import { indexes } from "../indexes.ts";
 import { connectionResource } from "../queue-resources.ts";
 import { apiKeyKey, indexedAs } from "../refs.ts";
 import { resourceQuotaExportType } from "../resource-types.ts";
-import type { ReadPair } from "./actions/list-quotas.ts";
-import type { SeriesLimits } from "./actions/published-quotas.ts";
 import { createQuotaExportController } from "./controller.ts";
+import type { ReadPair } from "./steps/list-quotas.ts";
+import type { SeriesLimits } from "./steps/published-quotas.ts";
 import { quotaExportWatches } from "./watches.ts";
 
 export interface QuotaExportParts extends AccessParts {

@@ -6,8 +6,8 @@ import type {
 import { keyOf } from "../../kube/resource.ts";
 import { parseDuration } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
-import type { ObserveContext } from "../frame/kind-controller.ts";
 import { requestToken } from "../frame/rules/request.ts";
+import type { ReadContext } from "../frame/run-context.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type Credential, chooseCredential } from "./rules/credential.ts";
 import type { QuotaExportKind, QuotaExportSnapshot } from "./rules/snapshot.ts";
@@ -16,7 +16,7 @@ import type { QuotaExportKind, QuotaExportSnapshot } from "./rules/snapshot.ts";
 export async function observe(
   object: ResourceQuotaExport,
   spec: ResourceQuotaExportSpec,
-  { caches, connections, state }: ObserveContext<QuotaExportKind>,
+  { caches, connections, state }: ReadContext<QuotaExportKind>,
 ): Promise<QuotaExportSnapshot> {
   const { namespace } = keyOf(object);
   const credential = credentialOf(namespace, spec, caches);

@@ -9,13 +9,13 @@ import type { ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../frame/context.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
 import { serviceAccountType } from "../resource-types.ts";
-import { perform } from "./actions/perform.ts";
 import { MarkedAccounts } from "./marked-accounts.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { AccountKind } from "./rules/snapshot.ts";
+import { accountSteps } from "./steps/steps.ts";
 
 /** `enqueue` receives an object for which a list in another object's run has found accounts. */
 export function createServiceAccountController(
@@ -31,11 +31,7 @@ export function createServiceAccountController(
       observe: (object, spec, run) => observe(object, spec, run, marked),
       next,
       nextOfDeletion,
-      needsFinalizer: new Set(["RecordAccount"]),
-      // The account of a suspended object is still read, and an account that the status has lost is still recorded for
-      // other objects.
-      always: new Set(["ListAccounts", "AuditAccounts", "GetAccount", "RecordAccount"]),
-      perform: (action, progress, run) => perform(action, progress, run, marked),
+      steps: accountSteps(marked),
       report,
       // Another field manager owns the status fields about policies bound to the account.
       foreignFields: ["bindings"],

@@ -5,8 +5,8 @@ import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches } from "../frame/context.ts";
-import type { ObserveContext } from "../frame/kind-controller.ts";
 import { openRequest, requestToken } from "../frame/rules/request.ts";
+import type { ReadContext } from "../frame/run-context.ts";
 import { indexes } from "../indexes.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
@@ -19,7 +19,7 @@ import { accountStatusCodec } from "./rules/status.ts";
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
-  { caches, connections, clock, state = {} }: ObserveContext<AccountKind>,
+  { caches, connections, clock, state = {} }: ReadContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;

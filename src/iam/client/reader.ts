@@ -1,21 +1,11 @@
-import {
-  type DocumentedCall,
-  documentedCalls,
-  type Endpoints,
-  type ExtraOperation,
-  endpoints,
-  extraOperations,
-} from "../endpoints.ts";
+import { type DocumentedCall, documentedCalls, type Endpoints, endpoints } from "../endpoints.ts";
 import type { IamClient } from "./client.ts";
 
 type Reads<N extends DocumentedCall> = Endpoints[N]["isMutating"] extends false ? N : never;
 type ReadingCall = { [N in DocumentedCall]: Reads<N> }[DocumentedCall];
 
 /** Read-only access to one console: there is no method that changes anything. */
-export type IamReader = Pick<IamClient, ReadingCall | "authenticate" | "clockSkew"> & {
-  /** The calls that the connection configures, and that can therefore be planned. */
-  readonly extraCalls: ReadonlySet<ExtraOperation>;
-};
+export type IamReader = Pick<IamClient, ReadingCall | "authenticate" | "clockSkew">;
 
 /** A separate object with only the reading methods of a client. */
 export function toIamReader(client: IamClient): IamReader {
@@ -23,11 +13,9 @@ export function toIamReader(client: IamClient): IamReader {
   const calls = documentedCalls
     .filter((name) => !endpoints[name].isMutating)
     .map((name) => [name, client[name]] as const);
-  const extraCalls = new Set(extraOperations.filter((name) => client[name] !== undefined));
   return {
     ...(Object.fromEntries(calls) as Pick<IamClient, ReadingCall>),
     authenticate,
     clockSkew,
-    extraCalls,
   };
 }

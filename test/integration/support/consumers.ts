@@ -12,6 +12,7 @@ import { rolloutCrd } from "../../support/rollout-crd.ts";
 import type { World } from "./world.ts";
 
 export type WorkloadKind = keyof typeof workloadTypes;
+export type Reading = "variables" | "files";
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: true } as const;
 const roleType: ResourceType = { ...rbac, plural: "roles", kind: "Role" };
@@ -51,14 +52,29 @@ export async function grantConsumers(
   } as KubeObject);
 }
 
-function podSpec(secret: string): object {
+function podSpec(secret: string, reading: Reading): object {
+  const files = reading === "files";
   return {
-    containers: [{ name: "app", image: "app", envFrom: [{ secretRef: { name: secret } }] }],
+    containers: [
+      {
+        name: "app",
+        image: "app",
+        ...(files
+          ? { volumeMounts: [{ name: "key", mountPath: "/key" }] }
+          : { envFrom: [{ secretRef: { name: secret } }] }),
+      },
+    ],
+    volumes: files ? [{ name: "key", secret: { secretName: secret } }] : [],
   };
 }
 
 /** A Pod that runs since it was created. */
-export async function runPod(world: World, name: string, secret = "key"): Promise<void> {
+export async function runPod(
+  world: World,
+  name: string,
+  secret = "key",
+  reading: Reading = "variables",
+): Promise<void> {
   const { kube, namespace } = world;
   const key = { name: "default", namespace };
   await world.until("the namespace's service account", async () =>
@@ -67,7 +83,7 @@ export async function runPod(world: World, name: string, secret = "key"): Promis
   const metadata = { name, namespace, labels: { app: name.split("-")[0] } };
   const pod = await kube.create(podType, {
     metadata,
-    spec: podSpec(secret),
+    spec: podSpec(secret, reading),
   } as KubeObject);
   const startedAt = pod.metadata.creationTimestamp ?? toIso8601(Date.now());
   const status = {
@@ -96,14 +112,14 @@ export async function createWorkload(
   { kube, namespace }: World,
   kind: WorkloadKind,
   name: string,
-  labels: Readonly<Record<string, string>>,
+  { secret = "key", reading = "variables" as Reading, labels = {} } = {},
 ): Promise<void> {
   const selected = { app: name };
   await kube.create(workloadTypes[kind], {
     metadata: { name, namespace, labels },
     spec: {
       selector: { matchLabels: selected },
-      template: { metadata: { labels: selected }, spec: podSpec("key") },
+      template: { metadata: { labels: selected }, spec: podSpec(secret, reading) },
       ...(kind === "StatefulSet" ? { serviceName: name } : {}),
     },
   } as KubeObject);
@@ -140,15 +156,21 @@ export async function withRollouts(world: World, act: () => Promise<void>): Prom
   }
 }
 
-export async function createRollout({ kube, namespace }: World, name: string): Promise<void> {
+/** With a Pod template of its own, or that of the Deployment `template`. */
+export async function createRollout(
+  { kube, namespace }: World,
+  name: string,
+  template?: string,
+): Promise<void> {
   const selected = { app: name };
+  const own = {
+    selector: { matchLabels: selected },
+    template: { metadata: { labels: selected }, spec: podSpec("key", "variables") },
+  };
+  const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: template };
   await kube.create(rolloutType, {
     metadata: { name, namespace },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: selected },
-      template: { metadata: { labels: selected }, spec: podSpec("key") },
-    },
+    spec: { replicas: 1, ...(template === undefined ? own : { workloadRef }) },
   } as KubeObject);
 }
 

@@ -9,7 +9,6 @@ import {
   leaseType,
   namespaceType,
   podType,
-  rolloutType,
   secretType,
   workloadTypes,
 } from "../../../src/kube/resource-types.ts";
@@ -95,5 +94,5 @@ export const coreKinds: readonly ServedKind[] = [
   coreKind(leaseType as ResourceType),
   coreKind(eventType as ResourceType),
   coreKind(podType as ResourceType),
-  ...[...Object.values(workloadTypes), rolloutType].map((type) => coreKind(type as ResourceType)),
+  ...Object.values(workloadTypes).map((type) => coreKind(type as ResourceType)),
 ];

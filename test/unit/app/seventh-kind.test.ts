@@ -66,8 +66,6 @@ const controller: KindController<GadgetKind> = {
   type: gadgetType,
   parse: ({ spec }) => ({ ok: true, spec }),
   start: {},
-  needsFinalizer: new Set(),
-  always: new Set(),
   observe: async (object, { serviceAccountRef: { name } }, { caches }) => {
     const { namespace } = keyOf(object);
     const account = caches.of(serviceAccountType).get({ namespace, name });
@@ -77,7 +75,7 @@ const controller: KindController<GadgetKind> = {
     accountId === undefined
       ? { kind: "Waiting", state: "Reconciling", reason: "NoAccount", message: "No account yet." }
       : { kind: "Settled" },
-  perform: (_, progress) => Promise.resolve(progress),
+  steps: {},
   report: ({ snapshot: { object, accountId } }, outcome) => {
     const readiness =
       outcome.kind === "Waiting"

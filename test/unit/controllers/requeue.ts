@@ -5,9 +5,10 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ClockReading } from "../../../src/controllers/frame/clock-reading.ts";
-import type { KindController, KindTypes } from "../../../src/controllers/frame/kind-controller.ts";
+import type { KindController } from "../../../src/controllers/frame/kind-controller.ts";
 import { isOutcome, nextStep } from "../../../src/controllers/frame/rules/next-step.ts";
 import { requeueMs } from "../../../src/controllers/frame/rules/report.ts";
+import type { KindTypes } from "../../../src/controllers/frame/run-context.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { effort } from "../../setup/effort.ts";
 
@@ -16,7 +17,7 @@ const RESYNC_MS = 10 * HOUR;
 
 export type Rules<K extends KindTypes> = Pick<
   KindController<K>,
-  "next" | "nextOfDeletion" | "always" | "start" | "report"
+  "next" | "nextOfDeletion" | "steps" | "start" | "report"
 >;
 
 export interface Situation<K extends KindTypes> {

@@ -12,7 +12,7 @@
  * Every step may be the last before a crash: the next run decides from the stored state.
  */
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import { firstFinding } from "../../frame/rules/outcome.ts";
+import { type Failing, firstFinding } from "../../frame/rules/outcome.ts";
 import type { Timing } from "../timing.ts";
 import {
   cleanStaging,
@@ -27,7 +27,7 @@ import { carryOutIntent, prepareIssue } from "./issue.ts";
 import { readTarget, renderSecret, retire } from "./maintenance.ts";
 import { recoverAttempt } from "./recovery.ts";
 import { reportReservedMetadata } from "./reserved-metadata.ts";
-import type { ActionOf, ApiKeyAction, ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
+import type { ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
 import { verifyCurrent } from "./verification.ts";
 
 type ApiKeyRule = (
@@ -58,25 +58,6 @@ const maintenance: readonly ApiKeyRule[] = [
   reportReservedMetadata,
 ];
 
-/** Actions that require a cleanup later. */
-export const needsFinalizer: ReadonlySet<ApiKeyAction["kind"]> = new Set([
-  "RebuildStatus",
-  "ListKeysBeforeRestore",
-  "ListLateKeys",
-  "SwitchSecret",
-  "CommitKey",
-]);
-
-/**
- * Actions allowed while the object is suspended: updates of process memory, and the write of the only copy of a pair,
- * which must never wait.
- */
-export const always: ReadonlySet<ApiKeyAction["kind"]> = new Set([
-  "StagePair",
-  "NoteStaged",
-  "StartRecovery",
-]);
-
 /** The next effect, or why there is none. */
 export function next(progress: ApiKeyProgress, at: ClockReading, timing: Timing): ApiKeyStep {
   const step = firstFinding(issuing, progress, at, timing);
@@ -88,7 +69,7 @@ export function next(progress: ApiKeyProgress, at: ClockReading, timing: Timing)
 }
 
 /** A key that the console did not revoke fails the run, but only after everything else is done. */
-export function failRun({ failedRevocations }: ApiKeyDone): ActionOf<"FailRun"> | undefined {
+export function failRun({ failedRevocations }: ApiKeyDone): Failing | undefined {
   const [error] = failedRevocations?.values() ?? [];
-  return error && { kind: "FailRun", error };
+  return error && { kind: "Failing", error };
 }

@@ -1,11 +1,16 @@
 /** Data of an ApiKey's run: facts, results so far, and possible actions. */
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
-import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { Consumers, ConsumersMode } from "../../consumers-board.ts";
-import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
-import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
+import type { Failing, Settled, Waiting } from "../../frame/rules/outcome.ts";
+import type {
+  KindTypes,
+  Performed,
+  Progress,
+  ReadContext,
+  RunContext,
+} from "../../frame/run-context.ts";
 import type { SecretOwner } from "../secret/owner.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import type { AccountValues, SecretContents } from "../secret/render.ts";
@@ -22,6 +27,9 @@ export interface ApiKeyKind extends KindTypes {
 }
 
 export type ApiKeyProgress = Progress<ApiKeyKind>;
+export type ApiKeyPerformed = Performed<ApiKeyKind>;
+export type ApiKeyReading = ReadContext<ApiKeyKind>;
+export type ApiKeyRun = RunContext<ApiKeyKind>;
 
 export interface ApiKeySnapshot extends ApiKeyMemory {
   /** The object as last read or written; the base of the next write. */
@@ -81,7 +89,8 @@ export interface SecretClaim {
 
 export interface ReadyAccount {
   readonly kind: "Ready";
-  readonly client: IamClient;
+  /** The console session. */
+  readonly session: number;
   /** Identifies the connection, like `connectionKey`. */
   readonly connection: string;
   readonly saId: string;
@@ -214,11 +223,9 @@ export type ApiKeyAction =
   | { readonly kind: "IssueKey" }
   | ({ readonly kind: "RenderSecret" } & SecretContents)
   | WithKeyId<"DisableKey">
-  | WithKeyId<"DeleteKey">
-  /** Fails the run after everything else is done, because the console did not revoke a key. */
-  | { readonly kind: "FailRun"; readonly error: IamError };
+  | WithKeyId<"DeleteKey">;
 
 export type ActionOf<Kind extends ApiKeyAction["kind"]> = Extract<ApiKeyAction, { kind: Kind }>;
 
 /** Result of a rule: the next effect, or why there is none. */
-export type ApiKeyStep = ApiKeyAction | Waiting | Settled;
+export type ApiKeyStep = ApiKeyAction | Waiting | Settled | Failing;

@@ -101,13 +101,13 @@ export function stagingSecret(
  * The Secret for a dry run: the API server must accept it before a key is issued. It is the staging Secret with
  * everything that the target will have.
  */
-export function rehearsalSecret(
+export function dryRunSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,
   account: AccountValues,
   pair: IssuedPair,
 ): Secret {
-  const staging = stagingSecret(owner, spec, pair, "rehearsal");
+  const staging = stagingSecret(owner, spec, pair, "dry-run");
   const target = targetSecret(owner, spec, account, { pair, previous: undefined });
   return {
     ...target,

@@ -3,8 +3,8 @@
 import { clientSettings } from "../../../connections/client-settings.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import type { Progress } from "../../frame/kind-controller.ts";
 import type { Released, Settled, Waiting } from "../../frame/rules/outcome.ts";
+import type { Progress } from "../../frame/run-context.ts";
 import { authentication } from "./authentication.ts";
 import type {
   ConnectionAction,
@@ -48,7 +48,7 @@ export function nextOfDeletion(
 function probe({ snapshot, done }: Progress<ConnectionKind>): ConnectionAction | undefined {
   const { outage, session } = snapshot;
   if (outage === undefined || session === undefined || done.hasProbed) return undefined;
-  return done.login?.kind === "Accepted" ? { kind: "Probe", session } : undefined;
+  return done.login?.kind === "Accepted" ? { kind: "Probe" } : undefined;
 }
 
 /** The state of the login is the state of the connection. */
@@ -80,7 +80,7 @@ function sessionAction(
   }
   if (session === undefined) return undefined;
   const isPaused = !session.usable && now < (session.refusal?.until ?? now);
-  return isPaused ? undefined : { kind: "Authenticate", session };
+  return isPaused ? undefined : { kind: "Authenticate" };
 }
 
 /**

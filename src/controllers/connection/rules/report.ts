@@ -5,9 +5,9 @@ import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { jittered } from "../../../util/jitter.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import type { Progress } from "../../frame/kind-controller.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { type ObjectReport, obstacleOf, type Report } from "../../frame/rules/report.ts";
+import type { Progress } from "../../frame/run-context.ts";
 import { authentication } from "./authentication.ts";
 import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
 

@@ -3,9 +3,9 @@ import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { ClientSettings } from "../../../connections/client-settings.ts";
 import type { InputsFinding } from "../../../connections/inputs.ts";
 import type { IamError } from "../../../iam/errors.ts";
-import type { KindTypes } from "../../frame/kind-controller.ts";
+import type { KindTypes } from "../../frame/run-context.ts";
 import type { Outage } from "../outage-watch.ts";
-import type { Session, SessionIdentity } from "../sessions.ts";
+import type { SessionIdentity, SessionState } from "../sessions.ts";
 import type { AnyConnection } from "./kind-name.ts";
 import type { LoginReason } from "./login-reason.ts";
 
@@ -32,7 +32,7 @@ export interface ConnectionSnapshot {
   readonly material: InputsFinding | undefined;
   /** The identity that a new session would have; absent without valid material. */
   readonly identity: SessionIdentity | undefined;
-  readonly session: Session | undefined;
+  readonly session: SessionState | undefined;
   /** The console's outage, and how many objects wait for the console. */
   readonly outage: (Outage & { readonly waiting: number }) | undefined;
   /** The console's clock minus the operator's clock, in seconds; absent before the first answer. */
@@ -67,9 +67,9 @@ export type ConnectionAction =
       readonly settings: ClientSettings;
     }
   /** Makes no call while the client has a valid token. */
-  | { readonly kind: "Authenticate"; readonly session: Session }
+  | { readonly kind: "Authenticate" }
   /** Calls a console that did not answer, because objects retry less and less often during an outage. */
-  | { readonly kind: "Probe"; readonly session: Session };
+  | { readonly kind: "Probe" };
 
 export type SessionChange =
   | "NoSession"

@@ -1,7 +1,8 @@
 /** The next step of a run: the kind's rules, limited by suspension. Pure. */
 import type { ClockReading } from "../clock-reading.ts";
-import type { KindController, KindTypes, Progress } from "../kind-controller.ts";
-import type { Outcome, Released, Suspended, Waiting } from "./outcome.ts";
+import type { KindController } from "../kind-controller.ts";
+import type { KindTypes, Progress } from "../run-context.ts";
+import type { Failing, Outcome, Released, Suspended, Waiting } from "./outcome.ts";
 
 const SUSPENDED: Suspended = { kind: "Suspended" };
 
@@ -15,21 +16,28 @@ const SUSPENDED_DELETION: Waiting = {
 /** Why no action is next. */
 export type End = Exclude<Outcome, { kind: "Failed" }> | Released;
 
-export type Step<K extends KindTypes> = K["Action"] | End;
-
 export function nextStep<K extends KindTypes>(
   kind: KindController<K>,
   progress: Progress<K>,
   { suspend }: K["Spec"],
   at: ClockReading,
-): Step<K> {
+): K["Action"] | End | Failing {
   const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
   const step =
     isDeleting && kind.nextOfDeletion !== undefined
       ? kind.nextOfDeletion(progress, at)
       : kind.next(progress, at);
-  if (!suspend || kind.always.has(step.kind)) return step;
+  if (!suspend || isAllowedWhileSuspended(kind, step)) return step;
   return isDeleting ? SUSPENDED_DELETION : SUSPENDED;
+}
+
+function isAllowedWhileSuspended<K extends KindTypes>(
+  { steps }: KindController<K>,
+  step: K["Action"] | End | Failing,
+): boolean {
+  if (isOutcome(step) || isReleased(step) || isFailing(step)) return false;
+  const kind: K["Action"]["kind"] = step.kind;
+  return steps[kind].whileSuspended === true;
 }
 
 const OUTCOMES: ReadonlySet<string> = new Set(["Waiting", "Settled", "Suspended"]);
@@ -42,4 +50,8 @@ export function isOutcome(step: {
 
 export function isReleased(step: { readonly kind: string }): step is Released {
   return step.kind === "Released";
+}
+
+export function isFailing(step: { readonly kind: string }): step is Failing {
+  return step.kind === "Failing";
 }

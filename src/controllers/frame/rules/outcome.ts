@@ -36,6 +36,12 @@ export interface Released {
   readonly events: readonly EventNote[];
 }
 
+/** Nothing is left to do, and an earlier call of the run has failed: the run fails with its error. */
+export interface Failing {
+  readonly kind: "Failing";
+  readonly error: Error;
+}
+
 /** The run failed; `readiness` describes the failure. */
 export interface Failed {
   readonly kind: "Failed";

@@ -125,6 +125,18 @@ export function statusOf(
   };
 }
 
+/** The object with the status that results from a report. */
+export function reported(report: ObjectReport, now: Instant): ReportedObject {
+  const { object, write: { foreignFields = [] } = {} } = report;
+  const own = Object.entries(statusOf(report, now)).filter(
+    ([field, value]) => value !== undefined && !foreignFields.includes(field),
+  );
+  const foreign = Object.entries(object.status ?? {}).filter(([field]) =>
+    foreignFields.includes(field),
+  );
+  return { ...object, status: Object.fromEntries([...foreign, ...own]) };
+}
+
 /** The kind's conditions whose change to False causes a Warning event. */
 export function warningsOf({ conditions = [] }: ObjectReport): readonly string[] {
   return conditions

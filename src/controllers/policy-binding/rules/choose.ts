@@ -1,6 +1,5 @@
 /** The decision from a snapshot: the same after every action of a run, because the facts stay the same. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
-import type { IamClient } from "../../../iam/client/client.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import {
@@ -22,13 +21,15 @@ import type { BindingView, UsableAccount } from "./views.ts";
 export interface UsableSnapshot extends BindingsSnapshot {
   readonly availability: UsableAccount;
   readonly account: ServiceAccount;
-  readonly client: IamClient;
+  readonly session: number;
   readonly state: AccountBindingsState;
 }
 
 export function isUsable(snapshot: BindingsSnapshot): snapshot is UsableSnapshot {
-  const { availability, account, client, state } = snapshot;
-  return availability.kind === "Usable" && [account, client, state].every((each) => each);
+  const { availability, account, session, state } = snapshot;
+  return (
+    availability.kind === "Usable" && [account, session, state].every((each) => each !== undefined)
+  );
 }
 
 export interface Choice {

@@ -24,7 +24,7 @@ export function isRefusal(error: unknown): error is IamError {
  * Remembers the objects with rejected policies. If several objects have new policies and the list of policies shows no
  * fault, the operator tries the objects one at a time from the next run on.
  */
-export function attributeRefusal(
+export function withRefusals(
   state: AccountBindingsState,
   { suspects, before, refusal }: BindingsActionOf<"AttributeRefusal">,
   policies: readonly IamPolicy[] | undefined,

@@ -1,17 +1,16 @@
 /** The data of a run over one account and its PolicyBindings. */
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
-import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamError } from "../../../iam/errors.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
 import type {
   KindTypes,
-  ObserveContext,
   Performed,
   Progress,
-  ReconcileContext,
-} from "../../frame/kind-controller.ts";
+  ReadContext,
+  RunContext,
+} from "../../frame/run-context.ts";
 import type { AccountRef } from "../account-store.ts";
 import type { PolicySet } from "./policy-set.ts";
 import type { AccountBindingsState } from "./state.ts";
@@ -27,8 +26,8 @@ export interface AccountBindingsKind extends KindTypes {
 }
 
 export type BindingsProgress = Progress<AccountBindingsKind>;
-export type BindingsObservation = ObserveContext<AccountBindingsKind>;
-export type BindingsRun = ReconcileContext<AccountBindingsKind>;
+export type BindingsReading = ReadContext<AccountBindingsKind>;
+export type BindingsRun = RunContext<AccountBindingsKind>;
 
 /**
  * What a run has read. `ListBindings` adds the console's answer and `ReadLive` replaces the objects from the caches;
@@ -42,8 +41,8 @@ export interface BindingsSnapshot {
   readonly now: Instant;
   readonly account: ServiceAccount | undefined;
   readonly availability: AccountAvailability;
-  /** Present if the account is usable. */
-  readonly client: IamClient | undefined;
+  /** The console session; present if the account is usable. */
+  readonly session: number | undefined;
   readonly bindings: readonly BindingView[];
   /** The stored PolicyBindings after this run's writes, by uid, without the released PolicyBindings. */
   readonly objects: ReadonlyMap<string, PolicyBinding>;
@@ -125,8 +124,4 @@ export type BindingsAction =
 
 export type BindingsStatus = NonNullable<ServiceAccountStatus["bindings"]>;
 export type BindingsActionOf<Kind> = Extract<BindingsAction, { readonly kind: Kind }>;
-export type PerformBindings<Kind> = (
-  action: BindingsActionOf<Kind>,
-  progress: BindingsProgress,
-  run: ReconcileContext<AccountBindingsKind>,
-) => Promise<Performed<AccountBindingsKind>>;
+export type BindingsPerformed = Performed<AccountBindingsKind>;

@@ -1,10 +1,11 @@
 /** The process state of an account after a run. Pure. */
 import type { Outcome } from "../../frame/rules/outcome.ts";
+import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import { desiredState, dueAt, tokenOf } from "./asking.ts";
 import { choose, isUsable, type UsableSnapshot } from "./choose.ts";
 import { isQuiet } from "./quiet.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
-import { type AccountBindingsState, stateIn } from "./state.ts";
+import { type AccountBindingsState, NEVER_ASKED, stateIn } from "./state.ts";
 
 export function stateAfter(
   snapshot: BindingsSnapshot,
@@ -19,6 +20,9 @@ export function stateAfter(
   if (isQuiet(outcome)) return state;
   if (outcome.kind === "Failed") return { ...state, hasFailed: true };
   const ended = { ...state, hasFailed: false };
+  // A plan has changed nothing, so the next plan asks again.
+  if (outcome.kind === "Waiting" && outcome.reason === PLAN_ONLY)
+    return { ...ended, askedAt: NEVER_ASKED };
   return outcome.kind === "Settled" && isUsable(snapshot) ? afterDecision(snapshot, ended) : ended;
 }
 

@@ -14,6 +14,9 @@ export interface PolicyRefusal {
   readonly problem: Problem;
 }
 
+/** For `askedAt`: the next run calls listBindings. */
+export const NEVER_ASKED: Instant = 0;
+
 export interface AccountBindingsState {
   /** A ServiceAccount recreated with the same name starts with a new state. */
   readonly accountUid: string;

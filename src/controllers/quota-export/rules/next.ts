@@ -1,9 +1,9 @@
 /** The next action for a ResourceQuotaExport. Pure. */
 import type { Rights } from "../../../api/connection.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import type { Progress } from "../../frame/kind-controller.ts";
 import type { Settled, Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
+import type { Progress } from "../../frame/run-context.ts";
 import type { ListQuotas, QuotaExportKind, QuotaExportSnapshot } from "./snapshot.ts";
 import { turnAfter, turnOf } from "./turn.ts";
 

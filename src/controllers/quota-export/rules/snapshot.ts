@@ -5,7 +5,7 @@ import type {
 } from "../../../api/resource-quota-export.ts";
 import type { Quota } from "../../../iam/model.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
-import type { KindTypes } from "../../frame/kind-controller.ts";
+import type { KindTypes } from "../../frame/run-context.ts";
 import type { Credential } from "./credential.ts";
 
 export interface QuotaExportKind extends KindTypes {

@@ -145,7 +145,7 @@ function deleteNotPossible(
   snapshot: AccountSnapshot,
 ): AccountDeletionStep | undefined {
   const { connection, namespaceTerminating } = snapshot;
-  const isPossible = accessToRevoke(connection)?.client.deleteServiceAccount;
+  const isPossible = accessToRevoke(connection)?.extraCalls.has("deleteServiceAccount");
   if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
     ACCOUNT_REASON.deleteNotPossible,

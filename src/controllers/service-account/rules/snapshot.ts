@@ -9,8 +9,8 @@ import type {
 } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
-import type { KindTypes, Progress } from "../../frame/kind-controller.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { KindTypes, Progress, ReadContext, RunContext } from "../../frame/run-context.ts";
 import type { Marker } from "../../marker.ts";
 import type { CreationAttempt } from "./status.ts";
 
@@ -24,6 +24,9 @@ export interface AccountKind extends KindTypes {
 }
 
 export type AccountProgress = Progress<AccountKind>;
+export type AccountReading = ReadContext<AccountKind>;
+export type AccountRun = RunContext<AccountKind>;
+export type AccountActionOf<Kind> = Extract<AccountAction, { readonly kind: Kind }>;
 
 export interface AccountSnapshot {
   readonly object: ServiceAccount;

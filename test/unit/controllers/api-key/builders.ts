@@ -61,7 +61,7 @@ export function keySpec(changes: object = {}): ApiKeySpec {
 export const account: ReadyAccount = {
   kind: "Ready",
   connection: "ClusterConnection/default",
-  client: {} as never,
+  session: 0,
   saId: "sa-1",
   values,
   liveKeyIds: undefined,

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
+import type { IssueCoordination } from "../../../../src/controllers/api-key/attempts.ts";
 import { nextOfDeletion } from "../../../../src/controllers/api-key/rules/deletion.ts";
-import { always, next } from "../../../../src/controllers/api-key/rules/next.ts";
+import { next } from "../../../../src/controllers/api-key/rules/next.ts";
 import type {
   ApiKeyKind,
   ApiKeyProgress,
   ApiKeySnapshot,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts";
 import type { ClockReading } from "../../../../src/controllers/frame/clock-reading.ts";
 import type { KindController } from "../../../../src/controllers/frame/kind-controller.ts";
 import { nextStep } from "../../../../src/controllers/frame/rules/next-step.ts";
@@ -433,7 +435,7 @@ describe("of a suspended ApiKey", () => {
     next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
     nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
       nextOfDeletion(progress, reading, timing),
-    always,
+    steps: apiKeySteps({} as IssueCoordination),
   } as unknown as KindController<ApiKeyKind>;
   const deleting = {
     ...object(),

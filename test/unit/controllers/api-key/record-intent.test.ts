@@ -1,12 +1,11 @@
 /** An intent that could not be stored is none: nothing may wait for it, and nothing counts it. */
 import { expect, test } from "vitest";
 import { annotations, FINALIZER } from "../../../../src/api/meta.ts";
-import { recordIntent } from "../../../../src/controllers/api-key/actions/issue.ts";
-import type { ApiKeyRun } from "../../../../src/controllers/api-key/actions/run.ts";
 import { AttemptRegistry } from "../../../../src/controllers/api-key/attempts.ts";
 import { NamespaceIssues } from "../../../../src/controllers/api-key/namespace-issues.ts";
 import { report } from "../../../../src/controllers/api-key/rules/report.ts";
-import type { ApiKeyKind } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import type { ApiKeyKind, ApiKeyRun } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import { recordIntent } from "../../../../src/controllers/api-key/steps/issue.ts";
 import { WaitingLine } from "../../../../src/controllers/api-key/waiting-line.ts";
 import type { KindController } from "../../../../src/controllers/frame/kind-controller.ts";
 import { writeStatusNow } from "../../../../src/controllers/frame/report-run.ts";
@@ -68,7 +67,7 @@ function setUp(patch: Patch, knownKeyIds: readonly string[] = []) {
   } as unknown as ApiKeyRun;
   const because = { reason: "FirstKey", message: "There is no key yet." } as const;
   const action = { kind: "RecordIntent", because, knownKeyIds, revision: 1 } as const;
-  const record = () => recordIntent(progress, action, run, coordination);
+  const record = () => recordIntent(coordination).call(action, progress, run);
   const left = () => {
     attempts.endRun(OWNER);
     const isOpen = attempts.isOpen(id, "Unexplained");

@@ -3,12 +3,13 @@ import { test } from "vitest";
 import type { ApiKeySpec } from "../../../../src/api/api-key.ts";
 import { annotations } from "../../../../src/api/meta.ts";
 import { nextOfDeletion } from "../../../../src/controllers/api-key/rules/deletion.ts";
-import { always, next } from "../../../../src/controllers/api-key/rules/next.ts";
+import { next } from "../../../../src/controllers/api-key/rules/next.ts";
 import { report } from "../../../../src/controllers/api-key/rules/report.ts";
 import type {
   ApiKeyKind,
   ApiKeySnapshot,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { DAY, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -18,7 +19,7 @@ import * as keys from "./builders.ts";
 const { NOW, timing } = keys;
 const rules: Rules<ApiKeyKind> = {
   start: {},
-  always,
+  steps: apiKeySteps({} as never),
   next: (progress, at) => next(progress, at, timing),
   nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
   report: (progress, outcome, at) => report(progress, outcome, at, timing),

@@ -10,6 +10,7 @@ import type {
   ConnectionSnapshot,
 } from "../../../../src/controllers/connection/rules/snapshot.ts";
 import type { Session } from "../../../../src/controllers/connection/sessions.ts";
+import { connectionSteps } from "../../../../src/controllers/connection/steps/steps.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
@@ -20,7 +21,7 @@ import { connectionSpec } from "./specs.ts";
 const NOW = Date.UTC(2026, 0, 1);
 const rules: Rules<ConnectionKind> = {
   start: {},
-  always: new Set(),
+  steps: connectionSteps({} as never),
   next,
   nextOfDeletion,
   report: (progress, outcome, at) => report(clusterConnectionType as never, progress, outcome, at),

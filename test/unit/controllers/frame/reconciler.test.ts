@@ -5,13 +5,12 @@ import { findCondition } from "../../../../src/api/conditions.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import type { Context } from "../../../../src/controllers/frame/context.ts";
-import type {
-  KindController,
-  KindTypes,
-} from "../../../../src/controllers/frame/kind-controller.ts";
+import type { KindController } from "../../../../src/controllers/frame/kind-controller.ts";
 import { createReconciler } from "../../../../src/controllers/frame/reconciler.ts";
 import { type Outcome, PartialFailure } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
+import type { KindTypes, Performed } from "../../../../src/controllers/frame/run-context.ts";
+import type { Effect } from "../../../../src/controllers/frame/steps.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
@@ -30,9 +29,28 @@ interface ToyKind extends KindTypes {
   readonly State: string;
 }
 type Toy = KindController<ToyKind>;
+type Perform = Effect<ToyKind, ToyKind["Action"], Performed<ToyKind>>["call"];
+
+function stepsOf(perform: Perform): Toy["steps"] {
+  const effect: Effect<ToyKind, ToyKind["Action"], Performed<ToyKind>> = {
+    call: perform,
+    planned: (_, answer) => ({ answer }),
+    after: (_, __, answer) => answer,
+  };
+  return {
+    Look: effect,
+    Change: effect,
+    Clean: effect,
+    Create: { ...effect, needsFinalizer: true },
+    Save: { ...effect, whileSuspended: true },
+  };
+}
 
 /** Performs `actions` in order, then settles. */
-function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
+function toy(
+  actions: readonly string[],
+  { perform, ...changes }: Partial<Toy> & { readonly perform?: Perform } = {},
+) {
   const clock = createFakeClock();
   const kube = new MemoryCluster(clock);
   const performed: string[] = [];
@@ -53,13 +71,14 @@ function toy(actions: readonly string[], changes: Partial<Toy> = {}) {
       const step = next(progress, at);
       return step.kind === "Settled" ? { kind: "Released", events: [GONE] } : step;
     },
-    needsFinalizer: new Set(["Create"]),
-    always: new Set(["Save"]),
-    perform: async (action, { snapshot, done }) => {
-      const held = snapshot.object.metadata.finalizers?.includes(FINALIZER) ?? false;
-      performed.push(`${action.kind}${held ? " (finalizer)" : ""}`);
-      return { snapshot, done: { performed: [...done.performed, action.kind] } };
-    },
+    steps: stepsOf(
+      perform ??
+        (async (action, { snapshot, done }) => {
+          const held = snapshot.object.metadata.finalizers?.includes(FINALIZER) ?? false;
+          performed.push(`${action.kind}${held ? " (finalizer)" : ""}`);
+          return { snapshot, done: { performed: [...done.performed, action.kind] } };
+        }),
+    ),
     report: ({ snapshot: { object } }, outcome) => {
       outcomes.push(outcome);
       const ready = { state: "Ready", reason: "Done", message: "Done." } as const;
@@ -150,7 +169,7 @@ describe("a run", () => {
     { name: "fails later", cause: unavailable },
     { name: "has changed something before it fails", cause: undefined },
   ])("that $name publishes the events of what was done", async ({ cause }) => {
-    const perform: Toy["perform"] = async ({ kind }, { snapshot, done }) => {
+    const perform: Perform = async ({ kind }, { snapshot, done }) => {
       const event = { type: "Normal", reason: "Looked", action: kind, note: "Done." } as const;
       const events = [{ object: snapshot.object, event }];
       const performed = { snapshot, done: { performed: [...done.performed, kind] }, events };
@@ -165,7 +184,7 @@ describe("a run", () => {
   });
 
   test("writes a status on the way only over the object that it has read", async () => {
-    const perform: Toy["perform"] = async ({ kind }, { snapshot, done }, run) => {
+    const perform: Perform = async ({ kind }, { snapshot, done }, run) => {
       world.put({}, { labels: { team: "a" } });
       const progress = await run.writeStatus({ snapshot, done });
       return { ...progress, done: { performed: [...done.performed, kind] } };

@@ -10,7 +10,6 @@ import type {
   BindingView,
   BoundAccount,
 } from "../../../../src/controllers/policy-binding/rules/views.ts";
-import type { IamClient } from "../../../../src/iam/client/client.ts";
 
 export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
   return {
@@ -104,7 +103,7 @@ export function snapshot(
       kind: "Usable",
       account: who,
     },
-    client: {} as IamClient,
+    session: 0,
     bindings,
     objects: new Map(bindings.map((each) => [each.uid, stored(each)])),
     live: undefined,

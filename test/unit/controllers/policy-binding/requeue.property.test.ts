@@ -6,6 +6,7 @@ import type {
   AccountBindingsKind,
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
+import { bindingsSteps } from "../../../../src/controllers/policy-binding/steps/steps.ts";
 import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
 import {
   account,
@@ -20,7 +21,7 @@ import {
 
 const rules: Rules<AccountBindingsKind> = {
   start: {},
-  always: new Set(),
+  steps: bindingsSteps,
   next,
   report: (progress, outcome, _, before) => report(progress, outcome, before),
 };

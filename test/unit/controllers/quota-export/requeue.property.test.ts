@@ -21,7 +21,7 @@ import { access, NOW } from "../service-account/objects.ts";
 
 const rules: Rules<QuotaExportKind> = {
   start: {},
-  always: new Set(),
+  steps: { ListQuotas: { read: async (_, progress) => progress } },
   next,
   report,
 };

@@ -35,10 +35,7 @@ const unclear: AccountSnapshot["listing"] = {
   ok: true,
   accounts: [{ saId: "sa-7", name: accountName }],
 };
-const deleting = {
-  ...access,
-  client: { deleteServiceAccount: () => Promise.resolve() },
-} as unknown as typeof access;
+const deleting = { ...access, extraCalls: new Set(["deleteServiceAccount"] as const) };
 const imported = { ...account, origin: "Imported" } as const;
 
 interface Case {
@@ -243,7 +240,7 @@ describe("policies that the namespace has no right to leave bound", () => {
       ok: false,
       waiting,
       grant: NO_RIGHTS,
-      ungranted: { client: access.client, spec: access.spec, gracePeriodMs: undefined },
+      ungranted: { ...access, gracePeriodMs: undefined },
     } as const,
   };
   const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;

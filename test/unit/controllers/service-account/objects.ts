@@ -12,7 +12,6 @@ import type {
   Claim,
   KnownAccount,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);
@@ -47,7 +46,8 @@ export function serviceAccount(
 }
 
 export const access: ConnectionAccess = {
-  client: {} as IamClient,
+  session: 0,
+  extraCalls: new Set(),
   spec: connectionSpec(),
   grant: ALL_RIGHTS,
 };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
+import { MarkedAccounts } from "../../../../src/controllers/service-account/marked-accounts.ts";
 import { nextOfDeletion } from "../../../../src/controllers/service-account/rules/deletion.ts";
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
@@ -8,6 +9,7 @@ import type {
   AccountKind,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { accountSteps } from "../../../../src/controllers/service-account/steps/steps.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
 import * as accounts from "./objects.ts";
@@ -15,7 +17,7 @@ import * as accounts from "./objects.ts";
 const { NOW } = accounts;
 const rules: Rules<AccountKind> = {
   start: {},
-  always: new Set(),
+  steps: accountSteps(new MarkedAccounts(() => undefined)),
   next,
   nextOfDeletion,
   report,

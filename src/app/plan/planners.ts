@@ -1,0 +1,91 @@
+import { findCondition } from "../../api/conditions.ts";
+import { createApiKeyController } from "../../controllers/api-key/controller.ts";
+import {
+  createClusterConnectionController,
+  createConnectionController,
+} from "../../controllers/connection/controller.ts";
+import type { ConnectionRegistry } from "../../controllers/connection/registry.ts";
+import type { Context } from "../../controllers/frame/context.ts";
+import type { PlannedObject } from "../../controllers/frame/plan/plan-object.ts";
+import type { ReportedObject } from "../../controllers/frame/rules/report.ts";
+import { indexes } from "../../controllers/indexes.ts";
+import { toRef } from "../../controllers/policy-binding/account-store.ts";
+import { createAccountBindingsController } from "../../controllers/policy-binding/controller.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  connectionType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../controllers/resource-types.ts";
+import { createServiceAccountController } from "../../controllers/service-account/controller.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Store } from "../../kube/store/store.ts";
+import type { Run } from "../../runtime/result.ts";
+
+/** A ResourceQuotaExport is not planned, because it only reads from the console. */
+export type PlannedKind =
+  | "ClusterConnection"
+  | "Connection"
+  | "ServiceAccount"
+  | "PolicyBinding"
+  | "ApiKey";
+
+export interface Planner {
+  /** The object that says whether it would be ready. */
+  readonly get: (key: ObjectKey) => ReportedObject | undefined;
+  /** `undefined` if the object does not exist. */
+  readonly plan: (key: ObjectKey, signal: AbortSignal) => Promise<PlannedObject | undefined>;
+}
+export type Planners = Readonly<Record<PlannedKind, Planner>>;
+
+export function createPlanners(
+  context: Context,
+  registry: ConnectionRegistry,
+  operatorNamespace: string,
+): Planners {
+  const { caches } = context;
+  const sources = { registry, operatorNamespace };
+  const bindings = createAccountBindingsController(context);
+  return {
+    ClusterConnection: planner(
+      caches.of(clusterConnectionType),
+      createClusterConnectionController(context, sources),
+    ),
+    Connection: planner(caches.of(connectionType), createConnectionController(context, sources)),
+    ServiceAccount: planner(caches.of(serviceAccountType), createServiceAccountController(context)),
+    // By account: reports the obstacle of one of its PolicyBindings.
+    PolicyBinding: {
+      get: (key) =>
+        caches
+          .of(policyBindingType)
+          .byIndex(indexes.serviceAccount, keyText(key))
+          .find((binding) => obstacleOf(binding) !== undefined),
+      plan: (key, signal) => bindings.plan(toRef(key), { signal }),
+    },
+    ApiKey: planner(caches.of(apiKeyType), {
+      // A new controller for each ApiKey counts the keys that the plan issues for the others.
+      plan: (object, run) =>
+        createApiKeyController(context, { enqueue: () => undefined }).plan(object, run),
+    }),
+  };
+}
+
+function planner<T extends ReportedObject>(
+  cache: Pick<Store<T>, "get">,
+  { plan }: { readonly plan: (object: T, run: Pick<Run, "signal">) => Promise<PlannedObject> },
+): Planner {
+  return {
+    get: (key) => cache.get(key),
+    plan: async (key, signal) => {
+      const object = cache.get(key);
+      return object && plan(object, { signal });
+    },
+  };
+}
+
+/** Why the object is not ready; `undefined` if it is ready or reports nothing. */
+export function obstacleOf(object: ReportedObject | undefined): string | undefined {
+  const ready = findCondition(object?.status?.conditions, "Ready");
+  return ready?.status === "False" ? `${ready.reason}: ${ready.message}` : undefined;
+}

@@ -1,0 +1,59 @@
+/** Helpers that the steps of an ApiKey share. Pure. */
+import { SpecError } from "../../frame/errors.ts";
+import type {
+  ApiKeyDone,
+  ApiKeyMemory,
+  ApiKeyPerformed,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ReadyAccount,
+} from "../rules/snapshot.ts";
+
+export const nothingRemembered: ApiKeyMemory = {
+  recovery: undefined,
+  rejection: undefined,
+  pendingRejection: undefined,
+  lastCheckTime: undefined,
+  vainAttempts: undefined,
+  keysBeforeRestore: [],
+};
+
+export function withSnapshot(
+  { snapshot, done }: ApiKeyProgress,
+  change: Partial<ApiKeySnapshot>,
+): ApiKeyProgress {
+  return { snapshot: { ...snapshot, ...change }, done };
+}
+
+export function withDone({ snapshot, done }: ApiKeyProgress, change: ApiKeyDone): ApiKeyProgress {
+  return { snapshot, done: { ...done, ...change } };
+}
+
+/** Changes what the process remembers, whatever the outcome of the run. */
+export function remembering(
+  progress: ApiKeyProgress,
+  change: Partial<ApiKeyMemory>,
+): ApiKeyPerformed {
+  return {
+    ...withSnapshot(progress, change),
+    remember: (before = nothingRemembered) => ({ ...before, ...change }),
+  };
+}
+
+/** The account and its console. Rules return actions that call the console only if the account is ready. */
+export function readyAccount({ account }: ApiKeySnapshot): ReadyAccount {
+  if (account.kind === "Ready") return account;
+  throw new SpecError("ServiceAccountNotReady", "The ServiceAccount is not ready.");
+}
+
+/** The progress after a step, with one more event about the object. */
+export function withEvent(
+  { events = [], ...performed }: ApiKeyPerformed,
+  reason: string,
+  action: string,
+  note: string,
+  type: "Normal" | "Warning" = "Normal",
+): ApiKeyPerformed {
+  const { object } = performed.snapshot;
+  return { ...performed, events: [...events, { object, event: { type, reason, action, note } }] };
+}

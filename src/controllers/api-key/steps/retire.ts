@@ -1,0 +1,162 @@
+/** Disables and deletes keys in the console. */
+import type { IamClient } from "../../../iam/client/client.ts";
+import type { IamReader } from "../../../iam/client/reader.ts";
+import { IamError, isIamError } from "../../../iam/errors.ts";
+import { type Instant, MINUTE } from "../../../util/time.ts";
+import { lookUpAccount } from "../../look-up-account.ts";
+import type { ActionOf, ApiKeyReading, ApiKeySnapshot } from "../rules/snapshot.ts";
+import type { KeyStatus } from "../rules/status.ts";
+import { withEndedKey } from "../rules/transitions.ts";
+import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
+import type { ApiKeyEffect } from "./step-types.ts";
+
+type EndKey = ActionOf<"DisableKey" | "DeleteKey">;
+type Ended = "Disabled" | "Deleted";
+
+/**
+ * Disables or deletes a key with a call that the connection defines. A key that no longer exists counts as deleted. A
+ * failure of the console is recorded, so that the same run can continue with the other keys.
+ */
+export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", Ended | IamError> = {
+  call: (action, { snapshot }, run) =>
+    orError(async () => {
+      const { session, saId } = readyAccount(snapshot);
+      const client = run.console(session);
+      const found = await findKey(action, snapshot, client, run);
+      return found === "Gone" ? "Deleted" : endOwnKey(action, found === "Listed", client, saId);
+    }),
+  planned: async (action, { snapshot }, run) => {
+    const { session, saId } = readyAccount(snapshot);
+    const found = await orError(() => findKey(action, snapshot, run.console(session), run));
+    if (found === "Gone") return { answer: "Deleted" };
+    return found instanceof IamError ? { answer: found } : plannedEnd(action, saId);
+  },
+  after: ({ keyId }, progress, ended, { now }) => {
+    const { snapshot, done } = progress;
+    if (ended instanceof IamError) {
+      const failedRevocations = new Map(done.failedRevocations).set(keyId, ended);
+      return withDone(progress, { failedRevocations });
+    }
+    const status = withEndedKey(snapshot.status, keyId, ended, now);
+    const note = `Key ${keyId} is ${ended.toLowerCase()} in the console.`;
+    return withEvent(withSnapshot(progress, { status }), `Key${ended}`, "Retire", note);
+  },
+};
+
+function plannedEnd({ kind, keyId }: EndKey, saId: string) {
+  const [answer, call, verb] =
+    kind === "DisableKey"
+      ? (["Disabled", "disableKey", "Disables"] as const)
+      : (["Deleted", "deleteKey", "Deletes"] as const);
+  const message = `${verb} key ${keyId} of service account ${saId}.`;
+  return { answer, line: { call, object: keyId, message } };
+}
+
+async function orError<Answer>(call: () => Promise<Answer>): Promise<Answer | IamError> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isIamError(error)) return error;
+    throw error;
+  }
+}
+
+/** The longest time until a console lists a key that it has issued: the shortest overlap. */
+const LISTING_LAG_MS = 5 * MINUTE;
+
+/**
+ * Revokes only a key in the account's list, or a key that was disabled before, which a console may omit from its list.
+ * Any other ID may come from a Secret that was written outside the operator. If the list lacks even the key in use, the
+ * account in the path of the call is the only protection. A 404 for a listed key means that the path is wrong, not that
+ * the key is deleted.
+ */
+async function findKey(
+  action: EndKey,
+  snapshot: ApiKeySnapshot,
+  console: IamReader,
+  { signal, clock }: Pick<ApiKeyReading, "signal" | "clock">,
+): Promise<"Gone" | "Listed" | "Unlisted"> {
+  const { keyId } = action;
+  const { status } = snapshot;
+  const detail = await lookUpAccount(console, readyAccount(snapshot).saId, signal);
+  if (detail === undefined) return "Gone";
+  if (detail.keyIds?.includes(keyId) === true) return "Listed";
+  const isDisabled = status.superseded.some(
+    (key) => key.keyId === keyId && key.state === "Disabled",
+  );
+  if (isDisabled || isBlind(detail.keyIds, status)) return "Unlisted";
+  if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
+  return "Gone";
+}
+
+/** Whether the list lacks a working key, and so proves nothing about other keys. */
+function isBlind(
+  listed: readonly string[] | undefined,
+  { current, superseded }: KeyStatus,
+): boolean {
+  if (current?.verificationTime === undefined) return false;
+  const isEnded = superseded.some(({ keyId }) => keyId === current.keyId);
+  return !isEnded && listed?.includes(current.keyId) !== true;
+}
+
+/**
+ * Whether a list without the key proves that the key is deleted: the list has another key of the object, and the
+ * console had time to list this key.
+ */
+function provesGone(
+  listed: readonly string[] = [],
+  keyId: string,
+  { current, superseded }: KeyStatus,
+  now: Instant,
+): boolean {
+  const keys = [current, ...superseded].filter((key) => key !== undefined);
+  const issueTime = keys.find((key) => key.keyId === keyId)?.issueTime ?? 0;
+  return now >= issueTime + LISTING_LAG_MS && keys.some((key) => listed.includes(key.keyId));
+}
+
+async function endOwnKey(
+  action: EndKey,
+  isListed: boolean,
+  client: IamClient,
+  saId: string,
+): Promise<Ended> {
+  try {
+    return await callToEnd(action, client, saId);
+  } catch (error) {
+    if (isIamError(error, "NotFound") && !isListed) return "Deleted";
+    throw error;
+  }
+}
+
+function unproven({ kind, keyId }: EndKey): IamError {
+  const operation = kind === "DisableKey" ? "disableKey" : "deleteKey";
+  const message = `${operation}: the console's list of the account's keys lacks ${keyId}, which could belong to another account`;
+  return new IamError("NotFound", message, { operation, sent: false });
+}
+
+/** Responses that reject disabling a key for good. The key may be disabled already, or deleted. */
+const NEVER_DISABLED = new Set([
+  "AlreadyExists",
+  "InvalidArgument",
+  "FailedPrecondition",
+  "NotFound",
+]);
+
+/** If the console rejects disabling a key, the key is deleted at once, which would be the next step anyway. */
+async function callToEnd(
+  { kind, keyId }: EndKey,
+  { disableKey, deleteKey }: IamClient,
+  saId: string,
+): Promise<Ended> {
+  if (kind === "DisableKey") {
+    try {
+      await disableKey?.({ saId, keyId });
+      return "Disabled";
+    } catch (error) {
+      const isRefused = isIamError(error) && NEVER_DISABLED.has(error.code);
+      if (!isRefused || deleteKey === undefined) throw error;
+    }
+  }
+  await deleteKey?.({ saId, keyId });
+  return "Deleted";
+}

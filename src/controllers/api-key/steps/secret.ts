@@ -1,0 +1,183 @@
+/**
+ * Reads and writes of an ApiKey's Secrets. Each write is one call, bound to the version of the Secret that was read.
+ */
+import { isKubeError } from "../../../kube/errors.ts";
+import { keyOf } from "../../../kube/resource.ts";
+import { deletesSecret, writesSecret } from "../../frame/plan/lines.ts";
+import type { Planned } from "../../frame/steps.ts";
+import { type Secret, secretType } from "../../resource-types.ts";
+import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import { readSecret } from "../read-secret.ts";
+import type {
+  ApiKeyPerformed,
+  ApiKeyProgress,
+  ApiKeyRun,
+  ApiKeySnapshot,
+} from "../rules/snapshot.ts";
+import { withDeliveredKey } from "../rules/transitions.ts";
+import { secretNameOf } from "../secret/owner.ts";
+import type { IssuedPair } from "../secret/pair.ts";
+import { targetPatch } from "../secret/patch.ts";
+import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
+import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
+import { readyAccount, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
+import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
+
+export const readTarget: ApiKeyRead<"ReadTarget"> = {
+  read: async (_, progress, run) => {
+    const { self, spec } = progress.snapshot;
+    const target = await readSecret(run, self, spec, "target", run.signal);
+    return withSnapshot(progress, { target });
+  },
+};
+
+/** Writes the only copy of the pair. Neither a suspension nor a shutdown stops this write. */
+export const stagePair: ApiKeyEffect<"StagePair", Secret | undefined> = {
+  whileSuspended: true,
+  call: ({ pair, attemptId }, { snapshot: { self, spec } }, { kube }) => {
+    const wanted = stagingSecret(self, spec, pair, attemptId);
+    return kube.create(secretType, wanted).catch(async (error: unknown) => {
+      // A create whose response was lost has still stored the pair.
+      const stored = isKubeError(error, "AlreadyExists")
+        ? await kube.get(secretType, keyOf(wanted))
+        : undefined;
+      if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
+      return stored;
+    });
+  },
+  planned: ({ pair, attemptId }, { snapshot: { self, spec } }) =>
+    plannedWrite(stagingSecret(self, spec, pair, attemptId)),
+  after: (_, progress, written) => {
+    const { self, spec } = progress.snapshot;
+    return withSnapshot(progress, { staging: viewSecret(written, self, spec, "staging") });
+  },
+};
+
+/** A staged pair is safe: the memory no longer holds it, no recovery is needed, and peers need not wait. */
+export function noteStaged({
+  attempts,
+  heldPairs,
+}: IssueCoordination): ApiKeyTransition<"NoteStaged"> {
+  return {
+    whileSuspended: true,
+    note: (_, { snapshot }) => {
+      const { object, self, staging } = snapshot;
+      const attemptId = attemptOf(staging);
+      const pair = pairIn(staging);
+      if (isHeldToo(snapshot)) heldPairs.delete(self.uid);
+      if (attemptId !== undefined && pair !== undefined)
+        attempts.explain(attemptId, accountKeyOf(object), [pair.keyId]);
+    },
+    after: (_, progress) => {
+      const { snapshot } = progress;
+      const held = isHeldToo(snapshot) ? undefined : snapshot.held;
+      const noted = withDone(withSnapshot(progress, { held }), { hasNotedStaged: true });
+      return remembering(noted, { recovery: undefined });
+    },
+  };
+}
+
+function isHeldToo({ held, staging }: ApiKeySnapshot): boolean {
+  return held !== undefined && held.pair.keyId === pairIn(staging)?.keyId;
+}
+
+/** Writes the new pair to the consumers' Secret. */
+export const switchSecret: ApiKeyEffect<"SwitchSecret", Secret> = {
+  needsFinalizer: true,
+  call: async (contents, { snapshot }, run) => {
+    const { namespace, name } = snapshot.self;
+    const { keyId, revision } = contents.pair;
+    const written = await writeTarget(snapshot, contents, run);
+    run.log.info({ namespace, name, keyId, revision }, "wrote key to secret");
+    return written;
+  },
+  planned: (contents, { snapshot }) => plannedWrite(wantedTarget(snapshot, contents)),
+  after: (_, progress, written) => {
+    const isAdopted = progress.snapshot.target.kind === "Foreign";
+    return withDone(withTarget(progress, written), { hasAdopted: isAdopted });
+  },
+};
+
+/** Restores the declared content of the Secret, with the pair it has. */
+export const renderSecret: ApiKeyEffect<"RenderSecret", Secret> = {
+  call: (contents, { snapshot }, run) => writeTarget(snapshot, contents, run),
+  planned: (contents, { snapshot }) => plannedWrite(wantedTarget(snapshot, contents)),
+  after: (_, progress, written) => {
+    const note = `Secret ${written.metadata.name} was restored to its declared content.`;
+    return withEvent(withTarget(progress, written), "SecretUpdated", "Render", note);
+  },
+};
+
+function withTarget(progress: ApiKeyProgress, written: Secret): ApiKeyProgress {
+  const { self, spec } = progress.snapshot;
+  return withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
+}
+
+function writeTarget(
+  snapshot: ApiKeySnapshot,
+  contents: SecretContents,
+  { kube }: ApiKeyRun,
+): Promise<Secret> {
+  const { self, target } = snapshot;
+  const wanted = wantedTarget(snapshot, contents);
+  return "secret" in target
+    ? kube.mergePatch(secretType, keyOf(wanted), targetPatch(target, wanted, self))
+    : kube.create(secretType, wanted);
+}
+
+function wantedTarget(snapshot: ApiKeySnapshot, contents: SecretContents): Secret {
+  const { self, spec } = snapshot;
+  return targetSecret(self, spec, readyAccount(snapshot).values, contents);
+}
+
+function plannedWrite(wanted: Secret): Planned<Secret> {
+  return { answer: wanted, line: writesSecret(wanted) };
+}
+
+/** Records the delivered key as current in the status, and the key before it as superseded. */
+export const commitKey: ApiKeyEffect<"CommitKey", ApiKeyProgress> = {
+  needsFinalizer: true,
+  call: ({ pair }, progress, run) => run.writeStatus(withDelivery(progress, pair, run)),
+  planned: ({ pair }, progress, run) => ({ answer: withDelivery(progress, pair, run) }),
+  after: ({ pair }, { snapshot: { self, spec, status } }, committed): ApiKeyPerformed => {
+    const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
+    const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;
+    if (status.current === undefined) return withEvent(committed, "KeyIssued", "Issue", note);
+    const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;
+    return withEvent(committed, "KeyRotated", "Rotate", `${note} ${before}`);
+  },
+};
+
+function withDelivery(
+  progress: ApiKeyProgress,
+  pair: IssuedPair,
+  { clock }: Pick<ApiKeyRun, "clock">,
+): ApiKeyProgress {
+  const isProven = progress.done.verdicts?.get(pair.keyId) === true;
+  const status = withDeliveredKey(progress.snapshot.status, pair, isProven, clock.now());
+  return withSnapshot(progress, { status });
+}
+
+export const deleteStaging: ApiKeyEffect<"DeleteStaging", void> = {
+  call: (_, { snapshot }, run) => deleteOwn(snapshot.staging, run),
+  planned: (_, { snapshot }) => plannedDeletion(snapshot.staging),
+  after: (_, progress) => withSnapshot(progress, { staging: { kind: "Absent" } }),
+};
+
+export const deleteTarget: ApiKeyEffect<"DeleteTarget", void> = {
+  call: (_, { snapshot }, run) => deleteOwn(snapshot.target, run),
+  planned: (_, { snapshot }) => plannedDeletion(snapshot.target),
+  after: (_, progress) => withSnapshot(progress, { target: { kind: "Absent" } }),
+};
+
+async function deleteOwn(view: SecretView, { kube }: ApiKeyRun): Promise<void> {
+  if (view.kind !== "Ours") return;
+  const { uid, resourceVersion, secret } = view;
+  await kube.delete(secretType, keyOf(secret), { uid, resourceVersion });
+}
+
+function plannedDeletion(view: SecretView): Planned<void> {
+  return view.kind === "Ours"
+    ? { answer: undefined, line: deletesSecret(view.secret) }
+    : { answer: undefined };
+}

@@ -1,0 +1,47 @@
+import type { ConnectionRef } from "../../api/fields.ts";
+import type { IamClient } from "../../iam/client/client.ts";
+import { extraOperations } from "../../iam/endpoints.ts";
+import type { ConnectionLookup, Connections, ConsoleSession, WithClient } from "./context.ts";
+
+/**
+ * The console sessions of one run. What a run decides on is data and names a session; its steps call the console through
+ * exactly that session, even if the connection has a new one by then.
+ */
+export class RunSessions implements Connections {
+  readonly #connections: Connections<WithClient>;
+  readonly #isRequested: boolean;
+  readonly #clients: IamClient[] = [];
+
+  /** For a requested run, the operator calls the console even if the console asked it to wait. */
+  constructor(connections: Connections<WithClient>, isRequested = false) {
+    this.#connections = connections;
+    this.#isRequested = isRequested;
+  }
+
+  async resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup> {
+    const found = await this.#connections.resolve(ref, namespace);
+    if (found.ok) {
+      const { client, ...access } = found.access;
+      const session = this.#sessionOf(this.#isRequested ? client.requested : client);
+      return { ok: true, access: { ...access, ...session } };
+    }
+    const { ungranted, ...rest } = found;
+    if (ungranted === undefined) return rest;
+    const { client, ...access } = ungranted;
+    return { ...rest, ungranted: { ...access, ...this.#sessionOf(client) } };
+  }
+
+  /** The client of a session that this run has resolved. */
+  client(session: number): IamClient {
+    const client = this.#clients[session];
+    if (client === undefined)
+      throw new Error(`this run did not resolve console session ${session}`);
+    return client;
+  }
+
+  #sessionOf(client: IamClient): ConsoleSession {
+    const extraCalls = new Set(extraOperations.filter((name) => client[name] !== undefined));
+    const known = this.#clients.indexOf(client);
+    return { session: known < 0 ? this.#clients.push(client) - 1 : known, extraCalls };
+  }
+}

@@ -1,0 +1,130 @@
+/** Creates an account: records the intent, then makes the call that must not be repeated. */
+import { commitOutcome } from "../../../iam/errors.ts";
+import type { IamServiceAccount } from "../../../iam/model.ts";
+import { keyOf } from "../../../kube/resource.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
+import { addFinalizer } from "../../frame/finalizers.ts";
+import { storeIntent } from "../../frame/intent.ts";
+import { inventedId, inventedTpn } from "../../frame/plan/invented.ts";
+import { PartialFailure } from "../../frame/rules/outcome.ts";
+import { reconciling } from "../../frame/rules/waiting.ts";
+import { attemptId, markerOf } from "../../marker.ts";
+import { CREATING } from "../../new-account.ts";
+import { serviceAccountType } from "../../resource-types.ts";
+import { intentText } from "../../stored-intent.ts";
+import type { MarkedAccounts } from "../marked-accounts.ts";
+import { fromConsole } from "../rules/account.ts";
+import { expectedAccount } from "../rules/desired-account.ts";
+import type { AccountProgress, AccountSnapshot } from "../rules/snapshot.ts";
+import { accountStatusCodec } from "../rules/status.ts";
+import { connectionOf, sessionOf } from "./look-up.ts";
+import type { AccountEffect } from "./step-types.ts";
+
+/**
+ * Records the intent (S6) only if the object has not changed since it was read; rejects with Conflict otherwise. Writes
+ * the intent to the annotation if descriptions will show what the attempt created, otherwise to the status, which
+ * tenants cannot write.
+ */
+export const recordAttempt: AccountEffect<"RecordAttempt", AccountProgress> = {
+  call: async (_, { snapshot, done }, run) => {
+    const id = attemptId(snapshot.object.metadata.uid, run.random.id());
+    const announced = withIntent({ snapshot, done }, id, run.clock.now());
+    const { described } = announced.snapshot.attempt ?? {};
+    const { object: held, isStored } =
+      described === undefined
+        ? { object: await addFinalizer(run, serviceAccountType, snapshot.object), isStored: false }
+        : await storeIntent(run, serviceAccountType, snapshot.object, {
+            attemptId: id,
+            text: textOf(announced.snapshot),
+          });
+    const stored = { ...announced, snapshot: { ...announced.snapshot, object: held } };
+    return isStored ? stored : run.writeStatus(stored, CREATION);
+  },
+  planned: (_, progress, { clock }) => ({
+    answer: withIntent(
+      progress,
+      attemptId(progress.snapshot.object.metadata.uid, "plan"),
+      clock.now(),
+    ),
+  }),
+  after: (_, __, announced) => announced,
+};
+
+const CREATION = reconciling(CREATING, "The account is being created in the console.");
+
+function withIntent(
+  { snapshot, done }: AccountProgress,
+  id: string,
+  now: Instant,
+): AccountProgress {
+  // As it will be read back: times in a status have whole seconds.
+  const startTime = parseInstant(toIso8601(now)) ?? now;
+  // The call of an earlier attempt may still take effect.
+  const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
+  const attempt = { id, startTime, described: isDescribed(snapshot) || undefined };
+  return { snapshot: { ...snapshot, attempt, recoveryTime }, done: { ...done, announced: id } };
+}
+
+/**
+ * Whether the console returns descriptions as the operator wrote them. False for an open attempt, which is in the
+ * status.
+ */
+function isDescribed({ listing, attempt }: AccountSnapshot): boolean {
+  if (attempt !== undefined || listing?.ok !== true) return false;
+  return listing.accounts.some(({ description = "" }) => markerOf(description) !== undefined);
+}
+
+function textOf({ attempt, object }: AccountSnapshot): string {
+  const stored = accountStatusCodec.encode({ attempt }).attempt;
+  if (stored === undefined) throw new Error("an intent has an attempt");
+  return intentText({ attempt: stored }, object);
+}
+
+interface Created {
+  readonly account: IamServiceAccount;
+  readonly lookTime: Instant;
+}
+
+/** Calls createServiceAccount once. A rejection closes the attempt; any other failure leaves it open for recovery. */
+export function createAccount({ lists }: MarkedAccounts): AccountEffect<"CreateAccount", Created> {
+  return {
+    call: async ({ account }, { snapshot, done }, run) => {
+      const { clock, log, signal } = run;
+      const attempt = done.announced;
+      const lookTime = clock.now();
+      lists.noteCreation(connectionOf(snapshot), lookTime);
+      try {
+        const client = run.console(sessionOf(snapshot));
+        const created = await client.createServiceAccount(account, signal);
+        if (attempt !== undefined)
+          run.setState({ ...run.state, created: { attempt, account: created } });
+        const { saId } = created;
+        log.info({ ...keyOf(snapshot.object), saId, attempt }, "created service account");
+        return { account: created, lookTime };
+      } catch (error) {
+        if (commitOutcome(error) !== "NotCommitted") throw error;
+        throw new PartialFailure({ snapshot: { ...snapshot, attempt: undefined }, done }, error);
+      }
+    },
+    planned: ({ account }, _, { clock }) => {
+      const { name, projectId } = account;
+      const saId = inventedId(name);
+      const message = `Creates service account ${name} in project ${projectId}.`;
+      return {
+        answer: {
+          account: { ...account, saId, tpn: inventedTpn(saId), status: "active" },
+          lookTime: clock.now(),
+        },
+        line: { call: "createServiceAccount", object: name, message },
+      };
+    },
+    after: (_, { snapshot, done }, { account, lookTime }) => {
+      // The console documents that a new account has no keys.
+      const known = { ...expectedAccount(snapshot, "Created"), liveKeyIds: [] };
+      return {
+        snapshot: { ...snapshot, account: fromConsole(account, known), attempt: undefined },
+        done: { ...done, lookTime, became: "Created" },
+      };
+    },
+  };
+}
