@@ -67,6 +67,30 @@ describe("kernel", () => {
     expect(fired).toBe(false);
   });
 
+  test("an aborted sleep rejects with the signal's reason and leaves no timer", async () => {
+    const kernel = new Kernel(1);
+    const clock = new ProcessClock(kernel, (run) => run());
+    const reason = new Error("enough");
+    const abort = new AbortController();
+    const asleep = clock.sleep(10, abort.signal);
+    abort.abort(reason);
+    await expect(asleep).rejects.toBe(reason);
+    await expect(clock.sleep(10, abort.signal)).rejects.toBe(reason);
+    expect(kernel.waiting).toEqual([]);
+  });
+
+  test("a clock that runs faster measures more time, and its timers fire sooner", async () => {
+    const kernel = new Kernel(1);
+    const clock = new ProcessClock(kernel, (run) => run(), 0, 2);
+    const start = clock.now();
+    let firedAt = 0;
+    clock.setTimer(10, () => {
+      firedAt = kernel.elapsed;
+    });
+    await kernel.advance(20);
+    expect([firedAt, clock.monotonic(), clock.now() - start]).toEqual([5, 40, 40]);
+  });
+
   test("a jump moves the wall clock alone", () => {
     const kernel = new Kernel(1);
     const clock = new ProcessClock(kernel, (run) => run());

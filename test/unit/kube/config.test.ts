@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { getCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
-import { systemClock } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 
 let directory: string;
-let elapsed: number;
-const clock = { ...systemClock, monotonic: () => elapsed };
+let clock: FakeClock;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "iam-operator-config-"));
-  elapsed = 0;
+  clock = createFakeClock();
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -82,7 +82,7 @@ describe("a kubeconfig", () => {
     const path = kubeconfig({ server: "https://s" }, { exec });
     const endpoint = await loadKubeEndpoint({ kubeconfig: path, clock });
     const first = await endpoint.credentials();
-    elapsed += 3_600_000;
+    await clock.advance(HOUR);
     expect((await endpoint.credentials()).headers).toEqual({ authorization: "Bearer t1" });
     const current = await endpoint.credentials();
     expect(current.headers).toEqual(first.headers);
@@ -135,9 +135,9 @@ describe("the Pod's own account", () => {
     const endpoint = await load();
     const first = await endpoint.credentials();
     mountAccount("second");
-    elapsed = 59_000;
+    await clock.advance(59 * SECOND);
     expect(await endpoint.credentials()).toBe(first);
-    elapsed = 60_000;
+    await clock.advance(SECOND);
     const second = await endpoint.credentials();
     expect(second.headers).toEqual({ authorization: "Bearer second" });
     expect(second.tls).toBe(first.tls);
@@ -147,7 +147,7 @@ describe("the Pod's own account", () => {
     const endpoint = await load();
     const first = await endpoint.credentials();
     mountAccount("first", "another");
-    elapsed = 60_000;
+    await clock.advance(MINUTE);
     const { tls } = await endpoint.credentials();
     expect([first.tls.ca?.[0], tls.ca?.[0]]).toEqual(["authority", "another"]);
   });
@@ -169,7 +169,7 @@ describe("the Pod's own account", () => {
     const endpoint = await load();
     const first = await endpoint.credentials();
     rmSync(join(directory, "var"), { recursive: true });
-    elapsed = 61_000;
+    await clock.advance(61 * SECOND);
     expect(await endpoint.credentials()).toBe(first);
     await expect(endpoint.credentials(first)).rejects.toThrow("ENOENT");
     mountAccount("second");

@@ -4,10 +4,11 @@ import { createKubeClient } from "../../../src/kube/client/http-kube-client.ts";
 import { KubeError, type KubeErrorCode } from "../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 import { configMapType, namespaceType, secretType } from "../../../src/kube/resource-types.ts";
-import { systemClock } from "../../../src/util/time.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { type FakeAnswer, fakeSend } from "./fake-send.ts";
 
-const now = Date.UTC(2026, 0, 1);
+const clock = createFakeClock();
+const now = clock.now();
 const key = { namespace: "ns", name: "a" };
 const thing = { metadata: { ...key, uid: "u", resourceVersion: "7" } };
 
@@ -18,7 +19,7 @@ function clientFor(...answers: readonly (FakeAnswer | Error)[]) {
   const client = createKubeClient({
     baseURL: "https://server",
     send,
-    clock: { ...systemClock, now: () => now },
+    clock,
     fieldManager: "iam-operator",
     userAgent: "iam-operator/1",
     beforeMutation: (timeoutMs) => {
@@ -201,7 +202,7 @@ describe("the fence", () => {
         }
         throw new Error("it was sent");
       },
-      clock: systemClock,
+      clock,
       fieldManager: "iam-operator",
       userAgent: "iam-operator/1",
       beforeMutation: () => {
