@@ -9,6 +9,8 @@ export interface LocalServer {
   readonly requests: readonly string[];
   readonly url: string;
   openSockets(): number;
+  /** How many connections it has accepted so far. */
+  connections(): number;
 }
 
 export async function startWeb(listener: RequestListener): Promise<LocalServer> {
@@ -17,13 +19,15 @@ export async function startWeb(listener: RequestListener): Promise<LocalServer> 
     requests.push(request.url ?? "");
     listener(request, response);
   });
-  const { port, openSockets } = await listen(server);
-  return { url: `http://127.0.0.1:${port}`, requests, openSockets };
+  const { port, ...sockets } = await listen(server);
+  return { url: `http://127.0.0.1:${port}`, requests, ...sockets };
 }
 
 export async function listen(server: Server) {
   const sockets = new Set<Socket>();
+  let connections = 0;
   server.on("connection", (socket: Socket) => {
+    connections += 1;
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
@@ -35,7 +39,7 @@ export async function listen(server: Server) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { port, openSockets: () => sockets.size };
+  return { port, openSockets: () => sockets.size, connections: () => connections };
 }
 
 /** Takes the request and never answers. */

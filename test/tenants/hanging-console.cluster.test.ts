@@ -5,7 +5,7 @@ import { SECOND } from "../../src/util/time.ts";
 import type { FaultRule } from "../iam-server/faults.ts";
 import { SEEDED } from "../iam-server/seed.ts";
 import type { World } from "../integration/support/world.ts";
-import { startHostileConsole } from "./hostile-console.ts";
+import { startWeb } from "../support/local-server.ts";
 import { withNeighbours } from "./support/neighbours.ts";
 
 const { orgId, projectId } = SEEDED;
@@ -90,7 +90,7 @@ test(
     const suspended = accounts.filter((_, n) => n % 2 === 0);
     await Promise.all(suspended.map((name) => hostile.patch("ServiceAccount", name, { spec })));
     // Logins that hang, and namespaces that take what the first one leaves to plain work on policies.
-    const baseURL = await startHostileConsole(() => undefined);
+    const { url: baseURL } = await startWeb(() => undefined);
     const connection = await hostile.get("Connection", "console");
     for (const name of names("silent", 4))
       await hostile.apply("Connection", name, { ...connection.spec, baseURL });

@@ -9,28 +9,22 @@ import { type Log, silentLog } from "../../src/util/log.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { startWeb } from "../support/local-server.ts";
 import { clientOf, failureOf } from "../unit/iam/clients.ts";
-import { startHostileConsole } from "./hostile-console.ts";
 
 const TOKEN = { credentials: { kind: "token", token: new Redacted("token") } } as const;
 const POLICIES = { orgId: "o" };
 
 /** A server on the loopback address, and how often somebody connected to it. */
 async function startServer() {
-  const seen = { connections: 0 };
-  const url = await startHostileConsole(
-    (_, response) => response.end("[]"),
-    () => {
-      seen.connections += 1;
-    },
-  );
-  return { seen, port: new URL(url).port };
+  const { url, connections } = await startWeb((_, response) => response.end("[]"));
+  return { connections, port: new URL(url).port };
 }
 
 test.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "0.0.0.0"])(
   "no connection is made to a loopback address written as %s",
   async (host) => {
-    const { seen, port } = await startServer();
+    const { connections, port } = await startServer();
     const target = { url: `http://${host}:${port}` };
     const client = clientOf(target, { ...TOKEN, addresses: createAddressPolicy() });
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({
@@ -38,9 +32,9 @@ test.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1
       sent: false,
       message: "listPolicies got no answer from the console: connections must not use this address",
     });
-    expect(seen.connections).toBe(0);
+    expect(connections()).toBe(0);
     await clientOf(target, TOKEN).listPolicies(POLICIES);
-    expect(seen.connections).toBe(1);
+    expect(connections()).toBe(1);
   },
 );
 
@@ -164,10 +158,10 @@ test("no connection is made while the API server's addresses are unknown, and fa
     throw new KubeError("Unavailable", "down");
   };
   const { policy, clock } = apiServerPolicy({ get: () => answer() });
-  const { seen, port } = await startServer();
+  const { connections, port } = await startServer();
   const client = clientOf({ url: `http://127.0.0.1:${port}` }, { ...TOKEN, addresses: policy });
   expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ sent: false });
-  expect(seen.connections).toBe(0);
+  expect(connections()).toBe(0);
   answer = () => slice("192.0.2.10");
   await policy.ready?.();
   answer = () => {

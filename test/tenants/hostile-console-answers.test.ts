@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { ResponseMemoryLimiter } from "../../src/http/response-memory-limiter.ts";
 import { Redacted } from "../../src/util/redacted.ts";
+import { startWeb } from "../support/local-server.ts";
 import { clientOf, failureOf } from "../unit/iam/clients.ts";
 import type { HeapReport, HeapTask } from "./heap-worker.ts";
-import { startHostileConsole } from "./hostile-console.ts";
 
 const MIB = 2 ** 20;
 const TOKEN = { credentials: { kind: "token", token: new Redacted("token") } } as const;
@@ -59,7 +59,7 @@ async function runInSmallHeap(tasks: readonly HeapTask[]): Promise<readonly Heap
 
 test("8 MiB of anything fit into a small heap, and take no time to speak of", async () => {
   const tasks = bodies.map(async ([_, call, body]) => ({
-    url: await startHostileConsole(answerWith(body)),
+    url: (await startWeb(answerWith(body))).url,
     call,
   }));
   const reports = await runInSmallHeap(await Promise.all(tasks));
@@ -90,7 +90,7 @@ test.each([
   { of: "a text without end", size: 1, text: "x".repeat(5_000), reason: "too long" },
 ])("pages of $of end", async ({ size, text, reason }) => {
   let pages = 0;
-  const url = await startHostileConsole((_, response) => {
+  const { url } = await startWeb((_, response) => {
     pages += 1;
     response.end(quotaPage(pages, size, text));
   });
@@ -103,10 +103,10 @@ test.each([
 });
 
 test("large answers that never end leave room for small ones, and end with their deadline", async () => {
-  const large = await startHostileConsole((_, response) => {
+  const { url: large } = await startWeb((_, response) => {
     response.writeHead(200).write("x".repeat(200_000));
   });
-  const small = await startHostileConsole((_, response) => response.end('["pol-1"]'));
+  const { url: small } = await startWeb((_, response) => response.end('["pol-1"]'));
   const limits = { requestsPerSecond: 100, burst: 100, concurrency: 8, timeoutMs: 1_500 };
   const policies = { orgId: "o" };
   const hanging = Array.from({ length: 6 }, () =>
@@ -117,7 +117,7 @@ test("large answers that never end leave room for small ones, and end with their
   expect((await Promise.all(hanging)).map(({ code }) => code)).toEqual(Array(6).fill("Timeout"));
   // What they held is free again.
   const whole = JSON.stringify([{ policyId: "a", name: "x".repeat(200_000) }]);
-  const honest = await startHostileConsole((_, response) => response.end(whole));
+  const { url: honest } = await startWeb((_, response) => response.end(whole));
   const listings = Array.from({ length: 6 }, () =>
     clientOf({ url: honest }, TOKEN).listPolicies(policies),
   );

@@ -1,6 +1,6 @@
 /** A console in the hands of a tenant that gives out an account of another console as the tenant's own. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { startHostileConsole } from "./hostile-console.ts";
+import { startWeb } from "../support/local-server.ts";
 
 interface Account {
   readonly saId: string;
@@ -22,7 +22,7 @@ export interface Impostor {
 export async function startImpostor(account: Account): Promise<Impostor> {
   const held: (() => void)[] = [];
   let holds = false;
-  const url = await startHostileConsole((request, response) => {
+  const { url } = await startWeb((request, response) => {
     if (holds && isLook(request, account)) held.push(() => answer(request, response, account));
     else answer(request, response, account);
   });

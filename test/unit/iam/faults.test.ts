@@ -1,8 +1,7 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingHttpHeaders } from "node:http";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { HttpRequest, HttpResponse } from "../../../src/http/http.ts";
 import { HttpError } from "../../../src/http/http.ts";
 import type { IamClient } from "../../../src/iam/client/client.ts";
@@ -11,6 +10,7 @@ import { spellings } from "../../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import type { FaultAction } from "../../iam-server/faults.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import { startWeb } from "../../support/local-server.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
 
 const KEY = { description: "d", expiresInDays: 1 };
@@ -178,15 +178,10 @@ test("every request is counted by what it came to", async () => {
 
 test("each kind of call carries its own headers and no others' credentials", async () => {
   const seen = new Map<string, IncomingHttpHeaders>();
-  const server = createServer((request, response) => {
+  const { url } = await startWeb((request, response) => {
     seen.set(`${request.method} ${request.url?.replace(/\?.*/, "")}`, request.headers);
     response.end('{"accessToken":"the-token"}');
   });
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", resolve);
-  await promise;
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = clientOf({ url: `${url}/console/` }, { domainName: "Müller 조직" });
   const key = { keyId: "sak_1", secret: new Redacted("the-secret") };
   await client.validateKey({});
