@@ -1,113 +1,126 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+/** A life of an ApiKey on a real API server: made, replaced, ended, deleted. Both servers are real; only the time is moved. */
+import { afterEach, expect, test } from "vitest";
+import { type Clock, HOUR, systemClock } from "../../src/util/time.ts";
 import { World, type WorldOptions } from "./support/world.ts";
 
 let world: World;
-const opened = async (options: WorldOptions = {}) => {
-  world = await World.open(options);
-  await world.serviceAccount("ci");
-  await world.ready("ServiceAccount", "ci");
-};
+/** Milliseconds by which the operator's time and the console's are ahead of the API server's. */
+let moved = 0;
+const clock: Clock = { ...systemClock, now: () => systemClock.now() + moved };
 afterEach(() => world.close());
 
-const rotate = (name: string, token: string) =>
-  world.annotate("ApiKey", name, { "iam-operator.io/rotate-requested-at": token });
+async function opened(options: WorldOptions = {}): Promise<void> {
+  moved = 0;
+  world = await World.open({ clock, ...options });
+  await world.serviceAccount("ci");
+  await world.ready("ServiceAccount", "ci");
+}
 
-describe("a new ApiKey", () => {
-  beforeEach(() => opened());
+function advance(ms: number): void {
+  moved += ms;
+  world.iam.world.clock.advance(ms);
+}
 
-  test("gets a key that the console accepts, in its Secret, for one call", async () => {
-    await world.apiKey("key");
-    await world.ready("ApiKey", "key");
-    expect(await world.holdsLivePair("key")).toBe(true);
-    expect(world.iam.requests.count("issueKey")).toBe(1);
-    await world.until(
-      "the staging Secret to go",
-      async () => (await world.secret("key-next")) === undefined,
-    );
-    const { status } = await world.get("ApiKey", "key");
-    expect(status?.current?.keyId).toBe((await world.entries("key")).keyId);
-    expect(status?.attempt).toBeUndefined();
+/** Waits until a new key is in use; answers the id of the old one. */
+async function rotate(): Promise<string> {
+  const { keyId = "" } = await world.entries("key");
+  await world.annotate("ApiKey", "key", { "iam-operator.io/rotate-requested-at": keyId });
+  await world.until("another key", async () => (await world.entries("key")).keyId !== keyId);
+  await world.until("staging to go", async () => (await world.secret("key-next")) === undefined);
+  return keyId;
+}
+
+const stateOf = async (keyId: string) =>
+  (await world.get("ApiKey", "key")).status?.superseded?.find((key) => key.keyId === keyId)?.state;
+
+const isAlive = (keyId: string) => world.iam.world.whyKeyIsRefused(keyId) === undefined;
+
+/** Ends of keys that took effect. */
+const ends = () =>
+  world.iam.requests.all
+    .filter(({ decided = 500 }) => decided < 300)
+    .map(({ operation }) => operation)
+    .filter((name) => name === "disableKey" || name === "deleteKey");
+
+test("a key is issued, switched to, and after the overlap the old one is disabled and deleted", async () => {
+  await opened({ extraCalls: true });
+  const data = { keyId: "${keyId}", secret: "${secret}", old: "${previousSecret}" };
+  await world.apiKey("key", { secret: { data } });
+  await world.ready("ApiKey", "key");
+  expect(world.iam.requests.count("issueKey")).toBe(1);
+  const old = await rotate();
+  expect(world.iam.world.isPair(old, (await world.entries("key")).old ?? "")).toBe(true);
+
+  advance(23 * HOUR);
+  await world.lookAgain("ApiKey", "key", "within the overlap");
+  expect([isAlive(old), ends(), await stateOf(old)]).toEqual([true, [], "Live"]);
+
+  const disabling = world.iam.faults.add({
+    operation: "disableKey",
+    when: "beforeCommit",
+    action: { kind: "hold" },
   });
+  advance(2 * HOUR);
+  await disabling.reached;
+  // Before the old key goes, nobody reads it any more and the new one works.
+  expect((await world.entries("key")).old).toBe("");
+  expect(await world.holdsLivePair("key")).toBe(true);
+  disabling.release();
+  await world.until("the end", async () => (await stateOf(old)) === "Deleted");
+  expect(ends()).toEqual(["disableKey", "deleteKey"]);
+  const reasons = (await world.events("key")).map(({ reason }) => reason);
+  expect(reasons).toEqual(expect.arrayContaining(["KeyRotated", "KeyDisabled", "KeyDeleted"]));
+
+  await rotate();
+  await world.delete("ApiKey", "key");
+  await world.isGone("ApiKey", "key");
+  expect(world.iam.world.keys.size).toBe(0);
+  expect(await world.secret("key")).toBeUndefined();
 });
 
-describe("a Secret with a type", () => {
-  beforeEach(() => opened());
-
-  const dockerConfig =
-    '{"auths": {"registry.example.com": {"username": ${keyId:json}, "password": ${secret:json}}}}';
-
-  test.each([
-    ["kubernetes.io/basic-auth", { username: "${keyId}", password: "${secret}" }],
-    ["kubernetes.io/dockerconfigjson", { ".dockerconfigjson": dockerConfig }],
-  ])("%s is made with it, rotated, and made again", async (type, entries) => {
-    const data = { keyId: "${keyId}", secret: "${secret}", ...entries };
-    await world.apiKey("key", { secret: { type, data } });
-    await world.ready("ApiKey", "key");
-    const first = await world.secret("key");
-    expect(first?.type).toBe(type);
-    expect(await world.holdsLivePair("key")).toBe(true);
-    await rotate("key", "now");
-    await world.until(
-      "the rotation",
-      async () => (await world.secret("key"))?.data?.keyId !== first?.data?.keyId,
-    );
-    expect(await world.holdsLivePair("key")).toBe(true);
-    await world.kube.delete(world.secretType, { namespace: world.namespace, name: "key" }, {});
-    await world.until("a new pair", () => world.holdsLivePair("key"));
-    expect((await world.secret("key"))?.type).toBe(type);
-    expect(world.iam.requests.count("issueKey")).toBe(3);
-  });
-
-  test("that the API server would refuse costs no key", async () => {
-    const type = "kubernetes.io/dockerconfigjson";
-    await world.apiKey("key", {
-      secret: { type, data: { ".dockerconfigjson": '{"auths": ${secret:json}' } },
-    });
-    const { status } = await world.condition("ApiKey", "key", "Ready", "False", "Invalid");
-    expect(JSON.stringify(status)).toContain(".dockerconfigjson");
-    expect(world.iam.requests.count("issueKey")).toBe(0);
-    await world.apiKey("key", { secret: { type, data: { ".dockerconfigjson": dockerConfig } } });
-    await world.ready("ApiKey", "key");
-    expect((await world.secret("key"))?.type).toBe(type);
-  });
+test("a deletion names the keys that stay alive if the connection names no calls to end them", async () => {
+  await opened();
+  await world.apiKey("key");
+  await world.ready("ApiKey", "key");
+  const { keyId = "?" } = await world.entries("key");
+  await world.delete("ApiKey", "key");
+  await world.isGone("ApiKey", "key");
+  expect(await world.secret("key")).toBeUndefined();
+  await world.until("the event", async () =>
+    (await world.events("key")).some(
+      ({ reason, note }) => reason === "KeysNotRevoked" && note.includes(keyId),
+    ),
+  );
 });
 
-describe("deletion", () => {
-  test("takes the Secret along and names the keys that stay alive", async () => {
-    await opened();
-    await world.apiKey("key");
-    await world.ready("ApiKey", "key");
-    const { keyId } = await world.entries("key");
-    await world.delete("ApiKey", "key");
-    await world.isGone("ApiKey", "key");
-    expect(await world.secret("key")).toBeUndefined();
-    await world.until("the event", async () =>
-      (await world.events("key")).some(
-        ({ reason, note }) => reason === "KeysNotRevoked" && note.includes(keyId ?? "?"),
-      ),
-    );
-  });
+test("a Secret with a type that the API server would refuse costs no key", async () => {
+  await opened();
+  const type = "kubernetes.io/dockerconfigjson";
+  const config = '{"auths": {"registry.example.com": {"password": ${secret:json}}}}';
+  const pair = { keyId: "${keyId}", secret: "${secret}" };
+  const torn = { ...pair, ".dockerconfigjson": config.slice(0, -1) };
+  await world.apiKey("key", { secret: { type, data: torn } });
+  const { status } = await world.condition("ApiKey", "key", "Ready", "False", "Invalid");
+  expect(JSON.stringify(status)).toContain(".dockerconfigjson");
+  expect(world.iam.requests.count("issueKey")).toBe(0);
+  await world.apiKey("key", { secret: { type, data: { ...pair, ".dockerconfigjson": config } } });
+  await world.ready("ApiKey", "key");
+  await rotate();
+  await world.kube.delete(world.secretType, { namespace: world.namespace, name: "key" }, {});
+  await world.until("a new pair", () => world.holdsLivePair("key"));
+  expect((await world.secret("key"))?.type).toBe(type);
+  expect(world.iam.requests.count("issueKey")).toBe(3);
+});
 
-  test("ends the keys at the console where the connection names the calls", async () => {
-    await opened({ extraCalls: true });
-    await world.apiKey("key");
-    await world.ready("ApiKey", "key");
-    const { keyId } = await world.entries("key");
-    await world.delete("ApiKey", "key");
-    await world.isGone("ApiKey", "key");
-    expect(world.iam.world.keys.has(keyId ?? "")).toBe(false);
+test("a deletion of the namespace in the middle of an issue ends", async () => {
+  await opened();
+  const hang = world.iam.faults.add({
+    operation: "issueKey",
+    when: "afterCommit",
+    action: { kind: "delay", ms: 1_500 },
   });
-
-  test("of the namespace in the middle of an issue ends", async () => {
-    await opened();
-    const hang = world.iam.faults.add({
-      operation: "issueKey",
-      when: "afterCommit",
-      action: { kind: "delay", ms: 1_500 },
-    });
-    await world.apiKey("key");
-    await hang.reached;
-    await world.deleteNamespace();
-    await world.until("the namespace to go", () => world.namespaceIsGone(), 40_000);
-  });
+  await world.apiKey("key");
+  await hang.reached;
+  await world.deleteNamespace();
+  await world.until("the namespace to go", () => world.namespaceIsGone(), 40_000);
 });

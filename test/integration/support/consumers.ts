@@ -12,7 +12,6 @@ import { rolloutCrd } from "../../support/rollout-crd.ts";
 import type { World } from "./world.ts";
 
 export type WorkloadKind = keyof typeof workloadTypes;
-export type Reading = "variables" | "files";
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: true } as const;
 const roleType: ResourceType = { ...rbac, plural: "roles", kind: "Role" };
@@ -52,29 +51,14 @@ export async function grantConsumers(
   } as KubeObject);
 }
 
-function podSpec(secret: string, reading: Reading): object {
-  const files = reading === "files";
+function podSpec(secret: string): object {
   return {
-    containers: [
-      {
-        name: "app",
-        image: "app",
-        ...(files
-          ? { volumeMounts: [{ name: "key", mountPath: "/key" }] }
-          : { envFrom: [{ secretRef: { name: secret } }] }),
-      },
-    ],
-    volumes: files ? [{ name: "key", secret: { secretName: secret } }] : [],
+    containers: [{ name: "app", image: "app", envFrom: [{ secretRef: { name: secret } }] }],
   };
 }
 
 /** A Pod that runs since it was created. */
-export async function runPod(
-  world: World,
-  name: string,
-  secret = "key",
-  reading: Reading = "variables",
-): Promise<void> {
+export async function runPod(world: World, name: string, secret = "key"): Promise<void> {
   const { kube, namespace } = world;
   const key = { name: "default", namespace };
   await world.until("the namespace's service account", async () =>
@@ -83,7 +67,7 @@ export async function runPod(
   const metadata = { name, namespace, labels: { app: name.split("-")[0] } };
   const pod = await kube.create(podType, {
     metadata,
-    spec: podSpec(secret, reading),
+    spec: podSpec(secret),
   } as KubeObject);
   const startedAt = pod.metadata.creationTimestamp ?? toIso8601(Date.now());
   const status = {
@@ -112,14 +96,14 @@ export async function createWorkload(
   { kube, namespace }: World,
   kind: WorkloadKind,
   name: string,
-  { secret = "key", reading = "variables" as Reading, labels = {} } = {},
+  labels: Readonly<Record<string, string>>,
 ): Promise<void> {
   const selected = { app: name };
   await kube.create(workloadTypes[kind], {
     metadata: { name, namespace, labels },
     spec: {
       selector: { matchLabels: selected },
-      template: { metadata: { labels: selected }, spec: podSpec(secret, reading) },
+      template: { metadata: { labels: selected }, spec: podSpec("key") },
       ...(kind === "StatefulSet" ? { serviceName: name } : {}),
     },
   } as KubeObject);
@@ -156,21 +140,15 @@ export async function withRollouts(world: World, act: () => Promise<void>): Prom
   }
 }
 
-/** With a Pod template of its own, or that of the Deployment `template`. */
-export async function createRollout(
-  { kube, namespace }: World,
-  name: string,
-  template?: string,
-): Promise<void> {
+export async function createRollout({ kube, namespace }: World, name: string): Promise<void> {
   const selected = { app: name };
-  const own = {
-    selector: { matchLabels: selected },
-    template: { metadata: { labels: selected }, spec: podSpec("key", "variables") },
-  };
-  const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: template };
   await kube.create(rolloutType, {
     metadata: { name, namespace },
-    spec: { replicas: 1, ...(template === undefined ? own : { workloadRef }) },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: selected },
+      template: { metadata: { labels: selected }, spec: podSpec("key") },
+    },
   } as KubeObject);
 }
 

@@ -1,16 +1,19 @@
 /** Pods that use the Secret, and the workloads that are restarted for it. */
-import { annotations } from "../../../src/api/meta.ts";
+import { annotations, contentAnnotation } from "../../../src/api/meta.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import { podType, workloadTypes } from "../../../src/kube/resource-types.ts";
+import { podType, rolloutType, workloadTypes } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
+import { NAMESPACE } from "../places.ts";
 import { inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const counting = { flags: ["--leader-elect=false", "--consumers=count"] } as const;
 const restarting = { flags: ["--leader-elect=false", "--consumers=restart"] } as const;
-const DEPLOYMENT = workloadTypes.Deployment as ResourceType;
+const { Deployment, StatefulSet, DaemonSet } = workloadTypes as Record<string, ResourceType>;
+const DEPLOYMENT = Deployment as ResourceType;
+const ROLLOUT = rolloutType as ResourceType;
 const rollout = { rollout: { workloadRefs: [{ kind: "Deployment", name: "api" }] } };
 
 const variable: Tree = {
@@ -33,9 +36,15 @@ function createPod(world: StoryWorld, name: string, spec: Tree, metadata: Tree =
   });
 }
 
-function createDeployment(world: StoryWorld, name = "api", container = variable): void {
-  world.sim.create(DEPLOYMENT, {
-    metadata: inNamespace(name),
+/** A workload whose Pods have the label `app` with its name. */
+function createWorkload(
+  world: StoryWorld,
+  type: ResourceType,
+  name: string,
+  { labels = {}, container = variable }: { labels?: Tree; container?: Tree } = {},
+): void {
+  world.sim.create(type, {
+    metadata: { ...inNamespace(name), labels },
     spec: {
       selector: { matchLabels: { app: name } },
       template: { metadata: { labels: { app: name } }, spec: { containers: [container] } },
@@ -43,9 +52,26 @@ function createDeployment(world: StoryWorld, name = "api", container = variable)
   });
 }
 
-function restartAnnotations(world: StoryWorld, name = "api"): Tree {
-  const template = treeAt(treeAt(world.sim.get(DEPLOYMENT, name) ?? {}, "spec"), "template");
+function createDeployment(world: StoryWorld, name = "api"): void {
+  createWorkload(world, DEPLOYMENT, name);
+}
+
+function restartAnnotations(world: StoryWorld, name = "api", type = DEPLOYMENT): Tree {
+  const template = treeAt(treeAt(world.sim.get(type, name) ?? {}, "spec"), "template");
   return treeAt(treeAt(template, "metadata"), "annotations");
+}
+
+function restartedFor(world: StoryWorld, name = "api", type = DEPLOYMENT): unknown {
+  return restartAnnotations(world, name, type)[contentAnnotation("ci")];
+}
+
+function said(world: StoryWorld, condition: string): string {
+  const { status, reason } = world.condition(apiKeyType, "ci", condition) ?? {};
+  return `${status} ${reason}`;
+}
+
+function messageOf(world: StoryWorld, condition: string): string {
+  return world.condition(apiKeyType, "ci", condition)?.message ?? "";
 }
 
 /** How often the Deployment was restarted. */
@@ -67,6 +93,83 @@ async function beginAndRotate(world: StoryWorld, pod: Tree, key: Tree = {}): Pro
   await world.pass(2 * MINUTE);
   world.rotate("one");
 }
+
+const rolloutAndDeployment = {
+  rollout: { workloadRefs: [{ kind: "Rollout", name: "web" }, { name: "api" }] },
+};
+
+/** Rollouts of Argo, which another controller carries out. */
+const rolloutStories: readonly Story[] = [
+  story(
+    "a Rollout is restarted by its time alone, once for a content",
+    async (world) => {
+      createWorkload(world, ROLLOUT, "web");
+      createDeployment(world);
+      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "api" };
+      world.sim.create(ROLLOUT, { metadata: inNamespace("canary"), spec: { workloadRef } });
+      const specs = () => ["web", "canary"].map((name) => world.sim.get(ROLLOUT, name)?.spec);
+      const before = specs() as readonly Tree[];
+      const workloadRefs = ["web", "canary"].map((name) => ({ kind: "Rollout", name }));
+      await world.begin({ key: { rollout: { workloadRefs, minInterval: "0s" } } });
+      for (const app of ["web", "api"])
+        createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
+      await world.pass(2 * MINUTE);
+      world.expect("nothing at first", specs(), before);
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      const after = specs() as readonly Tree[];
+      const { replacementTime = "" } = world.key().status?.content ?? {};
+      for (const [index, { restartAt, ...rest }] of after.entries()) {
+        world.expect("the rest is as it was", rest, before[index]);
+        world.expect("after the change", String(restartAt) > replacementTime);
+      }
+      world.expect("older Pods are left", said(world, "RolledOut"), "False RestartUnderWay");
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      createPod(world, "web-2", { containers: [variable] }, { labels: { app: "web" } });
+      for (const name of ["web-1", "api-1"]) world.sim.delete(podType as ResourceType, name);
+      await world.pass(HOUR);
+      world.expect("all are current", said(world, "RolledOut"), "True NothingToRestart");
+      world.expect("once", specs(), after);
+      world.expect("the Deployment is left alone", restarts(world), 0);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  ...(
+    [
+      ["that may not be read", 403, "RestartFailed", /Rollout web: .*Forbidden/],
+      ["whose kind is not installed", 404, "WorkloadNotFound", /Rollout web not found in/],
+    ] as const
+  ).map(([what, status, reason, words]) =>
+    story(
+      `a Rollout ${what} keeps no other workload from its restart`,
+      async (world) => {
+        createDeployment(world);
+        world.fault("get rollouts", { kind: "Refuse", status }, 1_000);
+        await beginAndRotate(world, { containers: [variable] }, rolloutAndDeployment);
+        await world.pass(2 * MINUTE);
+        world.expect("the reason", said(world, "RolledOut"), `False ${reason}`);
+        world.expect("the words", words.test(messageOf(world, "RolledOut")));
+        world.expect("the Deployment was restarted", restarts(world), 1);
+        world.expect("the key is in order", said(world, "Ready"), "True KeyDelivered");
+      },
+      { ...restarting, endsReady: false },
+    ),
+  ),
+  story(
+    "a Rollout with the template of no Deployment says so",
+    async (world) => {
+      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "nowhere" };
+      world.sim.create(ROLLOUT, { metadata: inNamespace("web"), spec: { workloadRef } });
+      await beginAndRotate(world, { containers: [variable] }, rolloutAndDeployment);
+      await world.pass(2 * MINUTE);
+      world.expect("the reason", said(world, "RolledOut"), "False RestartFailed");
+      const words = "Rollout web: its workloadRef names Deployment nowhere";
+      world.expect("the words", messageOf(world, "RolledOut").includes(words));
+    },
+    { ...restarting, endsReady: false },
+  ),
+];
 
 export const consumerStories: readonly Story[] = [
   story(
@@ -99,9 +202,19 @@ export const consumerStories: readonly Story[] = [
   story(
     "a Pod with variables is stale until it is replaced",
     async (world) => {
-      await beginAndRotate(world, { containers: [variable] });
+      await world.begin({ key: { rotation: { overlap: "5m" } } });
+      createPod(world, "api-1", { containers: [variable] });
+      createPod(world, "other-1", { containers: [{ name: "main" }] });
+      await world.pass(2 * MINUTE);
+      world.expect("all are current", said(world, "ConsumersCurrent"), "True AllCurrent");
+      world.rotate("one");
       await world.pass(10 * MINUTE);
-      world.expect("it is behind", staleOf(world), 1);
+      world.expect("it is behind", world.key().status?.consumers, { pods: 1, stale: 1 });
+      world.expect("which is reported", said(world, "ConsumersCurrent"), "False ConsumersStale");
+      world.expect("by name", messageOf(world, "ConsumersCurrent").includes("api-1."));
+      const metrics = await world.sim.scrape();
+      const line = `iam_operator_stale_consumers{namespace="${NAMESPACE}",name="ci"} 1`;
+      world.expect("and by metrics", metrics.includes(line));
       const { replacementTime } = world.key().status?.content ?? {};
       await world.pass(30 * MINUTE);
       world.expect(
@@ -190,8 +303,15 @@ export const consumerStories: readonly Story[] = [
       reconcile(world, "one");
       await world.pass(20 * MINUTE);
       world.expect("the previous pair is still shown", world.secret().previousKeyId, first);
+      world.expect("nothing is counted", world.key().status?.consumers, undefined);
+      world.expect("which is reported", said(world, "ConsumersCurrent"), "Unknown Forbidden");
       await world.pass(HOUR);
       world.expect("then no longer", world.secret().previousKeyId, "");
+      world.expect("the key is in order", said(world, "Ready"), "True KeyDelivered");
+      world.cease();
+      reconcile(world, "two");
+      await world.pass(MINUTE);
+      world.expect("the Pod counts when it can be read", staleOf(world), 1);
     },
     { ...counting, endsReady: false },
   ),
@@ -217,12 +337,18 @@ export const consumerStories: readonly Story[] = [
     async (world) => {
       createDeployment(world);
       await beginAndRotate(world, { containers: [variable] }, rollout);
+      await world.pass(5 * MINUTE);
+      const told = world.events("ci").filter((each) => each.startsWith("WorkloadRestarted"));
+      world.expect("one event", told.length, 1);
       await world.pass(HOUR);
       world.expect("restarted once", restarts(world), 1);
-      world.expect(
-        "for this content",
-        Object.values(restartAnnotations(world)).includes(world.key().status?.content?.hash ?? ""),
-      );
+      world.expect("for this content", restartedFor(world), world.key().status?.content?.hash);
+      world.expect("older Pods are left", said(world, "RolledOut"), "False NotConverging");
+      world.happens({ kind: "Kill" });
+      await world.pass(5 * MINUTE);
+      world.happens({ kind: "WipeStatus", plural: "apikeys" });
+      await world.pass(5 * MINUTE);
+      world.expect("nor by another process, or for a lost status", restarts(world), 1);
     },
     { ...restarting, endsReady: false },
   ),
@@ -302,4 +428,57 @@ export const consumerStories: readonly Story[] = [
     },
     { ...counting, endsReady: false },
   ),
+  story(
+    "workloads of every kind are found by their labels",
+    async (world) => {
+      const labels = { "example.com/key": "ci" };
+      const kinds = { deployment: Deployment, statefulset: StatefulSet, daemonset: DaemonSet };
+      for (const [name, type] of Object.entries(kinds))
+        createWorkload(world, type as ResourceType, name, { labels });
+      createDeployment(world, "unlabelled");
+      await world.begin({ key: { rollout: { selector: { matchLabels: labels } } } });
+      for (const app of [...Object.keys(kinds), "unlabelled"])
+        createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
+      await world.pass(2 * MINUTE);
+      world.expect("nothing to do", said(world, "RolledOut"), "True NothingToRestart");
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      const { hash } = world.key().status?.content ?? {};
+      for (const [name, type] of Object.entries(kinds))
+        world.expect(`the ${name}`, restartedFor(world, name, type as ResourceType), hash);
+      world.expect("and no other", restartedFor(world, "unlabelled"), undefined);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "a workload that does not exist is named, and the others are restarted",
+    async (world) => {
+      createDeployment(world);
+      const refs = [{ kind: "DaemonSet", name: "agent" }, { name: "api" }];
+      await beginAndRotate(world, { containers: [variable] }, { rollout: { workloadRefs: refs } });
+      await world.pass(2 * MINUTE);
+      world.expect("the other one", restarts(world), 1);
+      world.expect("it is reported", said(world, "RolledOut"), "False WorkloadNotFound");
+      world.expect("by name", messageOf(world, "RolledOut").includes("DaemonSet agent"));
+      const told = world.events("ci").some((each) => each.startsWith("WorkloadNotFound"));
+      world.expect("and in an event", told);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  story(
+    "a suspended ApiKey restarts nothing",
+    async (world) => {
+      createDeployment(world);
+      await beginAndRotate(world, { containers: [variable] });
+      await world.pass(2 * MINUTE);
+      world.change(apiKeyType, "ci", { suspend: true, rollout: { selector: {} } });
+      await world.pass(5 * MINUTE);
+      world.expect("no restart", restarts(world), 0);
+      world.change(apiKeyType, "ci", { suspend: false });
+      await world.pass(MINUTE);
+      world.expect("then one", restarts(world), 1);
+    },
+    { ...restarting, endsReady: false },
+  ),
+  ...rolloutStories,
 ];

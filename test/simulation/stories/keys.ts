@@ -427,6 +427,8 @@ export const keyStories: readonly Story[] = [
     world.expect("the new key is in use", [current?.keyId, current?.revision], [second, 2]);
     const old = superseded?.map(({ keyId, state }) => [keyId, state]);
     world.expect("the old one is listed", old, [[first, "Live"]]);
+    const exposed = /iam_operator_superseded_live_keys\{[^}]*name="ci"[^}]*\} 1\n/;
+    world.expect("and counted", exposed.test(await world.sim.scrape()));
   }),
   story("no key of the account is issued until a lost response is explained", async (world) => {
     await world.begin();
@@ -491,7 +493,10 @@ export const keyStories: readonly Story[] = [
       world.expect("it does not count any more", world.key().status?.orphanCount, 0);
       const states = (world.key().status?.superseded ?? []).map(({ state }) => state);
       world.expect("nor does one that was rotated", states, ["Expired"]);
+      const [expired] = world.key().status?.superseded ?? [];
       await world.pass(DAY);
+      const listed = world.key().status?.superseded?.map(({ keyId }) => keyId);
+      world.expect("nor is that listed a day later", listed?.includes(expired?.keyId ?? ""), false);
       world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
       world.expect("one key was issued for each period", world.issued, 5);
     },

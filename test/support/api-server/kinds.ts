@@ -9,6 +9,7 @@ import {
   leaseType,
   namespaceType,
   podType,
+  rolloutType,
   secretType,
   workloadTypes,
 } from "../../../src/kube/resource-types.ts";
@@ -94,5 +95,5 @@ export const coreKinds: readonly ServedKind[] = [
   coreKind(leaseType as ResourceType),
   coreKind(eventType as ResourceType),
   coreKind(podType as ResourceType),
-  ...Object.values(workloadTypes).map((type) => coreKind(type as ResourceType)),
+  ...[...Object.values(workloadTypes), rolloutType].map((type) => coreKind(type as ResourceType)),
 ];
