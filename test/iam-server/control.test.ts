@@ -52,7 +52,6 @@ test.each([
   ],
   ["/clock/advance", undefined, /^body: .*\. Expected: POST \/clock\/advance/],
   ["/faults", { operation: "fly" }, /^operation: .*; when: .*\. Expected: POST \/faults/],
-  ["/faults/0/release", undefined, /^not found\. Expected: POST \/faults\/\{id\}\/release/],
 ])("a wrong body for %s is one line with what is expected", async (path, body, says) => {
   const { status, json } = await control("POST", path, body);
   expect(status).toBe(400);
@@ -68,23 +67,26 @@ test("the clock moves", async () => {
   expect(server.world.clock.offsetMs).toBe(before);
 });
 
-test("faults are set up, listed, released and removed", async () => {
-  const rule = {
-    operation: "login",
-    when: "beforeCommit",
-    action: { kind: "status", status: 500 },
-  };
-  const { json } = await control("POST", "/faults", { ...rule, times: "always" });
-  expect((await client.send("POST", LOGIN, { body: DEFAULT_CREDENTIALS })).status).toBe(500);
-  expect((await control("GET", "/faults")).json).toMatchObject([{ id: json.id, hits: 1 }]);
-  await control("DELETE", `/faults/${json.id}`);
-  expect((await control("GET", "/faults")).json).toEqual([]);
+test("faults are set up and shown; without them, held calls go on", async () => {
+  const rule = { operation: "login", when: "beforeCommit" };
+  const failing = { ...rule, action: { kind: "status", status: 500 } };
+  const { json } = await control("POST", "/faults", failing);
+  const login = () => client.send("POST", LOGIN, { body: DEFAULT_CREDENTIALS });
+  expect((await login()).status).toBe(500);
+  expect((await control("GET", "/state")).json.faults).toMatchObject([{ id: json.id, hits: 1 }]);
 
-  const held = await control("POST", "/faults", { ...rule, action: { kind: "hold" } });
-  const answer = client.send("POST", LOGIN, { body: DEFAULT_CREDENTIALS });
-  await control("POST", `/faults/${held.json.id}/release`);
-  expect((await answer).status).toBe(200);
+  await control("POST", "/faults", { ...rule, action: { kind: "hold" } });
+  const answer = login();
+  await expect.poll(() => server.faults.list.at(-1)?.hits).toBe(1);
   await control("DELETE", "/faults");
+  expect((await answer).status).toBe(200);
+  expect((await control("GET", "/state")).json.faults).toEqual([]);
+});
+
+test("an unknown command is a 404 that names the list of all", async () => {
+  const { status, json } = await control("DELETE", "/state");
+  expect([status, json.error]).toEqual([404, "no such command; GET / lists them"]);
+  expect((await control("GET", "/")).json.commands).toHaveLength(5);
 });
 
 test("extra calls answer where they were named, and are no unknown calls", async () => {

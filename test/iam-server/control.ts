@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { parseDuration } from "../../src/util/time.ts";
-import { type Fault, FaultRule } from "./faults.ts";
+import { FaultRule } from "./faults.ts";
 import type { IamServer } from "./server.ts";
 
 const Duration = z.union([
@@ -18,57 +18,45 @@ const Duration = z.union([
 const Advance = z.strictObject({ by: Duration });
 
 interface Command {
-  readonly server: IamServer;
-  readonly params: readonly string[];
-  readonly body: unknown;
-}
-
-interface CommandRoute {
-  readonly method: string;
-  readonly path: RegExp;
+  readonly call: string;
   readonly help: string;
-  readonly run: (command: Command) => unknown;
+  readonly run: (server: IamServer, body: unknown) => unknown;
 }
 
-const route = (method: string, path: string, help: string, run: CommandRoute["run"]) => ({
-  method,
-  path: new RegExp(`^${path.replaceAll("*", "([^/]+)")}$`),
-  help: `${method} ${path.replaceAll("*", "{id}")}  ${help}`,
-  run,
-});
-
-const ROUTES: readonly CommandRoute[] = [
-  route("GET", "/", "this list", () => ({ commands: ROUTES.map(({ help }) => help) })),
-  route(
-    "GET",
-    "/state",
-    "the world without secrets, and how often each call was made",
-    ({ server }) => ({
-      ...(server.world.snapshot() as object),
-      requests: server.requests.counts(),
-      unknownCalls: server.requests.unknownCalls,
+const COMMANDS: readonly Command[] = [
+  {
+    call: "GET /",
+    help: "this list",
+    run: () => ({ commands: COMMANDS.map(({ call, help }) => `${call}  ${help}`) }),
+  },
+  {
+    call: "GET /state",
+    help: "the world without secrets, how often each call was made, and the faults",
+    run: ({ world, requests, faults }) => ({
+      ...(world.snapshot() as object),
+      requests: requests.counts(),
+      unknownCalls: requests.unknownCalls,
+      faults: faults.list.map(({ id, rule, matched, hits }) => ({ id, rule, matched, hits })),
     }),
-  ),
-  route("POST", "/clock/advance", '{"by":"24h"}', ({ server, body }) => {
-    server.world.clock.advance(Advance.parse(body).by);
-    return { now: new Date(server.world.clock.now()).toISOString() };
-  }),
-  route("GET", "/faults", "faults that are set up", ({ server }) =>
-    server.faults.list.map(faultView),
-  ),
-  route(
-    "POST",
-    "/faults",
-    '{"operation":"issueKey","when":"afterCommit","action":{"kind":"reset"}}',
-    ({ server, body }) => faultView(server.faults.add(FaultRule.parse(body) as FaultRule)),
-  ),
-  route("POST", "/faults/*/release", "lets held calls go on", ({ server, params }) => {
-    found(server.faults.get(Number(params[0]))).release();
-  }),
-  route("DELETE", "/faults/*", "removes one fault", ({ server, params }) => {
-    found(server.faults.get(Number(params[0]))).remove();
-  }),
-  route("DELETE", "/faults", "everything back to normal", ({ server }) => server.faults.clear()),
+  },
+  {
+    call: "POST /clock/advance",
+    help: '{"by":"24h"}',
+    run: ({ world: { clock } }, body) => {
+      clock.advance(Advance.parse(body).by);
+      return { now: new Date(clock.now()).toISOString() };
+    },
+  },
+  {
+    call: "POST /faults",
+    help: '{"operation":"issueKey","when":"afterCommit","action":{"kind":"reset"}}',
+    run: ({ faults }, body) => ({ id: faults.add(FaultRule.parse(body) as FaultRule).id }),
+  },
+  {
+    call: "DELETE /faults",
+    help: "everything back to normal; held calls go on",
+    run: ({ faults }) => faults.clear(),
+  },
 ];
 
 /** Listens on loopback; answers JSON. */
@@ -77,9 +65,7 @@ export async function startControl(
   port: number,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const http = createServer((request, response) => {
-    void answer(server, request, response).catch((error: unknown) =>
-      respond(response, 400, { error: describe(error, request) }),
-    );
+    void answer(server, request, response).catch(() => response.destroy());
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   http.once("error", reject);
@@ -99,17 +85,22 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? "/", "http://control");
   const text = (await request.toArray()).join("");
-  for (const { method, path, run } of ROUTES) {
-    const match = method === request.method ? path.exec(url.pathname) : null;
-    if (match === null) continue;
-    const body: unknown = text === "" ? undefined : JSON.parse(text);
-    const params = match.slice(1).map(decodeURIComponent);
-    const result = await run({ server, params, body });
-    return respond(response, 200, result ?? { ok: true });
+  const command = commandOf(request);
+  if (command === undefined)
+    return respond(response, 404, { error: "no such command; GET / lists them" });
+  try {
+    const result = await command.run(server, text === "" ? undefined : JSON.parse(text));
+    respond(response, 200, result ?? { ok: true });
+  } catch (error) {
+    const { call, help } = command;
+    respond(response, 400, { error: `${describe(error)}. Expected: ${call}  ${help}` });
   }
-  respond(response, 404, { error: "no such command; GET / lists them" });
+}
+
+function commandOf({ method, url = "/" }: IncomingMessage): Command | undefined {
+  const { pathname } = new URL(url, "http://control");
+  return COMMANDS.find(({ call }) => call === `${method} ${pathname}`);
 }
 
 function respond(response: ServerResponse, status: number, body: unknown): void {
@@ -117,30 +108,14 @@ function respond(response: ServerResponse, status: number, body: unknown): void 
   response.end(`${JSON.stringify(body, undefined, 2)}\n`);
 }
 
-/** One line that a person can act on, with the command as the list has it. */
-function describe(error: unknown, { method, url = "/" }: IncomingMessage): string {
-  const { pathname } = new URL(url, "http://control");
-  const help = ROUTES.find((each) => each.method === method && each.path.test(pathname))?.help;
-  const what =
-    error instanceof z.ZodError
-      ? error.issues.map(describeIssue).join("; ")
-      : error instanceof Error
-        ? error.message
-        : String(error);
-  return help === undefined ? what : `${what}. Expected: ${help}`;
+/** One line that a person can act on. */
+function describe(error: unknown): string {
+  if (error instanceof z.ZodError) return error.issues.map(describeIssue).join("; ");
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Of several forms that a value may have, the last one is that for people. */
 function describeIssue(issue: z.core.$ZodIssue): string {
   const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0]?.message : undefined;
   return `${issue.path.join(".") || "body"}: ${inner ?? issue.message}`;
-}
-
-function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("not found");
-  return value;
-}
-
-function faultView({ id, rule, matched, hits }: Fault): object {
-  return { id, rule, matched, hits };
 }

@@ -149,10 +149,6 @@ export class Faults {
     return fault;
   }
 
-  get(id: number): Fault | undefined {
-    return this.#active.get(id);
-  }
-
   get list(): readonly Fault[] {
     return [...this.#active.values()];
   }

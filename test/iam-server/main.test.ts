@@ -29,8 +29,8 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     const fault = { operation: "login", when: "afterCommit", action: { kind: "hang" } };
     await fetch(`${controlUrl}/faults`, { method: "POST", body: JSON.stringify(fault) });
     const unanswered = expect(post()).rejects.toThrow();
-    const faults = async () => (await fetch(`${controlUrl}/faults`)).json();
-    await expect.poll(faults).toMatchObject([{ hits: 1 }]);
+    const state = async () => (await fetch(`${controlUrl}/state`)).json();
+    await expect.poll(state).toMatchObject({ faults: [{ hits: 1 }] });
 
     process_.kill(signal);
     expect(await once(process_, "exit")).toEqual([0, null]);
