@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type { Verdict } from "./verdict.ts";
 
 /** A run that does not end is as good as a violation. The process itself stops between two runs, long before this. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 480_000;
 
 /** In place of an area: nothing but the run that is known. */
 export const ONLY_KNOWN = "-";

@@ -15,6 +15,12 @@ function orphans(world: StoryWorld, name = "ci"): number {
   return world.key(name).status?.orphaned?.length ?? 0;
 }
 
+/** Whether another key may be issued. */
+function allowanceOf(world: StoryWorld): string {
+  const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+  return `${status} ${reason}`;
+}
+
 async function deleteSecretAndWait(world: StoryWorld, ms = 7 * MINUTE): Promise<void> {
   world.happens({ kind: "DeleteSecret" });
   await world.pass(ms);
@@ -371,23 +377,14 @@ export const keyStories: readonly Story[] = [
       await world.begin();
       for (let time = 0; time < 6; time += 1) await deleteSecretAndWait(world);
       world.expect("four keys in a day", world.issued, 4);
+      world.expect("the limit is reported", allowanceOf(world), "False BudgetExceeded");
       await world.pass(DAY);
+      world.expect("and no longer", allowanceOf(world), "True Allowed");
       world.expect("and the next one a day later", world.issued, 5);
       world.expect("the Secret holds it", world.secret().keyId, world.live.at(-1));
     },
     { isLong: true },
   ),
-  story("a daily budget is renewed after a day", async (world) => {
-    await world.begin({ key: { maxIssuesPerDay: 1 } });
-    await deleteSecretAndWait(world);
-    world.expect("one key in a day", world.issued, 1);
-    const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
-    world.expect("the limit is reported", [status, reason], ["False", "BudgetExceeded"]);
-    await world.pass(DAY);
-    world.expect("and one on the next", world.issued, 2);
-    const allowed = world.condition(apiKeyType, "ci", "IssuanceAllowed")?.status;
-    world.expect("others can follow", allowed, "True");
-  }),
   story(
     "a restart does not renew the daily budget",
     async (world) => {
