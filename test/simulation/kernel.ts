@@ -21,6 +21,7 @@ export interface RunLimits {
   readonly maxEvents?: number;
 }
 
+const START: Instant = Date.UTC(2026, 0, 1);
 const MAX_EVENTS = 5_000_000;
 /** Characters; hashing line by line would cost more than the lines. */
 const HASH_AT_ONCE = 65_536;
@@ -31,17 +32,14 @@ export class Kernel {
   readonly #queue = new EventQueue();
   readonly #hash = createHash("sha256");
   #unhashed = "";
-  readonly #start: Instant;
   readonly #observers: (() => void)[] = [];
   #elapsed = 0;
   #sequence = 0;
   #events = 0;
 
-  /** Starts at `start`, 2026-01-01T00:00:00Z by default. */
-  constructor(seed: number, start: Instant = Date.UTC(2026, 0, 1)) {
+  constructor(seed: number) {
     this.random = seededRandom(seed);
     this.#ties = seededRandom(`ties:${seed}`);
-    this.#start = start;
   }
 
   /** Virtual milliseconds since the start. */
@@ -51,7 +49,7 @@ export class Kernel {
 
   /** The true time of the world; processes may see another one. */
   get now(): Instant {
-    return this.#start + this.#elapsed;
+    return START + this.#elapsed;
   }
 
   get events(): number {

@@ -1,4 +1,3 @@
-import type { Instant } from "../../src/util/time.ts";
 import { Kernel } from "../simulation/kernel.ts";
 import { ProcessClock } from "../simulation/process-clock.ts";
 
@@ -6,9 +5,8 @@ import { ProcessClock } from "../simulation/process-clock.ts";
 export class FakeClock extends ProcessClock {
   readonly #kernel: Kernel;
 
-  /** Starts at `start`, 2026-01-01T00:00:00Z by default. */
-  constructor(start?: Instant) {
-    const kernel = new Kernel(1, start);
+  constructor() {
+    const kernel = new Kernel(1);
     super(kernel, (run) => run());
     this.#kernel = kernel;
   }
@@ -23,17 +21,11 @@ export class FakeClock extends ProcessClock {
     return this.advance(0);
   }
 
-  /** Milliseconds until the next timer; `undefined` if there is none. */
-  untilNextTimer(): number | undefined {
-    const [next] = this.#kernel.waiting;
-    return next === undefined ? undefined : next.at - this.monotonic();
-  }
-
   get pendingTimers(): number {
     return this.#kernel.waiting.length;
   }
 }
 
-export function createFakeClock(start?: Instant): FakeClock {
-  return new FakeClock(start);
+export function createFakeClock(): FakeClock {
+  return new FakeClock();
 }
