@@ -7,9 +7,8 @@ export type FieldPath = string;
 export type FieldSet = ReadonlySet<FieldPath>;
 
 const SEPARATOR = "\u0001";
-/** Belong to the server, or name the object. */
-const UNOWNED = new Set(["apiVersion", "kind"]);
-const UNOWNED_METADATA = new Set([
+/** Metadata that belong to the server, or name the object. */
+export const SYSTEM_METADATA = [
   "name",
   "namespace",
   "uid",
@@ -18,9 +17,9 @@ const UNOWNED_METADATA = new Set([
   "creationTimestamp",
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
-  "managedFields",
-  "selfLink",
-]);
+];
+const UNOWNED = new Set(["apiVersion", "kind"]);
+const UNOWNED_METADATA = new Set([...SYSTEM_METADATA, "managedFields", "selfLink"]);
 
 /** What there is of each field. */
 export type Fields = ReadonlyMap<FieldPath, string>;

@@ -9,6 +9,7 @@ import {
   invalid,
   notFound,
 } from "./failure.ts";
+import { SYSTEM_METADATA } from "./field-set.ts";
 import type { ServedKind } from "./kinds.ts";
 import { applied, isSameOwners, type Owned, updated, withUnknownOwner } from "./ownership.ts";
 import { checkTransition, checkType, prepared } from "./prepare.ts";
@@ -243,18 +244,10 @@ function combined({ kind, status }: ApiRequest, old: Tree, next: Tree): Tree {
 
 function systemMetadata(object: Tree): Tree {
   const metadata = treeAt(object, "metadata");
-  const names = [
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-  ];
   return Object.fromEntries(
-    names.filter((name) => metadata[name] !== undefined).map((name) => [name, metadata[name]]),
+    SYSTEM_METADATA.flatMap((name) =>
+      metadata[name] === undefined ? [] : [[name, metadata[name]]],
+    ),
   );
 }
 
