@@ -11,7 +11,8 @@ import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
 import { type Outcome, PartialFailure, type Settled } from "./rules/outcome.ts";
-import { type ObjectReport, ownFields, type Report, requeueMs } from "./rules/report.ts";
+import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
+import { requeueMs } from "./rules/requeue.ts";
 import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
 
 const SETTLED: Settled = { kind: "Settled" };

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import type { ClockReading } from "../../../src/controllers/frame/clock-reading.ts";
 import type { KindController } from "../../../src/controllers/frame/kind-controller.ts";
 import { isOutcome, nextStep } from "../../../src/controllers/frame/rules/next-step.ts";
-import { requeueMs } from "../../../src/controllers/frame/rules/report.ts";
+import { requeueMs } from "../../../src/controllers/frame/rules/requeue.ts";
 import type { KindTypes } from "../../../src/controllers/frame/run-context.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { effort } from "../../setup/effort.ts";

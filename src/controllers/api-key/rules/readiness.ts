@@ -2,8 +2,8 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { obstacleOf } from "../../frame/rules/obstacle.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import { obstacleOf } from "../../frame/rules/report.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";

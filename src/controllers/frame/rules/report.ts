@@ -11,18 +11,9 @@ import type { IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
-import { type Instant, MINUTE } from "../../../util/time.ts";
+import type { Instant } from "../../../util/time.ts";
 import { cleanupCondition } from "./cleanup.ts";
-import type { Outcome } from "./outcome.ts";
-
-/** A change of the cause enqueues a waiting object. If it goes unnoticed, the object is reconciled after this long. */
-const SAFETY_NET_MS = 10 * MINUTE;
-
-const SUSPENDED: Readiness = {
-  state: "Stalled",
-  reason: "Suspended",
-  message: "spec.suspend is true: nothing is done for this object until it is false.",
-};
+import { SUSPENDED } from "./obstacle.ts";
 
 export interface StatusWriteOptions {
   /** Precondition (Conflict) for writes that must build on exactly this state, such as an intent. */
@@ -144,22 +135,6 @@ export function warningsOf({ conditions = [] }: ObjectReport): readonly string[]
     .map(({ type }) => type);
 }
 
-/** Why an object is not as declared; `undefined` if it is as declared, as far as the run knows. */
-export function obstacleOf(outcome: Outcome): Readiness | undefined {
-  switch (outcome.kind) {
-    case "Failed":
-      return outcome.readiness;
-    case "Waiting": {
-      const { state, reason, message } = outcome;
-      return { state, reason, message };
-    }
-    case "Suspended":
-      return SUSPENDED;
-    case "Settled":
-      return undefined;
-  }
-}
-
 /**
  * The readiness of the object, after suspension is applied in the form that GitOps tools read: a usable object stays
  * Ready; an unusable object waits for a person.
@@ -173,19 +148,6 @@ export function readinessOf({
   if (state !== "Ready") return SUSPENDED;
   const paused = `${message} Nothing is changed while spec.suspend is true.`;
   return { state, reason: "Suspended", message: paused };
-}
-
-/**
- * When to reconcile again after a run that did not fail, in milliseconds; `reportedMs` is the delay requested by its
- * report. `undefined` only for an object that waits for nothing.
- */
-export function requeueMs(
-  outcome: Exclude<Outcome, { kind: "Failed" }>,
-  reportedMs: number | undefined,
-): number | undefined {
-  const waitMs = outcome.kind === "Waiting" ? (outcome.afterMs ?? SAFETY_NET_MS) : undefined;
-  if (waitMs === undefined) return reportedMs && Math.max(reportedMs, 0);
-  return Math.max(Math.min(waitMs, reportedMs ?? waitMs), 0);
 }
 
 function conditionsOf(

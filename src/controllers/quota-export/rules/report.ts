@@ -4,8 +4,9 @@ import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-expo
 import type { Quota } from "../../../iam/model.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
+import { obstacleOf } from "../../frame/rules/obstacle.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
-import { obstacleOf, ownFields, type Report } from "../../frame/rules/report.ts";
+import { ownFields, type Report } from "../../frame/rules/report.ts";
 import type { Progress } from "../../frame/run-context.ts";
 import { resourceQuotaExportType } from "../../resource-types.ts";
 import { summarize } from "./listing.ts";
