@@ -173,7 +173,7 @@ test("whatever happens, the store equals the server 90 seconds after it stops", 
       expect(kernel.waiting).toEqual([]);
       for (const one of faults.struck) if (one.on !== "world") struck.add(one.fault.kind);
     }),
-    { numRuns: 1_000 * effort },
+    { numRuns: 400 * effort },
   );
   expect(struck.size).toBe(11);
 });
