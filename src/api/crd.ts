@@ -40,7 +40,6 @@ export function toCrd(kind: Kind) {
   };
 }
 
-export type Crd = ReturnType<typeof toCrd>;
 
 /** The schema of whole objects, for `kubectl explain` and for the API server's validation. */
 export function objectSchema(kind: Kind): StructuralSchema {

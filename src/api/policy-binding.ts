@@ -80,6 +80,6 @@ export const policyBindingKind = defineKind({
   selectableFields: [".spec.serviceAccountRef.name"],
 });
 
-export type PolicyBindingSpec = z.output<typeof spec>;
+type PolicyBindingSpec = z.output<typeof spec>;
 export type PolicyBindingStatus = z.output<typeof status>;
 export type PolicyBinding = IamObject<PolicyBindingSpec, PolicyBindingStatus>;

@@ -4,7 +4,7 @@ import { ownEntry } from "../util/own-entry.ts";
 import { type Instant, parseInstant, toIso8601 } from "../util/time.ts";
 
 /** The decoded values of a schema; an absent field is `undefined`. */
-export type Decoded<Schema> = Schema extends z.ZodISODateTime
+type Decoded<Schema> = Schema extends z.ZodISODateTime
   ? Instant
   : Schema extends z.ZodOptional<infer Inner>
     ? Decoded<Inner> | undefined
@@ -21,7 +21,7 @@ type WithDefaults<State, Defaults> = {
     : State[Field];
 };
 
-export interface StatusCodec<Stored, State> {
+interface StatusCodec<Stored, State> {
   /**
    * Tolerant, because a stored status may be older than the schema: an invalid time becomes the epoch, or `undefined`
    * if the field is optional; fields that are not in the schema are dropped.

@@ -18,7 +18,7 @@ export interface ApiServerAddresses {
   refresh(): Promise<void>;
 }
 
-export interface ApiServerAddressesOptions {
+interface ApiServerAddressesOptions {
   /** Names or addresses at which the operator itself reaches the API server. */
   readonly hosts: readonly string[];
   /** Reads the API server's EndpointSlice; absent without the permission. */

@@ -21,7 +21,7 @@ export interface ClusterCache {
   follow(signal: AbortSignal): Promise<void>;
 }
 
-export interface ClusterCacheOptions extends WatchedSecretsOptions {
+interface ClusterCacheOptions extends WatchedSecretsOptions {
   /** Whether cluster-scoped kinds are watched; otherwise they count as absent. */
   readonly clusterScoped: boolean;
   /** All of the operator's kinds by default. */

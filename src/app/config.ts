@@ -170,7 +170,7 @@ export type Config = {
   /** Settings from OpenTelemetry's standard variables; `undefined`: no traces. */
   readonly traces: TracesConfig | undefined;
 };
-export interface TracesConfig {
+interface TracesConfig {
   readonly sampler: { readonly name: Sampler; readonly ratio: number };
 }
 /** Every trace begins in the operator, so a parent's decision does not apply. */

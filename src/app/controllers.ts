@@ -31,7 +31,7 @@ export interface ControllerSet {
   readonly unsaved: readonly Unsaved[];
 }
 
-export interface ControllersOptions {
+interface ControllersOptions {
   readonly kinds: readonly AnyKind[];
   readonly context: Context;
   /** Whether all caches are filled. */

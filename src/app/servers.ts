@@ -13,7 +13,7 @@ import type { Clock } from "../util/time.ts";
 import type { Config } from "./config.ts";
 import { type Operator, userAgent } from "./operator.ts";
 
-export interface ServersOptions {
+interface ServersOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly operator: Operator;

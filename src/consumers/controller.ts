@@ -36,7 +36,7 @@ const troubles: ReadonlySet<string> = new Set([
   "NotConverging",
 ]);
 
-export interface ConsumersController {
+interface ConsumersController {
   readonly reconcile: Reconcile<ApiKey>;
   readonly onGone: (key: ObjectKey) => void;
   /** Whether the Secret has a new version, or the ApiKey has changed outside its status. */

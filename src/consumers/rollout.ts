@@ -29,7 +29,7 @@ export interface RolloutResult {
   readonly error?: unknown;
 }
 
-export interface RolloutOrder {
+interface RolloutOrder {
   readonly namespace: string;
   readonly rollout: Rollout;
   readonly content: Content;

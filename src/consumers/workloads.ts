@@ -18,14 +18,14 @@ import { digestRollout, digestWorkload, type WorkloadDigest } from "./rules/work
 
 export type Rollout = NonNullable<ApiKeySpec["rollout"]>;
 
-export interface FoundWorkload {
+interface FoundWorkload {
   readonly workloads: readonly WorkloadDigest[];
   /** Named workloads that do not exist, such as "Deployment api". */
   readonly missing: readonly string[];
   readonly unread: readonly UnreadWorkload[];
 }
 
-export interface UnreadWorkload {
+interface UnreadWorkload {
   readonly what: string;
   readonly error: unknown;
 }

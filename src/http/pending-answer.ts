@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import { HttpError, type HttpResponse } from "./http.ts";
 import { connectionFailure, joinHeaders } from "./undici-terms.ts";
 
-export interface AnswerOptions {
+interface AnswerOptions {
   /** Maximum size of the answer's body in bytes. */
   readonly maxBytes: number;
   /** Forbids the request by throwing. */

@@ -165,7 +165,7 @@ export const endpoints = {
 };
 
 /** A call that is not in the spec, as the administrator configured it on the connection. */
-export interface ExtraCall {
+interface ExtraCall {
   readonly method: Exclude<Method, "GET">;
   /** A template with `{saId}` and `{keyId}`. */
   readonly path: string;

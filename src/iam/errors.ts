@@ -18,7 +18,7 @@ export type IamErrorCode =
   /** Too many failed logins: no login is tried before `retryAt`. */
   | "LoginPaused";
 
-export interface IamErrorDetails {
+interface IamErrorDetails {
   readonly operation: string;
   readonly status?: number;
   readonly requestId?: string;

@@ -17,7 +17,7 @@ export type KubeErrorCode =
   /** The lease may be lost; the call was not sent. */
   | "NotLeading";
 
-export interface KubeErrorDetails {
+interface KubeErrorDetails {
   readonly status?: number;
   /** `reason` of the server's Status. */
   readonly reason?: string;

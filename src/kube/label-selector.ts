@@ -1,7 +1,7 @@
 /** Label selectors by equality: `team=a,tier!=test,owner,!legacy`. */
 import { ownEntry } from "../util/own-entry.ts";
 
-export type MatchesLabels = (labels: Readonly<Record<string, string>> | undefined) => boolean;
+type MatchesLabels = (labels: Readonly<Record<string, string>> | undefined) => boolean;
 
 const REQUIREMENT =
   /^(?<not>!)?(?<key>[-_./A-Za-z0-9]+)(?:(?<operator>=|==|!=)(?<value>[-_.A-Za-z0-9]*))?$/;

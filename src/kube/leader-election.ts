@@ -48,7 +48,7 @@ export const UNKNOWN_HOLDER = "unknown";
 
 export type LeadershipEnd = "Stopped" | "Lost";
 
-export interface ElectionRun {
+interface ElectionRun {
   /** Aborting it releases the lease. All mutating work must have ended before. */
   readonly signal: AbortSignal;
   /** Called once when the lease is acquired. The signal is aborted when leadership ends for any reason. */

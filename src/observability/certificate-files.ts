@@ -19,7 +19,7 @@ export async function readCertificate(folder: string): Promise<Certificate> {
   return pair;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly folder: string;
   readonly known: Certificate;
   readonly onChange: (certificate: Certificate) => void;

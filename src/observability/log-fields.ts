@@ -10,7 +10,7 @@ const MAX_CAUSES = 3;
 /** Properties of errors that never contain bodies or secrets. */
 const errorFields = ["code", "reason", "status", "requestId", "operation"] as const;
 
-export type PlainValue = string | number | boolean | readonly string[] | PlainError;
+type PlainValue = string | number | boolean | readonly string[] | PlainError;
 
 export interface PlainError {
   readonly type: string;

@@ -10,13 +10,13 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "json" | "pretty";
 
 /** The destination of lines. */
-export interface LogSink {
+interface LogSink {
   write(line: string): void;
   /** Writes buffered lines and blocks meanwhile; for fatal handlers. */
   flushSync(): void;
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly clock: Clock;

@@ -17,9 +17,9 @@ import { quotaMetrics } from "./quota-metrics.ts";
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The outcome of an attempt to issue a key. */
-export type IssueResult = "Issued" | "NotCommitted" | "Unknown";
+type IssueResult = "Issued" | "NotCommitted" | "Unknown";
 /** The outcome of a login: accepted, second factor required, rejected, or no usable response. */
-export type LoginResult = "success" | "mfaRequired" | "rejected" | "error";
+type LoginResult = "success" | "mfaRequired" | "rejected" | "error";
 /** The result labels of controller-runtime. */
 export type ReconcileResult = "success" | "requeue" | "requeue_after" | "error";
 

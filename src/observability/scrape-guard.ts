@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { type Guard, type Page, plain } from "./http-server.ts";
 
-export interface ScrapeGuardOptions {
+interface ScrapeGuardOptions {
   /** Reviews the permission of the token's holder; rejects if the result is unknown. */
   readonly review: (
     token: string,

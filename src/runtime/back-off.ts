@@ -1,7 +1,7 @@
 import { jittered } from "../util/jitter.ts";
 import { MINUTE, SECOND } from "../util/time.ts";
 
-export interface BackOff {
+interface BackOff {
   readonly baseMs: number;
   readonly maxMs: number;
 }

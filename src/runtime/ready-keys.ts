@@ -13,7 +13,7 @@ export interface QueueEntry extends WaitingKey {
   readonly sequence: number;
 }
 
-export interface ReadyOptions {
+interface ReadyOptions {
   readonly workers: number;
   readonly reservedWorkers: number;
   readonly running: RunningKeys;

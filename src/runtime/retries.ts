@@ -13,7 +13,7 @@ const MAX_HOLD_MS = 5 * MINUTE;
 export type RetriedOutcome = Exclude<ErrorOutcome, { kind: "Terminal" }>;
 
 /** When a failed key is retried. */
-export interface Delay {
+interface Delay {
   readonly afterMs: number;
   /** Only a request can cause an earlier retry; at most 5 min. */
   readonly holdMs: number;

@@ -11,7 +11,7 @@ import type { AddOptions } from "./add-options.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
 
-export interface RunnerOptions<T> {
+interface RunnerOptions<T> {
   readonly name: string;
   readonly reconcile: Reconcile<T>;
   readonly errorPolicy: ErrorPolicy;

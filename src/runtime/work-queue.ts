@@ -15,7 +15,7 @@ export interface KeyTraits {
   readonly isUrgent: boolean;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly hooks?: QueueHooks;
   /** Called whenever a key is added. By default all keys are in one group and only their priority makes them urgent. */
   readonly traitsOf?: (key: string) => KeyTraits;

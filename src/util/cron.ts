@@ -2,7 +2,7 @@ import { Cron } from "croner";
 import type { Instant } from "./time.ts";
 
 /** A recurring time span that opens by a cron expression of five fields, in an IANA time zone. */
-export interface CronWindow {
+interface CronWindow {
   readonly schedule: string;
   readonly timeZone: string;
   readonly durationMs: number;

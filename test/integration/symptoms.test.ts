@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { findCondition } from "../../src/api/conditions.ts";
-import { nameOf } from "../../src/kubectl-iam/cluster/why-held.ts";
+import { nameOf } from "../../src/kubectl-iam/cluster/kinds.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import {
   connectCluster,

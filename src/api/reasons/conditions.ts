@@ -1,7 +1,7 @@
 /** The meaning of each kind's conditions, for the reference pages. */
 import type { ReasonName } from "./sections.ts";
 
-export interface ConditionHelp {
+interface ConditionHelp {
   readonly type: string;
   readonly meaning: string;
   /** Reasons that require manual action. */

@@ -69,7 +69,7 @@ function lags({ atStart, run }: DatedUse, { replacementTime = 0 }: Content, now:
   return atStart && run.kind === "Started" ? run.at <= pickedUpAt : now <= pickedUpAt;
 }
 
-export type Judgement =
+type Judgement =
   | { readonly kind: "Nothing" }
   | { readonly kind: "Restart" }
   /** The workload was restarted for this version; older Pods still exist. */
@@ -78,7 +78,7 @@ export type Judgement =
   | { readonly kind: "Stuck" }
   | { readonly kind: "Wait"; readonly until: Instant };
 
-export interface RestartInputs {
+interface RestartInputs {
   readonly content: Content;
   readonly pods: readonly PodDigest[];
   readonly minIntervalMs: number;

@@ -18,7 +18,7 @@ export interface DatedUse extends SecretUse {
 }
 
 /** Whether the container can have a version of the Secret now, and since when. */
-export type ContainerRun =
+type ContainerRun =
   | { readonly kind: "Waiting" }
   | { readonly kind: "Started"; readonly at: Instant }
   /** The container has ended and left nothing. */

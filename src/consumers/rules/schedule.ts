@@ -6,7 +6,7 @@ const LATEST_MS = 10 * MINUTE;
 /** Without stale Pods, the operator waits for nothing: new Pods are never stale. */
 const AT_REST_MS = 30 * MINUTE;
 
-export interface CountProgress {
+interface CountProgress {
   readonly stale: number;
   readonly replacementTime: Instant | undefined;
   /** When a workload may be restarted again. */

@@ -29,7 +29,7 @@ export interface Limits {
   readonly timeoutMs: number;
 }
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly baseURL: string;
   readonly organization: Organization;
   readonly limits: Limits;

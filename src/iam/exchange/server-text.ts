@@ -3,7 +3,7 @@ import { Redacted } from "../../util/redacted.ts";
 import type { Json } from "../model.ts";
 import { isJsonObject, parseJson } from "../wire/json.ts";
 
-export interface ServerText {
+interface ServerText {
   readonly message: string | undefined;
   readonly requestId: string | undefined;
   /** Values in the body that must not be quoted. */

@@ -9,7 +9,7 @@ import { withoutAddressAsName } from "../../http/server-name.ts";
 import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
 import type { Clock } from "../../util/time.ts";
 
-export interface ConsoleTransportOptions extends TlsSettings {
+interface ConsoleTransportOptions extends TlsSettings {
   /** The only origin that requests are sent to. */
   readonly origin: string;
   /** The proxy for the console; connections use a tunnel through it. */

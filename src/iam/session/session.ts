@@ -41,7 +41,7 @@ export function tokenSession(token: Redacted): TokenSession {
   };
 }
 
-export interface LoginSessionOptions {
+interface LoginSessionOptions {
   /** Sends one login. Rejects with IamError only. */
   readonly login: () => Promise<LoginAnswer>;
   readonly clock: Clock;

@@ -26,16 +26,21 @@ export async function reviewAccess(api: KubeApi, token: string, path: string): P
   return allowed === true ? "Allowed" : "Forbidden";
 }
 
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
 export interface ResourceRule {
-  readonly verb: "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+  readonly verb: Verb;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string;
+  /** Absent: all objects. */
+  readonly name?: string;
   /** Absent: in every namespace, or cluster-scoped. */
   readonly namespace?: string;
 }
 
 /**
- * Whether the operator itself has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the
+ * Whether the caller has a permission, checked by a SelfSubjectAccessReview. Rejects with KubeError if the
  * review fails.
  */
 export async function canI(api: KubeApi, rule: ResourceRule): Promise<boolean> {

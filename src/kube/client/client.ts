@@ -9,8 +9,11 @@ export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
-export interface ApplyOptions extends WriteOptions {
+export interface PatchOptions extends WriteOptions {
   readonly subresource?: "status";
+}
+
+export interface ApplyOptions extends PatchOptions {
   /** Defaults to the operator's own field manager. */
   readonly fieldManager?: string;
 }
@@ -67,7 +70,7 @@ export interface KubeClient {
     type: ResourceType<T>,
     key: ObjectKey,
     patch: object,
-    options?: WriteOptions,
+    options?: PatchOptions,
   ): Promise<T>;
   /** Full replacement of an object that was read before; its resourceVersion is the precondition. */
   replace<T extends KubeObject>(

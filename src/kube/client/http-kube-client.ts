@@ -16,13 +16,14 @@ import type {
   CallOptions,
   KubeClient,
   ListOptions,
+  PatchOptions,
   Preconditions,
   WriteOptions,
 } from "./client.ts";
 import { complete, isNamed, listPages, pagesOf } from "./list-pages.ts";
 import { withoutSecretValues } from "./secret-values.ts";
 
-export interface Timeouts {
+interface Timeouts {
   readonly readMs: number;
   /** Must be shorter than the lease's renew deadline; otherwise no write could start (S8). */
   readonly writeMs: number;
@@ -155,12 +156,12 @@ class HttpKubeClient implements KubeClient {
     type: ResourceType<T>,
     key: ObjectKey,
     patch: object,
-    options: WriteOptions = {},
+    { subresource, ...options }: PatchOptions = {},
   ): Promise<T> {
     return this.#write<T>(type, options, {
-      attempted: describe("patch", type, key),
+      attempted: describe("patch", type, key, subresource),
       method: "PATCH",
-      path: objectPath(type, key),
+      path: objectPath(type, key, subresource),
       contentType: "application/merge-patch+json",
       body: patch,
     });

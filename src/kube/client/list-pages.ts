@@ -21,7 +21,7 @@ export interface Selection {
   readonly metadataOnly?: boolean | undefined;
 }
 
-export interface ObjectListing<T> {
+interface ObjectListing<T> {
   readonly objects: readonly T[];
   /** The version of the listing; a watch from this version misses no event. */
   readonly version: string;

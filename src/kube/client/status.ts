@@ -8,7 +8,7 @@ const MAX_MESSAGE = 500;
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
 
 /** The fields of metav1.Status that the operator reads. */
-export interface ServerStatus {
+interface ServerStatus {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
@@ -19,7 +19,7 @@ export interface ServerStatus {
   readonly uidDiffers: boolean;
 }
 
-export interface ServerRefusal {
+interface ServerRefusal {
   /** The action and its object: `apply secrets team-a/ci`. */
   readonly attempted: string;
   readonly status: number;

@@ -9,7 +9,7 @@ import type { Clock } from "../../util/time.ts";
 import { CredentialSource, type KubeCredentials, type KubeEndpoint } from "./credentials.ts";
 import { loadPodAccount } from "./pod-account.ts";
 
-export interface KubeEndpointOptions {
+interface KubeEndpointOptions {
   /** Path of a kubeconfig. Absent: the Pod's ServiceAccount, otherwise the default kubeconfig. */
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;

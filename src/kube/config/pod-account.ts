@@ -6,7 +6,7 @@ import { CredentialSource, type KubeEndpoint } from "./credentials.ts";
 
 const FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-export interface PodAccountOptions {
+interface PodAccountOptions {
   /** Host and port of the API server, from the Pod's environment. */
   readonly server: { readonly host: string; readonly port: string };
   readonly clock: Clock;

@@ -19,7 +19,7 @@ const MAX_WORD_BYTES = 128;
 /** Maximum number of series that wait to be written. Each series waits once, however often its event happens. */
 const MAX_QUEUED = 1_000;
 
-export interface EventWriterOptions {
+interface EventWriterOptions {
   readonly client: KubeClient;
   /** Name of the Pod or of the host. */
   readonly instance: string;

@@ -22,7 +22,7 @@ import { createDispatcher } from "./dispatcher.ts";
 import { RenewingPool } from "./renewing-pool.ts";
 import { bodyOf, type OpenedStream, openOnce } from "./stream.ts";
 
-export interface KubeTransportOptions {
+interface KubeTransportOptions {
   readonly endpoint: KubeEndpoint;
   readonly clock: Clock;
   /** Called once for every request; `code` is the status, or "<error>" if there was no answer. */

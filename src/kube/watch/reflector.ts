@@ -33,7 +33,7 @@ import {
 import { openWatch, parseWatchLine, type WatchApi } from "./watch-stream.ts";
 import { type Silence, Watchdog } from "./watchdog.ts";
 
-export interface ReflectorLimits {
+interface ReflectorLimits {
   /** A stream that is silent for this long is dead; bookmarks arrive about once a minute. */
   readonly idleMs: number;
   /** The same limit while waiting for initial objects, which arrive without long pauses. */
@@ -58,7 +58,7 @@ const DEFAULT_LIMITS: ReflectorLimits = {
 };
 
 /** For metrics; every function is optional and must not throw. */
-export interface ReflectorObserver {
+interface ReflectorObserver {
   onRestart?(reason: RestartReason): void;
   /** An object was added, changed or deleted, or a bookmark arrived. */
   onEvent?(): void;

@@ -44,7 +44,7 @@ export type RestartReason =
   | "Unexpected";
 
 /** How the first complete listing is read. */
-export type ListingMethod = "stream" | "pages";
+type ListingMethod = "stream" | "pages";
 
 interface RetryState {
   readonly via: ListingMethod;
@@ -67,7 +67,7 @@ export type WatchState = RetryState &
   );
 
 /** The inputs of decisions about timing; the loop provides them. */
-export interface Moment {
+interface Moment {
   /** Monotonic milliseconds. */
   readonly at: number;
   /** In [0, 1). */
@@ -121,7 +121,7 @@ export type NextStep =
   | { readonly kind: "CheckVersion" }
   | { readonly kind: "Wait"; readonly ms: number };
 
-export interface WatchStep<T> {
+interface WatchStep<T> {
   readonly state: WatchState;
   readonly effects: readonly StoreEffect<T>[];
   /** Absent: the current step continues. */

@@ -13,7 +13,7 @@ export interface WatchApi extends KubeApi {
   readonly openStream: OpenStream;
 }
 
-export interface WatchRequest {
+interface WatchRequest {
   readonly selection: Selection;
   /** Absent: the stream starts with every existing object, followed by the changes. */
   readonly version: string | undefined;

@@ -3,7 +3,7 @@ import type { Clock } from "../../util/time.ts";
 
 export type Silence = "Idle" | "Deadline";
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   readonly clock: Clock;
   /** Called at every check, because the limit differs between the parts of a stream. */
   readonly idleMs: () => number;

@@ -1,5 +1,6 @@
 /** Removes secrets from a bundle, and texts that look like secrets. Pure. */
 import type { KubeObject } from "../../kube/resource.ts";
+import { trim } from "../../kube/watch/trim.ts";
 
 const REMOVED = "<removed>";
 
@@ -19,8 +20,6 @@ export function scrubText(text: string): string {
   return PATTERNS.reduce((left, [pattern, instead]) => left.replaceAll(pattern, instead), text);
 }
 
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
-
 interface AnySpec {
   readonly secret?: { readonly data?: Readonly<Record<string, string>> };
 }
@@ -29,20 +28,8 @@ interface AnySpec {
  * Removes managedFields, the last applied configuration, and the literal text of templates, which can hold anything.
  */
 export function scrubObject(object: KubeObject & { readonly spec?: AnySpec }): object {
-  const { metadata, spec, ...rest } = object;
-  const {
-    managedFields: _,
-    annotations = {},
-    ...kept
-  } = metadata as typeof metadata & {
-    readonly managedFields?: unknown;
-  };
-  const { [LAST_APPLIED]: __, ...notes } = annotations;
-  return {
-    ...rest,
-    metadata: { ...kept, annotations: notes },
-    ...(spec === undefined ? {} : { spec: scrubSpec(spec) }),
-  };
+  const { spec, ...rest } = trim(object);
+  return spec === undefined ? rest : { ...rest, spec: scrubSpec(spec) };
 }
 
 function scrubSpec(spec: AnySpec): object {

@@ -12,7 +12,7 @@ export interface Invocation {
 export type Run = (invocation: Invocation) => Promise<ExitCode>;
 
 /** What completion offers for an argument. */
-export type Completes = "object" | "apikey" | "serviceaccount" | "reason" | "shell";
+type Completes = "object" | "apikey" | "serviceaccount" | "reason" | "shell";
 
 /** A command as data. Help, completion, the reference page and the program are generated from it. */
 export interface CommandSpec {

@@ -5,7 +5,7 @@ import { toError } from "../../util/to-error.ts";
 import { clean } from "../view/screen.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "./errors.ts";
 
-export interface Ending {
+interface Ending {
   readonly message: string;
   readonly code: ExitCode;
 }

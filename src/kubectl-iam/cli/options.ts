@@ -4,7 +4,7 @@ import { ownEntry } from "../../util/own-entry.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../util/time.ts";
 import { UsageError } from "./errors.ts";
 
-export type OutputFormat = "table" | "wide" | "json" | "yaml" | "name" | `jsonpath=${string}`;
+type OutputFormat = "table" | "wide" | "json" | "yaml" | "name" | `jsonpath=${string}`;
 
 export type DryRun = "client" | "server";
 

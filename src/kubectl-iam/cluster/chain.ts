@@ -1,26 +1,21 @@
 /** Reads what an object needs: its account and its connection. */
-import type { ConnectionRef } from "../../api/fields.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, typeOf } from "./kinds.ts";
 import { unlessForbidden } from "./read.ts";
+import { refsOf } from "./relations.ts";
 import type { Missing } from "./wait.ts";
 import { type Chain, whyHeld } from "./why-held.ts";
-
-interface Spec {
-  readonly serviceAccountRef?: { readonly name: string };
-  readonly connectionRef?: ConnectionRef;
-}
 
 /** Leaves out objects that cannot be read. Rejects with KubeError. */
 export async function readChain({ kube }: Cluster, object: AnyObject): Promise<Chain> {
   const { namespace = "" } = object.metadata;
-  const { serviceAccountRef } = object.spec as Spec;
+  const { serviceAccountRef } = refsOf(object);
   const account =
     serviceAccountRef &&
     (await unlessForbidden(
       kube.get(typeOf("ServiceAccount"), { namespace, name: serviceAccountRef.name }),
     ));
-  const ref = ((account ?? object).spec as Spec).connectionRef;
+  const { connectionRef: ref } = refsOf((account as AnyObject | undefined) ?? object);
   const connection =
     ref &&
     (await unlessForbidden(

@@ -1,11 +1,12 @@
 /** Changes to objects, the same that GitOps or kubectl could make. */
 
-import { objectPath } from "../../kube/client/api-path.ts";
+import type { KindName } from "../../api/kinds.ts";
+import { GROUP } from "../../api/meta.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import type { Options } from "../cli/options.ts";
-import { type Cluster, FIELD_MANAGER } from "./cluster.ts";
-import type { AnyObject } from "./kinds.ts";
+import type { Cluster } from "./cluster.ts";
+import { type AnyObject, kindOf, toText, typeOf } from "./kinds.ts";
 
 export interface Change {
   readonly type: ResourceType;
@@ -22,23 +23,48 @@ export interface Change {
   readonly done: string;
 }
 
+/** A change to one of the operator's custom resources. */
+export function changeOf(
+  { kind, metadata }: AnyObject,
+  patch: object,
+  done: string,
+  subresource?: "status",
+): Change {
+  return {
+    type: typeOf(kind as KindName),
+    label: toText({ kind: kind as KindName, name: metadata.name }),
+    resource: `${kindOf(kind).plural}.${GROUP}`,
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    patch,
+    done,
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}
+
 /**
  * Makes the changes one by one and prints a line for each. Returns the changed objects. With `--dry-run=client` the
  * changes are only printed as commands; with `server` the API server only validates them. Rejects with KubeError.
  */
 export async function makeChanges(
   { io, options }: Invocation,
-  cluster: Cluster,
+  { kube }: Cluster,
   changes: readonly Change[],
 ): Promise<readonly AnyObject[]> {
   const { dryRun } = options;
   const changed: AnyObject[] = [];
   for (const change of changes) {
-    if (dryRun === "client") io.print(toCommand(change));
-    else {
-      changed.push(await send(cluster, change, dryRun === "server"));
-      io.print(`${change.label} ${change.done}${dryRun === "server" ? " (server dry run)" : ""}`);
+    if (dryRun === "client") {
+      io.print(toCommand(change));
+      continue;
     }
+    const { type, namespace, name, patch, subresource, label, done } = change;
+    const isDryRun = dryRun === "server";
+    const where = subresource === undefined ? {} : { subresource };
+    const options = { dryRun: isDryRun, ...where };
+    const answer = await kube.mergePatch(type, { namespace, name }, patch, options);
+    changed.push(answer as AnyObject);
+    io.print(`${label} ${done}${isDryRun ? " (server dry run)" : ""}`);
   }
   return changed;
 }
@@ -46,19 +72,6 @@ export async function makeChanges(
 /** Whether the command waits for the operator. */
 export function isToWait({ dryRun, wait }: Options): boolean {
   return dryRun === undefined && wait !== false;
-}
-
-async function send(cluster: Cluster, change: Change, isDryRun: boolean): Promise<AnyObject> {
-  const { type, namespace, name, patch, subresource } = change;
-  const answer = await cluster.call({
-    attempted: `patch ${type.plural}${subresource === undefined ? "" : `/${subresource}`} ${namespace}/${name}`,
-    method: "PATCH",
-    path: objectPath(type, { namespace, name }, subresource),
-    query: { fieldManager: FIELD_MANAGER, ...(isDryRun ? { dryRun: "All" } : {}) },
-    contentType: "application/merge-patch+json",
-    body: patch,
-  });
-  return answer as unknown as AnyObject;
 }
 
 /** The same change as a kubectl command. */

@@ -1,6 +1,6 @@
 /** The cluster of a command. Only this file knows how to reach the API server. */
 import { delimiter } from "node:path";
-import { type ApiCall, callApi, type KubeApi } from "../../kube/client/api-call.ts";
+import type { KubeApi } from "../../kube/client/api-call.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createKubeClient } from "../../kube/client/http-kube-client.ts";
 import { contextNames, loadKubeEndpoint } from "../../kube/config/config.ts";
@@ -11,8 +11,8 @@ import type { Io } from "../cli/io.ts";
 import type { Options } from "../cli/options.ts";
 import { userAgent } from "../user-agent.ts";
 
-export const FIELD_MANAGER = "kubectl-iam";
-const READ_MS = 30_000;
+const FIELD_MANAGER = "kubectl-iam";
+export const READ_MS = 30_000;
 
 export interface Cluster extends AsyncDisposable {
   readonly kube: KubeClient;
@@ -21,8 +21,6 @@ export interface Cluster extends AsyncDisposable {
   readonly namespace: string;
   readonly transport: KubeTransport;
   readonly api: KubeApi;
-  /** Makes a call that {@link KubeClient} does not offer. */
-  call(call: Omit<ApiCall, "timeoutMs">): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** Throws UsageError if the kubeconfig names no cluster. */
@@ -37,7 +35,6 @@ export async function openCluster(io: Io, options: Options): Promise<Cluster> {
     namespace: options.namespace ?? (endpoint.namespace || "default"),
     transport,
     api,
-    call: (call) => callApi(api, { ...call, timeoutMs: READ_MS }),
     [Symbol.asyncDispose]: () => transport.close(),
   };
 }

@@ -4,14 +4,12 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { toYaml } from "../view/output.ts";
-import { printReadiness } from "../view/print-readiness.ts";
-import { readinessOf } from "../view/readiness.ts";
+import { printReadiness, readinessOf } from "../view/readiness.ts";
 import { causeOfDelay } from "./chain.ts";
 import { isToWait } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
-import { type AnyObject, typeOf } from "./kinds.ts";
+import { type AnyObject, nameOf, typeOf } from "./kinds.ts";
 import { type Missing, waitForAll } from "./wait.ts";
-import { nameOf } from "./why-held.ts";
 
 interface Words {
   /** Follows "created". */

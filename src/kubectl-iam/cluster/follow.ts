@@ -1,8 +1,10 @@
 /** Follows events as they arrive. */
-import { isKubeError, KubeError } from "../../kube/errors.ts";
+import { readVersion } from "../../kube/client/list-pages.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import { type ClusterEvent, eventType } from "../../kube/resource-types.ts";
 import { splitLines } from "../../kube/watch/lines.ts";
-import { openWatch } from "../../kube/watch/watch-stream.ts";
+import type { WatchInput } from "../../kube/watch/watch-state.ts";
+import { openWatch, parseWatchLine } from "../../kube/watch/watch-stream.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Cluster } from "./cluster.ts";
 import { type IamEvent, toIamEvent } from "./events.ts";
@@ -19,12 +21,13 @@ export async function* followEvents(
   signal: AbortSignal,
 ): AsyncGenerator<IamEvent> {
   let version = await currentVersion(cluster, namespace);
-  const notice = (seen: string) => {
-    version = seen;
-  };
   while (!signal.aborted)
     try {
-      yield* eventsFrom(watchOnce(cluster, namespace, version, signal), notice);
+      for await (const input of watchOnce(cluster, namespace, version, signal)) {
+        if ("version" in input) ({ version } = input);
+        const event = eventOf(input);
+        if (event !== undefined) yield event;
+      }
     } catch (error) {
       if (signal.aborted) return;
       version = await resumeFrom(error, version, cluster, namespace);
@@ -32,16 +35,25 @@ export async function* followEvents(
     }
 }
 
-async function* eventsFrom(
-  lines: AsyncIterable<WatchLine>,
-  notice: (version: string) => void,
-): AsyncGenerator<IamEvent> {
-  for await (const { type, object } of lines) {
-    const { resourceVersion } = object.metadata;
-    if (resourceVersion !== undefined) notice(resourceVersion);
-    const event = type === "DELETED" ? undefined : toIamEvent(object);
-    if (event !== undefined) yield event;
-  }
+function eventOf(input: WatchInput<ClusterEvent>): IamEvent | undefined {
+  return input.kind === "Changed" && !input.deleted ? toIamEvent(input.object) : undefined;
+}
+
+async function* watchOnce(
+  { api, transport }: Cluster,
+  namespace: string | undefined,
+  version: string,
+  signal: AbortSignal,
+): AsyncGenerator<WatchInput<ClusterEvent>> {
+  const body = await openWatch({ ...api, openStream: transport.openStream }, eventType, {
+    selection: { namespace },
+    version,
+    timeoutSeconds: WATCH_SECONDS,
+    headTimeoutMs: HEAD_MS,
+    signal,
+  });
+  for await (const line of splitLines(body, MAX_LINE_BYTES))
+    yield parseWatchLine(api, eventType, line);
 }
 
 /**
@@ -58,38 +70,6 @@ async function resumeFrom(
   return isKubeError(error, "Gone") ? currentVersion(cluster, namespace) : version;
 }
 
-interface WatchLine {
-  readonly type: string;
-  readonly object: ClusterEvent;
-}
-
-async function* watchOnce(
-  { api, transport }: Cluster,
-  namespace: string | undefined,
-  version: string,
-  signal: AbortSignal,
-): AsyncGenerator<WatchLine> {
-  const body = await openWatch({ ...api, openStream: transport.openStream }, eventType, {
-    selection: { namespace },
-    version,
-    timeoutSeconds: WATCH_SECONDS,
-    headTimeoutMs: HEAD_MS,
-    signal,
-  });
-  for await (const line of splitLines(body, MAX_LINE_BYTES)) {
-    const parsed = JSON.parse(line) as WatchLine;
-    if (parsed.type === "ERROR") throw new KubeError("Gone", "the watch is too old");
-    yield parsed;
-  }
-}
-
-async function currentVersion({ call }: Cluster, namespace: string | undefined): Promise<string> {
-  const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
-  const { metadata } = await call({
-    attempted: "list events",
-    method: "GET",
-    path: `/apis/events.k8s.io/v1${within}/events`,
-    query: { limit: 1 },
-  });
-  return (metadata as { readonly resourceVersion: string }).resourceVersion;
+function currentVersion({ api }: Cluster, namespace: string | undefined): Promise<string> {
+  return readVersion(api, eventType, { namespace }, { timeoutMs: HEAD_MS });
 }

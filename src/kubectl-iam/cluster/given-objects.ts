@@ -9,7 +9,7 @@ import { toError } from "../../util/to-error.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 
-export interface FileObject {
+interface FileObject {
   readonly kind: string;
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;

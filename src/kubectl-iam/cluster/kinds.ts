@@ -45,6 +45,17 @@ export function toText({ kind, name }: ObjectName): string {
   return `${kindOf(kind).shortName}/${name}`;
 }
 
+export function nameOf({ kind, metadata }: AnyObject): string {
+  return toText({ kind: kind as KindName, name: metadata.name });
+}
+
+/** A command that works in any current namespace: `kubectl iam resume iamkey/ci-bot-key -n team-a`. */
+export function commandAbout(verb: string, object: AnyObject): string {
+  const { namespace } = object.metadata;
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  return `kubectl iam ${verb} ${nameOf(object)}${where}`;
+}
+
 const EXAMPLE = "write it as KIND/NAME, such as iamkey/ci-bot-key";
 
 /** Parses `iamkey/ci-bot-key`. The kind can be any name that kubectl accepts, in any case. Throws UsageError. */

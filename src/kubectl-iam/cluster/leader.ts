@@ -7,7 +7,7 @@ import { unlessForbidden } from "./read.ts";
 
 const NAME = "iam-operator";
 
-export type Leader =
+type Leader =
   | { readonly kind: "Held"; readonly text: string }
   /** The Lease exists, and no replica renews it. */
   | { readonly kind: "Lost"; readonly text: string }

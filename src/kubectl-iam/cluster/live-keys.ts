@@ -2,7 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 
-export interface LiveKey {
+interface LiveKey {
   readonly keyId: string;
   readonly where: string;
   /**

@@ -3,11 +3,9 @@
 import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { ListOptions } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
-import { Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import type { Options } from "../cli/options.ts";
-import { type Cluster, notFound, scopeOf } from "./cluster.ts";
-import { type AnyObject, kindNames, kindOf, type ObjectName, toText, typeOf } from "./kinds.ts";
+import { type Cluster, notFound } from "./cluster.ts";
+import { type AnyObject, kindNames, kindOf, toText, typeOf } from "./kinds.ts";
 
 /** The operator's custom resources in one namespace, or in all namespaces. */
 export interface World {
@@ -79,7 +77,7 @@ export async function readWorld(
 }
 
 /** The error for kinds that cannot be listed. Names all of them, in the order of the CRDs. */
-function notListable(
+export function notListable(
   unlisted: readonly KindName[],
   namespace: string | undefined,
   cause: unknown,
@@ -153,45 +151,4 @@ export async function readObject<Name extends KindName>(
   const found = await kube.get(type, { namespace: within, name });
   if (found === undefined) throw notFound(toText({ kind, name }), within);
   return found;
-}
-
-/**
- * The objects that the command line names, or that its selector matches. Throws UsageError if it has neither or both,
- * Failure if no object matches, and KubeError if a kind cannot be listed: a change for all objects skips none of them.
- */
-export async function selectObjects(
-  cluster: Cluster,
-  names: readonly ObjectName[],
-  selectorKinds: readonly KindName[],
-  options: Options,
-): Promise<readonly AnyObject[]> {
-  const { selector, allNamespaces, all } = options;
-  if (names.length > 0 && (selector !== undefined || allNamespaces || all))
-    throw new UsageError("give either names, or --all or --selector to select objects");
-  if (names.length === 0 && selector === undefined && !all)
-    throw new UsageError("name at least one object, or select objects with --all or -l team=a");
-  if (names.length > 0)
-    return Promise.all(
-      names.map(({ kind, name }) => readObject(cluster, kind, name) as Promise<AnyObject>),
-    );
-  const namespace = scopeOf(cluster, options);
-  const unlisted: KindName[] = [];
-  const lists = await Promise.all(
-    selectorKinds.map(async (kind) => {
-      const listing = cluster.kube.list(typeOf(kind) as never, {
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(selector === undefined ? {} : { labelSelector: selector }),
-      });
-      const found = await unlessForbidden(listing);
-      if (found === undefined) unlisted.push(kind);
-      return found ?? [];
-    }),
-  );
-  if (unlisted.length > 0) throw notListable(unlisted, namespace, undefined);
-  const objects = lists.flat() as readonly AnyObject[];
-  if (objects.length > 0) return objects;
-  const where = namespace === undefined ? "any namespace" : `namespace ${namespace}`;
-  throw new Failure(
-    `No objects match in ${where}: kubectl iam status -A lists the objects of all namespaces.`,
-  );
 }

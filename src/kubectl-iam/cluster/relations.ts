@@ -8,7 +8,7 @@ interface Refs {
   readonly serviceAccountRef?: { readonly name: string };
   readonly connectionRef?: ConnectionRef;
 }
-const refsOf = ({ spec }: AnyObject): Refs => (spec ?? {}) as Refs;
+export const refsOf = ({ spec }: AnyObject): Refs => (spec ?? {}) as Refs;
 
 /** The object with its account and its connection, if the world has them. */
 export function chainOf(object: AnyObject, world: World): Chain {

@@ -8,7 +8,7 @@ import type { AnyObject } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
 import { whyHeld } from "./why-held.ts";
 
-export interface PendingRotation {
+interface PendingRotation {
   /** ` at 2026-11-24T09:00:00Z`; empty if the annotation is not a time. */
   readonly text: string;
   readonly time: Instant | undefined;

@@ -3,17 +3,13 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { printReadiness } from "../view/print-readiness.ts";
-import { isToWait, makeChanges } from "./change.ts";
+import { printReadiness } from "../view/readiness.ts";
+import { changeOf, isToWait, makeChanges } from "./change.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
-import { type AnyObject, kindNames } from "./kinds.ts";
-import { unobserved } from "./observed.ts";
-import { changeOf } from "./our-change.ts";
-import { selectObjects } from "./read.ts";
-import { parseNames, resolveNames } from "./resolve.ts";
+import { type AnyObject, kindNames, nameOf } from "./kinds.ts";
+import { parseNames, selectObjects } from "./resolve.ts";
 import { pendingRotation, rotationMissing } from "./rotation.ts";
-import { type Missing, waitForAll } from "./wait.ts";
-import { nameOf } from "./why-held.ts";
+import { type Missing, unobserved, waitForAll } from "./wait.ts";
 
 /** Connections are suspended by name only, because a suspended connection also prevents revoking access. */
 const selectable = kindNames.filter((kind) => !isConnection(kind));
@@ -22,8 +18,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
   const { io, options, args } = invocation;
   const given = parseNames(args);
   await using cluster = await openCluster(io, options);
-  const names = await resolveNames(cluster, given);
-  const objects = await selectObjects(cluster, names, selectable, options);
+  const objects = await selectObjects(cluster, given, selectable, options);
   const done = suspend ? "suspended" : "resumed";
   const changes = objects.map((object) => changeOf(object, { spec: { suspend } }, done));
   const changed = await makeChanges(invocation, cluster, changes);
@@ -32,13 +27,9 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
     if (warning !== undefined) io.note(warning);
   }
   if (!isToWait(options)) return exitCode.ok;
-  const generations = new Map(
-    changed.map(({ metadata }) => [metadata.uid, metadata.generation ?? 0]),
-  );
   return await waitForAll(invocation, cluster, changed, {
-    findMissing: (object) =>
-      unobserved(object, generations.get(object.metadata.uid) ?? 0) ??
-      (suspend ? undefined : resumedMissing(cluster, object)),
+    findMissing: (object, before) =>
+      unobserved(object, before) ?? (suspend ? undefined : resumedMissing(cluster, object)),
     done: (object) => (suspend ? exitCode.ok : printReadiness(io, object)),
   });
 }

@@ -5,10 +5,11 @@ import { MINUTE, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
+import { type Change, isToWait, makeChanges } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, toText, typeOf } from "./kinds.ts";
 import { readLeader } from "./leader.ts";
+import { operatorNamespace } from "./operator.ts";
 
 const DEFAULT_TIMEOUT = 10 * MINUTE;
 const EVERY_MS = SECOND / 2;
@@ -23,22 +24,48 @@ export interface Missing {
   readonly isFinal?: boolean;
 }
 
-export interface Waiting<T> {
-  /** `undefined` once the work is done. */
-  readonly findMissing: (object: T) => Missing | undefined | Promise<Missing | undefined>;
+/** Reports that the operator has not observed the generation of `before` yet. Pure. */
+export function unobserved(
+  { status }: AnyObject,
+  { metadata }: Pick<AnyObject, "metadata">,
+): Missing | undefined {
+  return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0)
+    ? undefined
+    : { text: "waiting for the operator to notice the change" };
+}
+
+export interface Waiting {
+  /** `undefined` once the work is done. `before` is the object as it was when the wait began. */
+  readonly findMissing: (
+    now: AnyObject,
+    before: AnyObject,
+  ) => Missing | undefined | Promise<Missing | undefined>;
   /** Prints the object once the work is done. The command exits with the highest status of all objects. */
-  readonly done: (object: T) => ExitCode | Promise<ExitCode>;
+  readonly done: (now: AnyObject, before: AnyObject) => ExitCode | Promise<ExitCode>;
+}
+
+/** Makes the changes and, if the command waits for the operator, waits until their work is done. */
+export async function changeAndWait(
+  invocation: Invocation,
+  cluster: Cluster,
+  changes: readonly Change[],
+  waiting: Waiting,
+): Promise<ExitCode> {
+  const changed = await makeChanges(invocation, cluster, changes);
+  return isToWait(invocation.options)
+    ? waitForAll(invocation, cluster, changed, waiting)
+    : exitCode.ok;
 }
 
 /**
  * Waits for the objects one after the other; they share one timeout. After the failure of one object, prints it and
  * waits for the rest. Warns once if no replica of the operator holds the Lease.
  */
-export async function waitForAll<T extends AnyObject>(
+export async function waitForAll(
   invocation: Invocation,
   cluster: Cluster,
-  objects: readonly T[],
-  { findMissing, done }: Waiting<T>,
+  objects: readonly AnyObject[],
+  { findMissing, done }: Waiting,
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   const startedAt = io.clock.monotonic();
@@ -47,9 +74,8 @@ export async function waitForAll<T extends AnyObject>(
   const codes: ExitCode[] = [];
   for (const object of objects)
     try {
-      codes.push(
-        await done(await waitFor(invocation, cluster, object, findMissing, deadline, watch)),
-      );
+      const now = await waitFor(invocation, cluster, object, findMissing, deadline, watch);
+      codes.push(await done(now, object));
     } catch (error) {
       io.progress(undefined);
       if (!(error instanceof Failure) || io.interrupted.aborted || objects.length === 1)
@@ -60,14 +86,14 @@ export async function waitForAll<T extends AnyObject>(
   return Math.max(exitCode.ok, ...codes) as ExitCode;
 }
 
-async function waitFor<T extends AnyObject>(
+async function waitFor(
   invocation: Invocation,
   { kube }: Cluster,
-  object: T,
-  findMissing: Waiting<T>["findMissing"],
+  object: AnyObject,
+  findMissing: Waiting["findMissing"],
   deadline: number,
   watchLease: (waitedMs: number) => Promise<void>,
-): Promise<T> {
+): Promise<AnyObject> {
   const { io } = invocation;
   const { clock, interrupted } = io;
   const { name, namespace = "" } = object.metadata;
@@ -75,11 +101,13 @@ async function waitFor<T extends AnyObject>(
   const say = createReporter(io, about);
   const startedAt = clock.monotonic();
   for (;;) {
-    const now = await kube.get(typeOf(object.kind as KindName), { namespace, name });
+    const now = (await kube.get(typeOf(object.kind as KindName), { namespace, name })) as
+      | AnyObject
+      | undefined;
     if (now === undefined) throw new Failure(`${about} was deleted meanwhile.`);
-    const missing = await findMissing(now as unknown as T);
+    const missing = await findMissing(now, object);
     io.progress(undefined);
-    if (missing === undefined) return now as unknown as T;
+    if (missing === undefined) return now;
     const { text, isFinal } = missing;
     if (isFinal) throw new Failure(`${about}: ${text}`);
     if (clock.monotonic() > deadline) throw new Failure(`${about} was not done in time: ${text}`);

@@ -1,10 +1,8 @@
 /** Why the operator does not make progress with an object: ordered rules over the objects' statuses. Pure. */
 import { isTrue } from "../../api/conditions.ts";
-import type { KindName } from "../../api/kinds.ts";
 import { annotations } from "../../api/meta.ts";
 import { readinessOf } from "../view/readiness.ts";
-import { commandAbout } from "./command-about.ts";
-import { type AnyObject, toText } from "./kinds.ts";
+import { type AnyObject, commandAbout, nameOf } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
 
 /** An object with the objects that it needs. */
@@ -91,8 +89,4 @@ export function whyHeld(chain: Chain): Missing | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-export function nameOf({ kind, metadata }: AnyObject): string {
-  return toText({ kind: kind as KindName, name: metadata.name });
 }

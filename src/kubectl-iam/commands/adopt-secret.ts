@@ -7,10 +7,9 @@ import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
+import { changeOf, makeChanges } from "../cluster/change.ts";
 import { notFound, openCluster } from "../cluster/cluster.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
-import { changeOf } from "../cluster/our-change.ts";
 import { readObject } from "../cluster/read.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {

@@ -7,7 +7,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { placed, readObjects } from "../cluster/given-objects.ts";
 import { toText } from "../cluster/kinds.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
+import { operatorNamespace } from "../cluster/operator.ts";
 import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
 import { isStructured, printTable } from "../view/output.ts";

@@ -7,10 +7,10 @@ import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type IamEvent, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
 import { parseObjectName, toText } from "../cluster/kinds.ts";
-import { namespaceColumn } from "../view/namespace-column.ts";
 import { styleOf } from "../view/object-screen.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import { clean, screenOf } from "../view/screen.ts";
+import { namespaceColumn } from "../view/table.ts";
 import { age } from "../view/time.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {

@@ -5,17 +5,17 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { readWorld } from "../cluster/read.ts";
-import { namespaceColumn } from "../view/namespace-column.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
+import { namespaceColumn } from "../view/table.ts";
 import { relative, span } from "../view/time.ts";
 
 const DEFAULT_WITHIN = 14 * DAY;
 /** After this delay, a rotation is not expected to happen on its own. */
 const LATE = HOUR;
 
-export interface ExpiringKey {
+interface ExpiringKey {
   readonly namespace: string | undefined;
   readonly apiKey: string;
   readonly keyId: string;

@@ -2,10 +2,9 @@
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
-import { makeChanges } from "../cluster/change.ts";
+import { changeOf, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
-import { changeOf } from "../cluster/our-change.ts";
 import { readObject } from "../cluster/read.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {

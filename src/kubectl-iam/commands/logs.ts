@@ -1,16 +1,18 @@
 /** `logs`: prints the logs of the operator's Pods, all lines or the lines about one object. */
-import { objectPath } from "../../kube/client/api-path.ts";
-import { podType } from "../../kube/resource-types.ts";
-import { MINUTE, SECOND } from "../../util/time.ts";
+import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { ObjectName } from "../cluster/kinds.ts";
+import {
+  type OperatorPod,
+  operatorNamespace,
+  operatorPods,
+  readFromPod,
+} from "../cluster/operator.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
 import { clean } from "../view/screen.ts";
 
-const MAX_BYTES = 64 * 2 ** 20;
 const DEFAULT_LINES = 1_000;
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
@@ -28,15 +30,12 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using cluster = await openCluster(io, options);
   const [object] = await resolveNames(cluster, given);
   const home = operatorNamespace(options);
-  const labelSelector = "app.kubernetes.io/name=iam-operator";
-  const pods = await cluster.kube.list(podType, { namespace: home, labelSelector });
+  const pods = await operatorPods(cluster, home);
   if (pods.length === 0)
     throw new Failure(
       `No Pods of the operator in ${home}; --operator-namespace names another namespace.`,
     );
-  const texts = await Promise.all(
-    pods.map(({ metadata }) => readLog(invocation, cluster, home, metadata.name)),
-  );
+  const texts = await Promise.all(pods.map((pod) => readLog(invocation, cluster, pod)));
   const lines = texts
     .flatMap((text) => text.split("\n"))
     .filter((line) => line !== "")
@@ -54,9 +53,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 /** Rejects with Failure if the API server does not return the log. */
 async function readLog(
   { options }: Invocation,
-  { api, transport }: Cluster,
-  namespace: string,
-  name: string,
+  cluster: Cluster,
+  pod: OperatorPod,
 ): Promise<string> {
   const { since, tail = DEFAULT_LINES, previous } = options;
   const query = new URLSearchParams({
@@ -64,15 +62,9 @@ async function readLog(
     ...(since === undefined ? {} : { sinceSeconds: String(Math.ceil(since / SECOND)) }),
     ...(previous ? { previous: "true" } : {}),
   });
-  const { status, body } = await transport.send({
-    method: "GET",
-    url: `${api.baseURL}${objectPath(podType, { namespace, name })}/log?${query}`,
-    headers: { "user-agent": api.userAgent },
-    timeoutMs: MINUTE,
-    maxBytes: MAX_BYTES,
-  });
-  const text = body.toString("utf8");
+  const { status, text } = await readFromPod(cluster, pod, `/log?${query}`);
   if (status === 200) return text;
+  const { name, namespace } = pod.metadata;
   throw new Failure(
     `the log of pod/${name} in ${namespace} cannot be read (status ${status}): ${text}`,
   );

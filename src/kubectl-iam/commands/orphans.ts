@@ -6,9 +6,9 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
-import { namespaceColumn } from "../view/namespace-column.ts";
 import { printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
+import { namespaceColumn } from "../view/table.ts";
 import { relative } from "../view/time.ts";
 
 export interface Orphan {

@@ -9,16 +9,14 @@ import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
-import { isToWait, makeChanges } from "../cluster/change.ts";
+import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
+import { nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
 import { parseAccountName } from "../cluster/names.ts";
-import { unobserved } from "../cluster/observed.ts";
-import { changeOf } from "../cluster/our-change.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { type Missing, waitForAll } from "../cluster/wait.ts";
-import { nameOf } from "../cluster/why-held.ts";
+import { changeAndWait, type Missing, unobserved } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
@@ -48,11 +46,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first. Restore the access of ${name}?`,
   );
   const change = changeOf(account, { spec: { access: "Granted" } }, "access is being restored");
-  const changed = await makeChanges(invocation, cluster, [change]);
-  if (!isToWait(options)) return exitCode.ok;
-  const generation = changed[0]?.metadata.generation ?? 0;
-  return await waitForAll(invocation, cluster, changed, {
-    findMissing: (now) => missingOf(cluster, now as ServiceAccount, generation),
+  return await changeAndWait(invocation, cluster, [change], {
+    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before),
     done: (now) => report(invocation, cluster, now as ServiceAccount),
   });
 }
@@ -60,11 +55,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 async function missingOf(
   cluster: Cluster,
   account: ServiceAccount,
-  generation: number,
+  before: AnyObject,
 ): Promise<Missing | undefined> {
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const left = policyBindings.filter((binding) => !isSettled(binding, account));
-  const unseen = unobserved(account as AnyObject, generation);
+  const unseen = unobserved(account as AnyObject, before);
   if (left.length === 0 && unseen === undefined) return undefined;
   const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
   const names = left.map((binding) => nameOf(binding as AnyObject)).join(", ");

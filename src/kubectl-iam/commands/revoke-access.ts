@@ -5,17 +5,15 @@ import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
-import { isToWait, makeChanges } from "../cluster/change.ts";
+import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
+import { nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
 import { parseAccountName } from "../cluster/names.ts";
-import { unobserved } from "../cluster/observed.ts";
-import { changeOf } from "../cluster/our-change.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { type Missing, waitForAll } from "../cluster/wait.ts";
-import { nameOf } from "../cluster/why-held.ts";
+import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 
@@ -35,9 +33,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       io.note(`Still bound until the operator has unbound them: ${bound.join(", ")}.`);
     return exitCode.ok;
   }
-  const generation = changed[0]?.metadata.generation ?? 0;
   return await waitForAll(invocation, cluster, changed, {
-    findMissing: (now) => missingOf(cluster, now as ServiceAccount, generation),
+    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before),
     done: (now) => {
       io.print(revokedText(now as ServiceAccount));
       return exitCode.ok;
@@ -94,10 +91,10 @@ function boundOf({ status }: ServiceAccount): readonly string[] {
 async function missingOf(
   cluster: Cluster,
   account: ServiceAccount,
-  generation: number,
+  before: AnyObject,
 ): Promise<Missing | undefined> {
   const { saId } = account.status ?? {};
-  const unseen = unobserved(account as AnyObject, generation);
+  const unseen = unobserved(account as AnyObject, before);
   if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
     return undefined;
   const bound = boundOf(account).join(", ");

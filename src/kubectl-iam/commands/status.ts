@@ -7,8 +7,9 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
-import { type AnyObject, findKind, type ObjectName } from "../cluster/kinds.ts";
+import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { readLeader } from "../cluster/leader.ts";
+import { operatorNamespace } from "../cluster/operator.ts";
 import {
   noteUnreadable,
   objectsOf,
@@ -17,15 +18,13 @@ import {
   unlessForbidden,
 } from "../cluster/read.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
-import { nameOf } from "../cluster/why-held.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
-import { namespaceColumn } from "../view/namespace-column.ts";
 import { nextStep } from "../view/next-step.ts";
 import { renderObject } from "../view/object-screen.ts";
 import { isStructured, printTable, printValue } from "../view/output.ts";
 import { readinessOf, readyCell } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
 import type { Column } from "../view/table.ts";
+import { namespaceColumn } from "../view/table.ts";
 import { age } from "../view/time.ts";
 
 const WATCH_EVERY_MS = 2 * SECOND;

@@ -16,7 +16,7 @@ import type { Cell } from "../view/table.ts";
 import { age, relative } from "../view/time.ts";
 import { drawTree, type Node } from "../view/tree.ts";
 
-export interface Leaf {
+interface Leaf {
   readonly object: string;
   readonly namespace?: string | undefined;
   readonly ready?: string | undefined;

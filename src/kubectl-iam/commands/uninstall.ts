@@ -4,8 +4,8 @@
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
+import { operatorNamespace } from "../cluster/operator.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
 import { printTable } from "../view/output.ts";
 import { type Remnant, remnantsOf } from "../view/remnants.ts";
 import type { Column } from "../view/table.ts";

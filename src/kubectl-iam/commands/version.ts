@@ -4,8 +4,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { operatorDeployments } from "../cluster/operator-deployments.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
+import { operatorDeployments, operatorNamespace } from "../cluster/operator.ts";
 
 const VERSION_LABEL = "app.kubernetes.io/version";
 

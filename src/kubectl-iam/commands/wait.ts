@@ -4,22 +4,18 @@ import type { ExitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { namespacedKindNames } from "../cluster/kinds.ts";
-import { unobserved } from "../cluster/observed.ts";
-import { selectObjects } from "../cluster/read.ts";
-import { parseNames, resolveNames } from "../cluster/resolve.ts";
-import { waitForAll } from "../cluster/wait.ts";
-import { printReadiness } from "../view/print-readiness.ts";
-import { readinessOf } from "../view/readiness.ts";
+import { parseNames, selectObjects } from "../cluster/resolve.ts";
+import { unobserved, waitForAll } from "../cluster/wait.ts";
+import { printReadiness, readinessOf } from "../view/readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const given = parseNames(args);
   await using cluster = await openCluster(io, options);
-  const names = await resolveNames(cluster, given);
-  const objects = await selectObjects(cluster, names, namespacedKindNames, options);
+  const objects = await selectObjects(cluster, given, namespacedKindNames, options);
   return await waitForAll(invocation, cluster, objects, {
     findMissing: async (object) => {
-      const unseen = unobserved(object, object.metadata.generation ?? 0);
+      const unseen = unobserved(object, object);
       if (unseen === undefined && readinessOf(object).ready === "True") return undefined;
       return unseen ?? causeOfDelay(cluster, object);
     },

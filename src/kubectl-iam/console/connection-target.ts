@@ -15,7 +15,7 @@ import { configMapType, secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { operatorNamespace } from "./from-cluster.ts";
+import { operatorNamespace } from "../cluster/operator.ts";
 import type { ConsoleTarget } from "./target.ts";
 
 /** Throws Failure if a certificate is missing or invalid. */

@@ -17,12 +17,6 @@ import { type Cluster, notFound } from "../cluster/cluster.ts";
 import { parseObjectName, toText } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 
-const OPERATOR_NAMESPACE = "iam-operator-system";
-
-export function operatorNamespace({ operatorNamespace: given }: Options): string {
-  return given ?? OPERATOR_NAMESPACE;
-}
-
 /** `--connection`, or the default connection of objects that name none. Throws UsageError. */
 export function connectionRefOf({ connection }: Options): ConnectionRef {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
@@ -43,7 +37,7 @@ export async function readConnection(
   throw new Failure(`${toText({ kind, name })} is not valid: ${parsed.message}`);
 }
 
-export interface KeyInSecret {
+interface KeyInSecret {
   readonly key: KeyPair;
   readonly connectionRef: ConnectionRef;
 }

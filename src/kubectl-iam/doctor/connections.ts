@@ -24,7 +24,7 @@ const EXPIRES_SOON = 14 * DAY;
 const MOST_SKEW = 5 * MINUTE;
 
 /** The findings, and the calls that were made for them. */
-export interface ConnectionFindings {
+interface ConnectionFindings {
   readonly findings: readonly Finding[];
   readonly answers: readonly Answer[];
 }

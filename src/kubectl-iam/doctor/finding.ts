@@ -1,6 +1,6 @@
 /** The result of a check, and its rendering. */
 import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/why-held.ts";
+import { nameOf } from "../cluster/kinds.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 

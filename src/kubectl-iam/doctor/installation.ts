@@ -1,13 +1,13 @@
 /** Checks everything that an installation needs. */
 
 import { version } from "../../app/version.ts";
+import { callApi } from "../../kube/client/api-call.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
+import { type Cluster, openCluster, READ_MS, scopeOf } from "../cluster/cluster.ts";
 import { kindOf } from "../cluster/kinds.ts";
-import { operatorDeployments } from "../cluster/operator-deployments.ts";
+import { operatorDeployments, operatorNamespace } from "../cluster/operator.ts";
 import { readWorld, unlessForbidden } from "../cluster/read.ts";
-import { operatorNamespace } from "../console/from-cluster.ts";
 import type { Answer } from "../console/session.ts";
 import { checkAdmission } from "./admission.ts";
 import { checkAlerts } from "./alerts.ts";
@@ -67,8 +67,9 @@ export async function examineInstallation(
   }
 }
 
-async function checkVersions({ call, server }: Cluster): Promise<readonly Finding[]> {
-  const { gitVersion } = await call({ attempted: "get version", method: "GET", path: "/version" });
+async function checkVersions({ api, server }: Cluster): Promise<readonly Finding[]> {
+  const call = { attempted: "get version", method: "GET", path: "/version" } as const;
+  const { gitVersion } = await callApi(api, { ...call, timeoutMs: READ_MS });
   return [ok("Versions", `kubectl-iam ${version}; Kubernetes ${String(gitVersion)} at ${server}`)];
 }
 

@@ -2,6 +2,7 @@
 import type { Kind } from "../../api/kind.ts";
 import { kinds } from "../../api/kinds.ts";
 import { GROUP } from "../../api/meta.ts";
+import { canI, type ResourceRule, type Verb } from "../../kube/client/access-review.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type Finding, failed, ok, skipped } from "./finding.ts";
@@ -10,7 +11,7 @@ export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
+  readonly verbs: readonly Verb[];
 }
 
 /** The namespaced kinds. */
@@ -77,14 +78,6 @@ export const readerRules: readonly Rule[] = [
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["list"] },
 ];
 
-interface Right {
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly name: string;
-  readonly verb: string;
-}
-
 /** One finding for all rules: all are granted, or which are missing. Rejects with KubeError. */
 export async function checkRights(
   check: string,
@@ -110,7 +103,12 @@ export async function checkRights(
   }
 }
 
-function toRights({ apiGroups, resources, resourceNames = [""], verbs }: Rule): readonly Right[] {
+function toRights({
+  apiGroups,
+  resources,
+  resourceNames = [""],
+  verbs,
+}: Rule): readonly ResourceRule[] {
   return apiGroups.flatMap((group) =>
     resources.flatMap((path) =>
       resourceNames.flatMap((name) =>
@@ -123,23 +121,13 @@ function toRights({ apiGroups, resources, resourceNames = [""], verbs }: Rule): 
   );
 }
 
-async function isAllowed({ call }: Cluster, right: Right, namespace: string): Promise<boolean> {
+function isAllowed({ api }: Cluster, right: ResourceRule, namespace: string): Promise<boolean> {
   const isOfCluster = ["clusterconnections", "namespaces"].includes(right.resource);
-  const { status } = await call({
-    attempted: "create selfsubjectaccessreviews",
-    method: "POST",
-    path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-    body: {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: { ...right, ...(isOfCluster ? {} : { namespace }) } },
-    },
-  });
-  return (status as { readonly allowed?: boolean } | undefined)?.allowed === true;
+  return canI(api, isOfCluster ? right : { ...right, namespace });
 }
 
 /** Pure. The rules in RBAC's form, one line for each resource. */
-function missingRules(missing: readonly Right[]): string {
+function missingRules(missing: readonly ResourceRule[]): string {
   const byResource = Map.groupBy(missing, ({ group, resource, subresource, name }) =>
     JSON.stringify([group, subresource === "" ? resource : `${resource}/${subresource}`, name]),
   );

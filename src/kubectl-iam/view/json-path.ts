@@ -2,7 +2,7 @@
 import { ownEntry } from "../../util/own-entry.ts";
 import { UsageError } from "../cli/errors.ts";
 
-export type Template = (value: unknown) => string;
+type Template = (value: unknown) => string;
 type Step = (values: readonly unknown[]) => readonly unknown[];
 
 const BLOCK = /\{([^{}]*)\}/g;

@@ -17,7 +17,7 @@ import type { Screen } from "./screen.ts";
 import { renderTable } from "./table.ts";
 import { age, both, relative } from "./time.ts";
 
-export interface Subject {
+interface Subject {
   readonly object: Kinds[KindName];
   readonly world: World;
   /** Kinds that `world` lacks for lack of permission. */

@@ -1,6 +1,8 @@
-/** Summarizes an object's Ready condition. Pure. */
+/** Summarizes an object's Ready condition. */
 import { type Condition, findCondition } from "../../api/conditions.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
+import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import type { Cell } from "./table.ts";
 
 export interface Readiness {
@@ -26,4 +28,11 @@ export function readinessOf({ status }: AnyObject): Readiness {
 export function readyCell({ ready, isStalled }: Readiness): Cell {
   const style = ready === "True" ? "good" : isStalled ? "bad" : "warning";
   return { text: ready, style };
+}
+
+/** Prints one line with the object's Ready condition; returns the matching exit status. */
+export function printReadiness(io: Io, object: AnyObject): ExitCode {
+  const { ready, reason, message } = readinessOf(object);
+  io.print(`${nameOf(object)} Ready=${ready} ${reason}: ${message}`);
+  return ready === "True" ? exitCode.ok : exitCode.found;
 }

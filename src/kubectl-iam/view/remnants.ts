@@ -4,10 +4,10 @@ import type { Connection } from "../../api/connection.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
+import { nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf } from "../cluster/relations.ts";
-import { nameOf } from "../cluster/why-held.ts";
 import { both } from "./time.ts";
 
 export interface Remnant {

@@ -1,4 +1,5 @@
 /** Renders tables in kubectl's format. Pure. */
+import type { Options } from "../cli/options.ts";
 import { clean, cut, lengthOf, type Screen, type Style } from "./screen.ts";
 
 export type Cell = string | { readonly text: string; readonly style: Style | undefined };
@@ -69,4 +70,11 @@ function renderLine(
     return `${paint(style, shown)}${padding}`;
   });
   return parts.join("").trimEnd();
+}
+
+/** The first column, if rows are from several namespaces. */
+export function namespaceColumn<Row extends { readonly namespace?: string | undefined }>({
+  allNamespaces,
+}: Options): readonly Column<Row>[] {
+  return allNamespaces ? [{ title: "NAMESPACE", cell: ({ namespace }) => namespace ?? "" }] : [];
 }

@@ -5,7 +5,7 @@ export interface Node<Value> {
   readonly children: readonly Node<Value>[];
 }
 
-export interface Branch<Value> {
+interface Branch<Value> {
   readonly value: Value;
   /** The branch lines in front of the node. */
   readonly lines: string;

@@ -4,7 +4,8 @@ import { KubeError } from "../../../src/kube/errors.ts";
 import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
 import { kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
-import { readWorld, selectObjects } from "../../../src/kubectl-iam/cluster/read.ts";
+import { readWorld } from "../../../src/kubectl-iam/cluster/read.ts";
+import { selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
 

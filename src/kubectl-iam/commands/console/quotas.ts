@@ -2,13 +2,13 @@
 import type { Invocation } from "../../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
-import { noteUnread } from "../../view/note-unread.ts";
-import { isStructured, printTable, printValue } from "../../view/output.ts";
-import { byShare, quotaColumns, toQuotaRows } from "../../view/quota-rows.ts";
+import { isStructured, printValue } from "../../view/output.ts";
+import { printQuotas } from "../../view/print-quotas.ts";
+import { toQuotaRows } from "../../view/quota-rows.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { options } = invocation;
-  const { clusterId, quotaNamespace = [], quotaName = [], top } = options;
+  const { clusterId, quotaNamespace = [], quotaName = [] } = options;
   if (clusterId === undefined)
     throw new UsageError("give --cluster-id: the number of the container cluster in the console");
   await using session = await openConsole(invocation, "either");
@@ -24,11 +24,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     limit: quota.displayLimit,
   }));
   const rows = toQuotaRows(clusterId, texts);
-  await printTable(invocation, {
-    rows: top === undefined ? rows : rows.toSorted(byShare).slice(0, top),
-    columns: quotaColumns(rows),
-    empty: "The console lists no quotas.",
-  });
-  noteUnread(invocation.io, texts);
+  await printQuotas(invocation, { rows, texts, empty: "The console lists no quotas." });
   return exitCode.ok;
 }
