@@ -40,7 +40,6 @@ export function toCrd(kind: Kind) {
   };
 }
 
-
 /** The schema of whole objects, for `kubectl explain` and for the API server's validation. */
 export function objectSchema(kind: Kind): StructuralSchema {
   const spec = toStructuralSchema(kind.spec);

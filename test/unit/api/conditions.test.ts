@@ -100,7 +100,7 @@ describe("readinessConditions", () => {
   });
 });
 
-test("conditions are found, asked and removed by type", () => {
+test("conditions are found, tested and removed by type", () => {
   const list = [condition("Ready", "True"), condition("Verified", "Unknown")];
   expect(findCondition(list, "Verified")).toBe(list[1]);
   expect(findCondition(undefined, "Verified")).toBeUndefined();

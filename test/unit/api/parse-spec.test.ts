@@ -16,7 +16,7 @@ describe("the operator's own parse", () => {
     for (const text of fixture.parseSays ?? fixture.says) expect(parsed.message).toContain(text);
   });
 
-  test("fills in the defaults, nested ones as well", () => {
+  test("fills in the defaults, including nested defaults", () => {
     expect(parseSpec(apiKeyKind, { spec: { serviceAccountRef: { name: "ci-bot" } } })).toEqual({
       ok: true,
       spec: {
@@ -35,7 +35,7 @@ describe("the operator's own parse", () => {
     });
   });
 
-  test("is the stored spec itself where nothing is to be filled in or left out", () => {
+  test("is the stored spec itself if nothing is filled in or left out", () => {
     const filled = parseSpec(apiKeyKind, { spec: { serviceAccountRef: { name: "ci-bot" } } });
     if (!filled.ok) throw new Error("was refused");
     const again = parseSpec(apiKeyKind, { spec: filled.spec });
@@ -58,7 +58,7 @@ describe("the operator's own parse", () => {
     expect(parseSpec(apiKeyKind, { spec }).ok).toBe(false);
   });
 
-  test("says at most five things, and no values", () => {
+  test("reports at most five problems, without values", () => {
     const windows = Array.from({ length: 16 }, () => ({
       schedule: "hunter2",
       duration: "hunter2",

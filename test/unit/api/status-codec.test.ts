@@ -38,7 +38,7 @@ test("only fields that are as their default are left out", () => {
   expect(codec.encode(decoded)).toStrictEqual({ ...rest, names: ["x"], known: [], count: 0 });
 });
 
-test("what an earlier schema has stored is read all the same", () => {
+test("fields that an earlier schema stored are still read", () => {
   const old = {
     startTime: "soon",
     unknown: 1,

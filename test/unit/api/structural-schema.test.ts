@@ -95,7 +95,7 @@ describe("a zod schema becomes structural", () => {
     expect(toStructuralSchema(schema)).toEqual(expected);
   });
 
-  test("with its keywords in one order", () => {
+  test("with its keywords in a fixed order", () => {
     const schema = z.object({ a: z.string() }).meta({ description: "D." });
     expect(Object.keys(toStructuralSchema(schema))).toEqual([
       "description",
@@ -106,7 +106,7 @@ describe("a zod schema becomes structural", () => {
   });
 });
 
-describe("a zod schema that says what our CRDs do not use is refused", () => {
+describe("a zod schema with features that the CRDs do not use is rejected", () => {
   const recursive: z.ZodType = z.object({
     get child() {
       return recursive.optional();

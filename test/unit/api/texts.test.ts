@@ -56,7 +56,7 @@ describe("templates", () => {
     );
   });
 
-  test("the secret is found exactly where rendering puts it", () => {
+  test("the secret is found in exactly the rendered entries", () => {
     fc.assert(
       fc.property(template, (text) => {
         fc.pre(TEMPLATE_PATTERN.test(text));

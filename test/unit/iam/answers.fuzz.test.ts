@@ -105,7 +105,7 @@ const statuses = fc.oneof(
   fc.integer({ min: 200, max: 599 }),
 );
 
-test("whatever a console answers, a call gives a value or an IamError of bounded length", async () => {
+test("for any answer of a console, a call returns a value or an IamError of bounded length", async () => {
   let answer: (request: HttpRequest) => Promise<HttpResponse> = () => Promise.reject();
   const client = () =>
     clientOf({ url: "http://console.test" }, { send: (request) => answer(request) });
@@ -193,7 +193,7 @@ test("a body full of secrets, or with an endless message, is not searched but pa
   });
 });
 
-test("what is read of accounts and bindings fits into a status, or is not read", () => {
+test("accounts and bindings are read only if they fit into a status", () => {
   const odd = fc.constantFrom(
     "a",
     "",

@@ -17,7 +17,7 @@ const variants = (Object.keys(SHAPE_VARIANTS) as (keyof Shapes)[]).flatMap((name
   SHAPE_VARIANTS[name].map((variant) => ({ name, variant })),
 );
 
-describe.each(variants)("where $name is $variant", ({ name, variant }) => {
+describe.each(variants)("if $name is $variant", ({ name, variant }) => {
   const bound = (policyIds: readonly string[]) =>
     variant === "unreadable" ? { readable: false } : { readable: true, policyIds };
   const listed = (keyId: string) =>
@@ -76,7 +76,7 @@ describe.each(variants)("where $name is $variant", ({ name, variant }) => {
   });
 });
 
-test("a list of accounts that goes on is not taken for the whole", async () => {
+test("a partial list of accounts does not count as complete", async () => {
   const server = await startConsole();
   const client = clientOf(server);
   for (let n = 0; n < 21; n += 1) server.world.createAccount({ ...ACCOUNT, name: `sa-${n}` });
@@ -116,7 +116,7 @@ test("quotas of many pages are read whole, filtered, without the partition", asy
   });
 });
 
-test("extra calls are there where the connection names them, and go where it says", async () => {
+test("extra calls exist if the connection names them, and use its paths", async () => {
   const extraCalls = {
     disableKey: { method: "POST", path: "/api/v1/x/{saId}/keys/{keyId}/disable" },
     deleteServiceAccount: { method: "DELETE", path: "/api/v1/x/{saId}" },
@@ -151,7 +151,7 @@ test.each(["", ".", "..", "\ud800"])(
   },
 );
 
-test("an id with characters of a path stays one segment", async () => {
+test("an ID with path characters stays one segment", async () => {
   const server = await startConsole();
   expect(await clientOf(server).getServiceAccount("../a/b?c#d%2e")).toBeUndefined();
   expect(server.requests.unknownCalls).toEqual([]);
@@ -170,7 +170,7 @@ test("the clock skew is learned from the answers", async () => {
   expect(client.clockSkew()).toBeLessThan(602);
 });
 
-test("a key that the console does not know is Unauthenticated, without a login", async () => {
+test("a key that is unknown to the console is Unauthenticated, without a login", async () => {
   const server = await startConsole();
   const key = { keyId: "sak_unknown", secret: new Redacted("x".repeat(43)) };
   const failure = await failureOf(clientOf(server).searchActions({ q: "a", key }));

@@ -125,7 +125,7 @@ test("a tracer that breaks costs no answer", async () => {
   expect(keyId).toBe("k");
 });
 
-test("every call is a span with what its people can look up, and without what it carries", async () => {
+test("every call is a span with its request ID and without its content", async () => {
   const spans: SeenSpan[] = [];
   const tracing = startTracing({
     version: "0",

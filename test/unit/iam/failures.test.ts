@@ -66,7 +66,7 @@ describe("a failure without an answer", () => {
   });
 });
 
-test("a message says what was tried, what was answered, and where to look it up", () => {
+test("a message has the attempted call, the answer, and the request ID", () => {
   const failure = answered(403, '{"message":"Policy\\n denied","requestId":"req-7"}');
   expect(failure.message).toBe(
     "issueKey was answered with status 403: Policy denied (request req-7)",
@@ -88,7 +88,7 @@ describe("quoting", () => {
     );
   });
 
-  test("a secret that only the answer knows is covered where a field names it", () => {
+  test("a secret that only the answer contains is hidden if a field names it", () => {
     const body = { message: "lost: fresh-secret", record: { apiSecret: "fresh-secret" } };
     expect(answered(500, JSON.stringify(body)).message).toContain("lost: <redacted>");
   });
@@ -152,7 +152,7 @@ describe("clock skew", () => {
   });
 });
 
-test("a secret is covered in every spelling that a peer may use", () => {
+test("a secret is hidden in every spelling that a peer can use", () => {
   const secret = new Redacted('pa/ss "é" \\ wörd+1=');
   const raw = secret.reveal();
   const bytes = Buffer.from(raw);

@@ -130,7 +130,7 @@ describe("the fence", () => {
   });
 });
 
-test("closing the client ends what is under way, and what waits is unsent", async () => {
+test("closing the client ends running calls, and waiting calls are not sent", async () => {
   const server = await startConsole();
   const limits = { ...LIMITS, concurrency: 1, timeoutMs: 5_000 };
   const client = clientOf(server, { limits });
@@ -150,7 +150,7 @@ test("closing the client ends what is under way, and what waits is unsent", asyn
   expect(await failureOf(client.listServiceAccounts())).toMatchObject({ sent: false });
 });
 
-test("every request is counted by what it came to", async () => {
+test("every request is counted by its outcome", async () => {
   const server = await startConsole();
   const seen: string[] = [];
   const observer = {

@@ -5,7 +5,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a bucket lets a burst through, then one call at a time, in order", async () => {
+test("a bucket allows a burst, then single calls in order", async () => {
   const clock = createFakeClock();
   const bucket = new TokenBucket(clock, { perSecond: 10, burst: 3 });
   const done: number[] = [];
@@ -37,7 +37,7 @@ test("a cancelled wait takes nothing from the bucket", async () => {
   await bucket.take();
 });
 
-test("slots bound what runs at once, and a failure gives its slot back", async () => {
+test("slots limit concurrent calls, and a failure releases its slot", async () => {
   const slots = new Semaphore(2);
   let running = 0;
   let most = 0;

@@ -8,7 +8,7 @@ import { opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
 import { ACCOUNT, clientOf, startConsole } from "./clients.ts";
 
-test("every call goes through the tunnel, also of a console without TLS", async () => {
+test("every call uses the tunnel, even to a console without TLS", async () => {
   await using proxy = await startConnectProxy();
   const console = await startConsole();
   const client = clientOf(console, { proxy: proxy.url });
@@ -52,7 +52,7 @@ test("the console's name is left to the proxy to resolve, and gets the proxy's c
   expect(JSON.stringify(console.requests.all)).not.toContain("word@");
 });
 
-test("where addresses are judged, the proxy's is", async () => {
+test("if addresses are checked, the address of the proxy is checked", async () => {
   await using proxy = await startConnectProxy();
   const console = await startConsole();
   const refused = clientOf(console, { proxy: proxy.url, addresses: createAddressPolicy() });

@@ -69,7 +69,7 @@ describe("a login", () => {
     expect(server.requests.of("issueKey").map(({ status }) => status)).toEqual([401, 201]);
   });
 
-  test("does not help where the new token is refused too: one repeat, then Unauthenticated", async () => {
+  test("does not help if the new token is rejected too: one repeat, then Unauthenticated", async () => {
     const server = await startConsole();
     for (const operation of ["listPolicies", "searchActions"] as const) refuse(server, operation);
     const client = clientOf(server);
@@ -83,7 +83,7 @@ describe("a login", () => {
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ code: "LoginPaused" });
   });
 
-  test("is kept if the same token is accepted for a neutral call, which calls at once share", async () => {
+  test("is kept if a neutral call, shared by concurrent calls, accepts the same token", async () => {
     const server = await startConsole({ latencyMs: 20 });
     refuse(server, "listPolicies");
     const client = clientOf(server);
@@ -166,7 +166,7 @@ describe("a login", () => {
     expect(logins).toEqual(Array.from({ length: 14 }, () => "rejected"));
   });
 
-  test("that succeeds after a pause ends it", async () => {
+  test("that succeeds after a pause ends the pause", async () => {
     const server = await startConsole();
     const clock = createFakeClock();
     const client = clientOf(server, { clock });
@@ -185,7 +185,7 @@ describe("a login", () => {
     }
   });
 
-  test("that asks for a second factor is the only one", async () => {
+  test("that requires a second factor is not repeated", async () => {
     const server = await startConsole();
     const clock = createFakeClock();
     const { logins, observer } = watched();
@@ -253,7 +253,7 @@ describe("a login", () => {
     await client.authenticate();
   });
 
-  test("goes on for the others when one call is cancelled", async () => {
+  test("continues for the other callers if a call is cancelled", async () => {
     const server = await startConsole();
     const fault = server.faults.add({
       operation: "login",

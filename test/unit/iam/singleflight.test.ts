@@ -39,7 +39,7 @@ describe("those who list accounts at about the same time", () => {
     expect(server.requests.count(OPERATION)).toBe(2);
   });
 
-  test("share a failure, and the next one asks anew", async () => {
+  test("share a failure, and the next caller calls again", async () => {
     const { server, client, first, release } = await held();
     server.faults.add({ operation: OPERATION, when: "beforeCommit", action: { kind: "reset" } });
     const others = [1, 2].map(() => failureOf(client.listServiceAccounts()));
@@ -63,10 +63,10 @@ describe("those who list accounts at about the same time", () => {
   });
 });
 
-describe("those who look at an account at about the same time", () => {
+describe("concurrent readers of an account", () => {
   const limits = { requestsPerSecond: 10_000, burst: 10_000, concurrency: 1, timeoutMs: 5_000 };
 
-  test("share an answer until the call leaves, and not with those who look at another one", async () => {
+  test("share an answer until the call is sent, but not with readers of another account", async () => {
     const server = await startConsole();
     const client = clientOf(server, { limits });
     const { saId } = server.world.createAccount(ACCOUNT);

@@ -58,7 +58,7 @@ test("a call to another origin is refused", async () => {
   expect(requests).toEqual([]);
 });
 
-test("a handshake that never ends is a refusal: nothing was sent", async () => {
+test("an endless handshake counts as refused: nothing was sent", async () => {
   const { port } = await listen(createTcpServer(() => undefined));
   const url = `https://127.0.0.1:${port}`;
   expect(await failureOf(transportTo(url).send(get(url, { timeoutMs: 200 })))).toBe(
@@ -66,7 +66,7 @@ test("a handshake that never ends is a refusal: nothing was sent", async () => {
   );
 });
 
-test("closing ends what is under way", async () => {
+test("closing ends running requests", async () => {
   const arrived = Promise.withResolvers<void>();
   const { url } = await startWeb(() => arrived.resolve());
   const transport = transportTo(url);

@@ -174,7 +174,7 @@ describe("a login (call 1)", () => {
 });
 
 describe("accounts and policies", () => {
-  test("fields of another type are left out, unknown ones are ignored", () => {
+  test("fields of another type are left out, and unknown fields are ignored", () => {
     expect(
       readServiceAccount({ saId: "sa-1", tpn: 3, status: null, name: "n", extra: [] }),
     ).toEqual({ saId: "sa-1", name: "n" });
@@ -269,14 +269,14 @@ describe("pages of quotas (call 12)", () => {
     expect(await readAll(...pages)).toEqual(expected);
   });
 
-  test("a record has to be complete, its status may be null", () => {
+  test("a record must be complete, but its status can be null", () => {
     const { status: _, ...record } = quota("a");
     expect(readQuotaPage(page([{ ...record, status: null }])).quotas).toEqual([quota("a")]);
     expect(outcomeOf(() => readQuotaPage(page([{ ...record, name: 3 }])))).toBe("ShapeError");
   });
 });
 
-describe("what a server says", () => {
+describe("a server's text", () => {
   test.each<[string, string, string | undefined]>([
     ["message", '{"message":"Policy denied","result":null}', "Policy denied"],
     ["detail", '{"detail":"no"}', "no"],
@@ -316,7 +316,7 @@ describe("JSON", () => {
   });
 });
 
-test("no JSON whatever makes a parser throw anything but ShapeError", () => {
+test("for any JSON, a parser throws only ShapeError", () => {
   const parsers: readonly ((json: Json) => unknown)[] = [
     readServiceAccount,
     readServiceAccounts,
@@ -350,7 +350,7 @@ test("no JSON whatever makes a parser throw anything but ShapeError", () => {
   );
 });
 
-test("no bytes whatever make the readers of bodies throw", () => {
+test("for any bytes, the readers of bodies do not throw", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       parseJson(Buffer.from(bytes));

@@ -28,7 +28,7 @@ function unawaitedReturns(text: string): readonly string[] {
   return found.map((node) => node.text().split("\n")[0] ?? "");
 }
 
-test("what a command opens is closed after its work", () => {
+test("a command closes its resources after its work", () => {
   const files = globSync("**/*.ts", { cwd: src });
   const users = files.filter((file) =>
     readFileSync(join(src, file), "utf8").includes("await using"),
@@ -38,7 +38,7 @@ test("what a command opens is closed after its work", () => {
     expect(unawaitedReturns(readFileSync(join(src, file), "utf8")), file).toEqual([]);
 });
 
-test("a return without await after await using is found, and not one in a function inside", () => {
+test("a return without await after await using is found, but not in an inner function", () => {
   const open = "await using session = await openConsole();";
   expect(unawaitedReturns(`async function run() { ${open} return wait(session); }`)).toHaveLength(
     1,

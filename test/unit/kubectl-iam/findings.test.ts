@@ -74,7 +74,7 @@ describe("orphans", () => {
     ]);
   });
 
-  test("a new key that cannot be delivered is listed, one that is being verified is not", () => {
+  test("a new key that cannot be delivered is listed; a key that is being verified is not listed", () => {
     const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
     const stalled = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
     const found = findOrphans(
@@ -138,7 +138,7 @@ describe("policies", () => {
     expect(verdicts([])).toEqual([]);
   });
 
-  test("hold for partitions, which the header has to match", () => {
+  test("apply to partitions, and the header must match one of them", () => {
     const verdict = (bound: string, partition?: string) =>
       judgePartition("4", [bound], records, partition).verdict;
     expect(verdict("read")).toBe("ok");
@@ -182,7 +182,7 @@ test("alerts that would fire are those of the page", () => {
   expect(checkAlerts(empty, now)).toMatchObject([{ verdict: "ok" }]);
 });
 
-test("findings are paragraphs, with what to do below", () => {
+test("findings are paragraphs with their remedies below", () => {
   const findings = [
     { check: "A", verdict: "failed", found: "one two three four", remedy: "Do:\n- this" } as const,
     { check: "Long", verdict: "ok", found: "fine" } as const,

@@ -73,7 +73,7 @@ describe("diff", () => {
       world.iam.requests.count(call),
     );
 
-  test("of what is applied already finds nothing, and ends with 0", async () => {
+  test("of applied objects finds nothing and exits with status 0", async () => {
     const file = toFile("same.json", [
       object("PolicyBinding", "ci-bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] }),
       object("ApiKey", "ci-bot-key", ref),
@@ -85,7 +85,7 @@ describe("diff", () => {
     });
   });
 
-  test("names what would be bound and unbound, ends with 1, and changes nothing", async () => {
+  test("names the policies to bind and unbind, exits with status 1, and changes nothing", async () => {
     const writes = countWrites();
     const before = await world.get("PolicyBinding", "ci-bot");
     const file = toFile("other.json", [
@@ -115,7 +115,7 @@ describe("diff", () => {
     expect(built.output).toMatch(/^iamkey\/second-staging +writeSecret /m);
   });
 
-  test("says what would stand in the way", async () => {
+  test("names the obstacles", async () => {
     const file = toFile("stray.json", [
       object("ApiKey", "stray", { serviceAccountRef: { name: "nobody" } }),
     ]);
@@ -124,7 +124,7 @@ describe("diff", () => {
     expect(notes).toContain("iamkey/stray would not be ready: ServiceAccountNotFound: ");
   });
 
-  test("ends with 3 if it cannot tell, as kubectl diff with more than 1", async () => {
+  test("exits with status 3 if the result is unknown, as kubectl diff exits with more than 1", async () => {
     const file = toFile("same.json", [object("ApiKey", "second", ref)]);
     const ended = await iam(`diff -f ${file} --as nobody`);
     expect(ended).toMatchObject({ code: 3, output: "" });
@@ -133,7 +133,7 @@ describe("diff", () => {
 });
 
 describe("looking", () => {
-  test("status has a line for each object and says what to do next", async () => {
+  test("status prints a line with the next step for each object", async () => {
     const text = successOf(await kubectlIam("status"));
     expect(text).toMatch(/^OBJECT +READY +REASON +NEXT\n/);
     expect(text).toMatch(
@@ -142,7 +142,7 @@ describe("looking", () => {
     expect(text).toMatch(/^iamconn\/console +True +Authenticated +Nothing\.$/m);
   });
 
-  test("status of one key shows what belongs to it", async () => {
+  test("status of a key shows its account, Secret and events", async () => {
     const text = await output("status iamkey/ci-bot-key");
     expect(text).toContain(await saId());
     expect(text).toContain(`Key         ${await keyId()}, revision`);
@@ -150,7 +150,7 @@ describe("looking", () => {
     expect(text).toMatch(/^KeyIssued +\d+s +Issued key/m);
   });
 
-  test("status ends with 1 when something is not ready, and says what to do", async () => {
+  test("status exits with status 1 if an object is not ready, and prints the next step", async () => {
     await world.apply("PolicyBinding", "broken", {
       serviceAccountRef: { name: "ci-bot" },
       policyIds: ["pol-nowhere"],
@@ -181,7 +181,7 @@ describe("looking", () => {
     ]);
   });
 
-  test("expiring lists what ends within the time, and fails for a key that is not renewed", async () => {
+  test("expiring lists keys that expire within the time, and fails for a key that is not renewed", async () => {
     expect(await iam("expiring --within 7d")).toMatchObject({
       code: 0,
       output: "",
@@ -222,7 +222,7 @@ describe("looking", () => {
     );
   });
 
-  test("explain says what the troubleshooting page says", async () => {
+  test("explain prints the text of the troubleshooting page", async () => {
     expect(successOf(await kubectlIam("explain policyrefused"))).toContain("of kind scp");
   });
 });
@@ -251,7 +251,7 @@ describe("a terminal", () => {
     expect(text).not.toContain("\u001b[3");
   });
 
-  test("shows how a rotation gets on; without one there is no such line", async () => {
+  test("shows the progress of a rotation; without a terminal it does not", async () => {
     world.iam.faults.add({
       operation: "issueKey",
       when: "beforeCommit",
@@ -263,7 +263,7 @@ describe("a terminal", () => {
     expect(notes).toBe("");
   });
 
-  test("is asked before access is revoked, and a no changes nothing", async () => {
+  test('must confirm before access is revoked, and "no" changes nothing', async () => {
     const { output: text, code } = await plugin.onTerminal(
       "kubectl iam revoke-access ci-bot",
       80,
@@ -295,7 +295,7 @@ describe("acting", () => {
     expect(lines).toHaveLength(6);
   });
 
-  test("rotate ends when the Secret holds another key", async () => {
+  test("rotate exits when the Secret holds another key", async () => {
     const before = await keyId();
     const text = await output("rotate ci-bot-key");
     expect(text).toContain(`(was ${before})`);
@@ -303,7 +303,7 @@ describe("acting", () => {
     expect(await world.holdsLivePair("ci-bot-key")).toBe(true);
   });
 
-  test("rotate of a suspended key says what it waits for, and resume announces the rotation", async () => {
+  test("rotate of a suspended key names the cause of the delay, and resume announces the rotation", async () => {
     await world.patch("ApiKey", "ci-bot-key", { spec: { suspend: true } });
     const before = await keyId();
     const { code, notes } = await iam("rotate ci-bot-key");
@@ -322,7 +322,7 @@ describe("acting", () => {
     expect(await keyId()).not.toBe(before);
   });
 
-  test("reconcile ends when the operator has looked", async () => {
+  test("reconcile exits when the operator has handled the request", async () => {
     expect(await output("reconcile iamsa/ci-bot")).toContain("Ready=True");
   });
 
@@ -349,7 +349,7 @@ describe("acting", () => {
     });
   });
 
-  test("orphans finds a key that no ApiKey names; an orphaned one can be forgotten", {
+  test("orphans finds an unmanaged key; an orphaned key can be forgotten", {
     timeout: TIMEOUT,
   }, async () => {
     const issued = await output(
@@ -488,7 +488,7 @@ describe("the console", () => {
     );
   });
 
-  test("a call that may have happened says how to find out", async () => {
+  test("a call with an unknown outcome says how to find out", async () => {
     world.iam.faults.add({
       operation: "createServiceAccount",
       when: "afterCommit",
@@ -501,7 +501,7 @@ describe("the console", () => {
 });
 
 describe("doctor", () => {
-  test("finds an installation in order, or says what is missing", async () => {
+  test("reports a working installation, or names the missing parts", async () => {
     const { output: text } = await iam(
       `doctor --operator-user operator --operator-namespace ${world.namespace}`,
     );
@@ -521,7 +521,7 @@ describe("doctor", () => {
     );
   });
 
-  test("goes through the console's checks for a denied call", async () => {
+  test("makes the console's checks for a denied call", async () => {
     const action = "svc:Compute.Volumes.AttachVolume";
     const { output: text, code } = await iam(`doctor ci-bot-key --action ${action}`);
     expect(code).toBe(1);

@@ -52,7 +52,7 @@ test("-A shows the objects of every namespace, each with its own", async () => {
   await other.close();
 });
 
-describe("a person who may only look", () => {
+describe("a user with read permissions", () => {
   beforeAll(async () => {
     const metadata = { name: "viewer", namespace: world.namespace };
     const look = ["get", "list", "watch"];
@@ -90,7 +90,7 @@ describe("a person who may only look", () => {
     "suspend iamkey/ci-bot-key",
     "revoke-access ci-bot --yes",
     "import sa-1",
-  ])("may not %s, and is told so", async (command) => {
+  ])("cannot %s, and gets an error that names the permission", async (command) => {
     const before = await world.get("ApiKey", "ci-bot-key");
     const ended = await iam(`${command} --as viewer`);
     expect(ended).toMatchObject({ code: 3, output: "" });
@@ -98,7 +98,7 @@ describe("a person who may only look", () => {
     expect((await world.get("ApiKey", "ci-bot-key")).metadata).toEqual(before.metadata);
   });
 
-  test("gets no login of a connection", async () => {
+  test("does not get the credentials of a connection", async () => {
     const { code, notes } = await iam("console accounts --connection iamconn/console --as viewer");
     expect(code).toBe(3);
     expect(notes).toContain("secrets");
@@ -108,7 +108,7 @@ describe("a person who may only look", () => {
   });
 });
 
-describe("a person who may only look at ApiKeys", () => {
+describe("a user with permission to read ApiKeys only", () => {
   beforeAll(async () => {
     const metadata = { name: "key-viewer", namespace: world.namespace };
     await world.kube.create(roleType, {
@@ -153,7 +153,7 @@ describe("a person who may only look at ApiKeys", () => {
     expect(byViewer.code).toBe(0);
   });
 
-  test("is told what is not allowed if there is nothing else to show", async () => {
+  test("gets an error that names the missing permission if nothing can be shown", async () => {
     const ended = await iam("quotas --as key-viewer");
     expect(ended).toMatchObject({ code: 3, output: "" });
     expect(ended.notes).toMatch(/the API server refuses it .*resourcequotaexports/);
@@ -164,7 +164,7 @@ describe("a person who may only look at ApiKeys", () => {
   });
 });
 
-test("names, contexts and namespaces that are not there are said to be so", async () => {
+test("unknown names, contexts and namespaces are reported", async () => {
   const { namespace } = world;
   expect(await iam("status ci-bot")).toMatchObject({
     code: 2,
@@ -235,7 +235,7 @@ describe("doctor and TLS", () => {
 describe("a console with mutual TLS", () => {
   const pki = opensslPki("operator");
 
-  test.runIf(pki)("is asked with the certificates of its connection", async () => {
+  test.runIf(pki)("is called with the certificates of its connection", async () => {
     const { authority, client } = pki as Pki;
     const console = await startIamServer();
     await using front = await startTlsFront(console, pki as Pki);
@@ -317,7 +317,7 @@ test("version has the operator's, and logs those of its Pods", async () => {
   expect(await iam(`logs ${options}`)).toMatchObject({ code: 3 });
 });
 
-test("uninstall --dry-run names what stays, live keys included", async () => {
+test("uninstall --dry-run names the objects that stay, including valid keys", async () => {
   const { code, output, notes } = await iam("uninstall --dry-run");
   const lines = output.split("\n").filter((line) => line.startsWith(world.namespace));
   const keyId = (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;

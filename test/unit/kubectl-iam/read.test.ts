@@ -35,7 +35,7 @@ test("a change for all objects names every kind that cannot be listed, and skips
   );
 });
 
-test("a selection without objects fails and says where it looked", async () => {
+test("a selection without objects fails and names the searched namespace", async () => {
   const plurals = ["apikeys"];
   await expect(selectObjects(clusterWith(plurals), [], ["ApiKey"], all)).rejects.toThrow(
     "No objects match in namespace team-a: kubectl iam status -A lists",

@@ -28,7 +28,7 @@ const run = promisify(execFile);
 beforeAll(() => buildPlugin(folder));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("it runs by a link, as krew and npm make one, with nothing beside it but its folder", async () => {
+test("it runs through a symbolic link, as krew and npm create it, with only its own folder", async () => {
   const link = join(folder, "kubectl-iam");
   symlinkSync(join(folder, "kubectl-iam.mjs"), link);
   const { stdout } = await run(process.execPath, [link, "version"]);

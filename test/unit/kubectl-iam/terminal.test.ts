@@ -27,7 +27,7 @@ function terminal() {
   return { io: processIo(process as unknown as NodeJS.Process), written };
 }
 
-test("what is printed has no control, C1 or bidi characters, and JSON keeps its value", () => {
+test("output does not contain control, C1 or bidi characters, and JSON keeps its value", () => {
   const { io, written } = terminal();
   const json = JSON.stringify({ [HOSTILE]: HOSTILE });
   io.print(json);

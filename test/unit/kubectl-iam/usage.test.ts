@@ -158,7 +158,7 @@ test("create --export prints a manifest that apply takes, without a cluster", as
   );
 });
 
-test("without a cluster to talk to it says where one is named", async () => {
+test("without a cluster, the error names the settings that select one", async () => {
   const ended = await runInProcess(["status", ...NO_CLUSTER]);
   expect(ended).toMatchObject({ code: 2 });
   expect(ended.notes).toMatch(/set KUBECONFIG, --kubeconfig or --context/);

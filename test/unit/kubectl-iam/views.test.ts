@@ -25,7 +25,7 @@ describe("a table", () => {
     { title: "TEXT", cell: ({ text }: (typeof rows)[number]) => text, flexible: true as const },
   ];
 
-  test("has columns as wide as what is in them, and nothing at the end of a line", () => {
+  test("has columns as wide as their content, and lines without trailing space", () => {
     expect(renderTable(rows, columns, plain())).toBe(
       [
         "NAME          TEXT",
@@ -35,18 +35,18 @@ describe("a table", () => {
     );
   });
 
-  test("is cut to the terminal's width, but never below what can be read", () => {
+  test("is cut to the terminal's width, but never below a readable width", () => {
     const lines = renderTable(rows, columns, plain(40)).split("\n");
     expect(lines[2]).toBe("longer-name   a message that goes on fo…");
     expect(renderTable(rows, columns, plain(10)).split("\n")[2]).toBe("longer-name   a message t…");
   });
 
-  test("keeps what a server says from steering the terminal", () => {
+  test("removes control characters in a server's text", () => {
     const evil = [{ name: "x", text: "\u001b]0;owned\u0007 \u202etxt\nnext" }];
     expect(renderTable(evil, columns, plain())).toBe("NAME   TEXT\nx       ]0;owned   txt next");
   });
 
-  test("is in colour where that is wanted", () => {
+  test("is in color if the screen has colors", () => {
     const painted = [{ title: "X", cell: () => ({ text: "False", style: "bad" as const }) }];
     expect(renderTable([{}], painted, screenOf({ width: 80, hasColor: true }))).toBe(
       "X\n\u001b[31mFalse\u001b[39m",

@@ -43,7 +43,7 @@ const consoleIsDown = () =>
   );
 
 describe("with the console down", () => {
-  test("rotate says what it waits for, status says it too, and it ends by itself", async () => {
+  test("rotate and status name the cause of the delay, and rotate exits by itself", async () => {
     const faults = consoleIsDown();
     const { code, notes } = await iam("rotate ci-bot-key --timeout 4s");
     const shown = await iam("status iamkey/ci-bot-key");
@@ -60,7 +60,7 @@ describe("with the console down", () => {
 });
 
 describe("import", () => {
-  test("of an account that does not exist fails, and says how to undo it", async () => {
+  test("of an account that does not exist fails, and prints the command that undoes it", async () => {
     const { code, notes } = await iam(
       "import sa-nowhere --name stray --connection iamconn/console",
     );
@@ -73,7 +73,7 @@ describe("import", () => {
 });
 
 describe("of a suspended account", () => {
-  test("revoke-access says that nothing is unbound, and how to go on", async () => {
+  test("revoke-access reports that nothing is unbound, and names the next command", async () => {
     const suspended = await iam("suspend iamsa/ci-bot");
     expect(suspended).toMatchObject({ code: 0 });
     expect(suspended.notes).toBe(
@@ -129,7 +129,7 @@ describe("without an operator", () => {
     expect(code).toBe(3);
   });
 
-  test("--no-wait only asks, and names what is bound", async () => {
+  test("--no-wait only requests the change, and names the bound policies", async () => {
     const { code, output, notes } = await iam("revoke-access ci-bot --yes --no-wait");
     expect(code).toBe(0);
     expect(output).toBe("iamsa/ci-bot access is being revoked\n");
