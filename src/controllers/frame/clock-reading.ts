@@ -1,12 +1,16 @@
 import type { Random } from "../../util/random.ts";
 import type { Clock, Instant } from "../../util/time.ts";
 
-/** The time of a decision, read once: pure functions take it as data. */
-export interface ClockReading {
+/** The time of an answer. */
+export interface Times {
   /** Wall-clock time, in milliseconds since the epoch. May jump. */
   readonly now: Instant;
   /** Milliseconds of a clock that never jumps; for waits within this process. */
   readonly monotonic: number;
+}
+
+/** The time of a decision, read once: pure functions take it as data. */
+export interface ClockReading extends Times {
   /** Random in [0, 1), new for every reading; spreads the next reconciles of many objects. */
   readonly fraction: number;
 }
@@ -15,6 +19,9 @@ export function readClock(context: {
   readonly clock: Clock;
   readonly random: Random;
 }): ClockReading {
-  const { clock, random } = context;
-  return { now: clock.now(), monotonic: clock.monotonic(), fraction: random.fraction() };
+  return { ...readTimes(context.clock), fraction: context.random.fraction() };
+}
+
+export function readTimes(clock: Clock): Times {
+  return { now: clock.now(), monotonic: clock.monotonic() };
 }

@@ -3,7 +3,7 @@ import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { SECOND } from "../../util/time.ts";
-import { readClock } from "./clock-reading.ts";
+import { readTimes } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
 import type { KindController } from "./kind-controller.ts";
@@ -64,10 +64,7 @@ export function createReconciler<K extends KindTypes>(
     const run: RunContext<K> = {
       ...context,
       connections: sessions,
-      console: (session, { isUrgent = false } = {}) => {
-        const client = sessions.client(session);
-        return isUrgent ? client.urgent : client;
-      },
+      console: (session, options) => sessions.client(session, options),
       tryCreate: async (type, object) => {
         await context.kube.create(type, object, { dryRun: true, signal });
       },
@@ -213,10 +210,10 @@ async function carryOut<K extends KindTypes>(
   if ("read" in step) return step.read(action, progress, run);
   if ("call" in step) {
     const answer = await step.call(action, progress, run);
-    return step.after(action, progress, answer, readClock(run));
+    return step.after(action, progress, answer, readTimes(run.clock));
   }
   step.note?.(action, progress);
-  return step.after(action, progress, undefined, readClock(run));
+  return step.after(action, progress, undefined, readTimes(run.clock));
 }
 
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */

@@ -2,6 +2,7 @@ import type { ConnectionRef } from "../../api/fields.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import { extraOperations } from "../../iam/endpoints.ts";
 import type { ConnectionLookup, Connections, ConsoleSession, WithClient } from "./context.ts";
+import type { ConsoleOptions } from "./run-context.ts";
 
 /**
  * The console sessions of one run. What a run decides on is data and names a session; its steps call the console through
@@ -32,11 +33,11 @@ export class RunSessions implements Connections {
   }
 
   /** The client of a session that this run has resolved. */
-  client(session: number): IamClient {
+  client(session: number, { isUrgent = false }: ConsoleOptions = {}): IamClient {
     const client = this.#clients[session];
     if (client === undefined)
       throw new Error(`this run did not resolve console session ${session}`);
-    return client;
+    return isUrgent ? client.urgent : client;
   }
 
   #sessionOf(client: IamClient): ConsoleSession {

@@ -1,6 +1,6 @@
 /** What the actions of a kind do: each is a read, an effect or a transition. */
 import type { PlannedCall } from "../../api/plan.ts";
-import type { ClockReading } from "./clock-reading.ts";
+import type { Times } from "./clock-reading.ts";
 import type { KindTypes, Performed, Progress, ReadContext, RunContext } from "./run-context.ts";
 
 interface StepFlags {
@@ -26,7 +26,7 @@ export interface Effect<K extends KindTypes, Action, Answer> extends StepFlags {
     run: ReadContext<K>,
   ): MaybePromise<Planned<Answer>>;
   /** Pure. The progress after the answer. */
-  after(action: Action, progress: Progress<K>, answer: Answer, at: ClockReading): Performed<K>;
+  after(action: Action, progress: Progress<K>, answer: Answer, at: Times): Performed<K>;
 }
 
 export interface Planned<Answer> {
@@ -40,7 +40,7 @@ export interface Transition<K extends KindTypes, Action> extends StepFlags {
   /** Updates data of the process that spans objects. */
   note?(action: Action, progress: Progress<K>): void;
   /** Pure. */
-  after(action: Action, progress: Progress<K>, _: undefined, at: ClockReading): Performed<K>;
+  after(action: Action, progress: Progress<K>, _: undefined, at: Times): Performed<K>;
 }
 
 export type Step<K extends KindTypes, Action> =

@@ -204,15 +204,13 @@ async function store(
  * Calls issueKey once. The pair stays in process memory until it is written. A rejection closes the attempt. Any other
  * failure leaves the attempt open, and a later run explains it.
  */
-export function issueKey({
-  attempts,
-  heldPairs,
-  namespaceIssues,
-}: IssueCoordination): ApiKeyEffect<"IssueKey", HeldPair | undefined> {
+export function issueKey(
+  coordination: IssueCoordination,
+): ApiKeyEffect<"IssueKey", HeldPair | undefined> {
   return {
     call: async (_, progress, run) => {
-      const { object, self, spec, status } = progress.snapshot;
-      const { saId, session, connection } = readyAccount(progress.snapshot);
+      const { self, spec, status } = progress.snapshot;
+      const { saId, session } = readyAccount(progress.snapshot);
       const { attempt } = status;
       if (attempt === undefined) return undefined;
       const issueTime = run.clock.now();
@@ -221,25 +219,9 @@ export function issueKey({
       const answer = await run
         .console(session)
         .issueKey({ saId, description, expiresInDays })
-        .catch((error: unknown) => {
-          noteFailure(self, attempt, error, run);
-          const carriedOut = withDone(progress, { intentRecorded: undefined });
-          if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
-          attempts.explain(attempt.id, accountKeyOf(object), []);
-          namespaceIssues.takeBack(connection, self.namespace, self.uid, attempt.startTime);
-          const refused = { status: withoutAttempt(status, true) };
-          throw new PartialFailure(withSnapshot(carriedOut, refused), error);
-        });
+        .catch((error: unknown) => failIssue(progress, attempt, error, run, coordination));
       const held = heldPair(attempt, answer, issueTime, expiresInDays);
-      heldPairs.set(self.uid, held);
-      const { keyId } = held.pair;
-      attempts.explain(attempt.id, accountKeyOf(object), [keyId]);
-      const { namespace, name } = self;
-      run.metrics.apiKeyIssues.inc({ result: "Issued" });
-      run.log.info(
-        { namespace, name, keyId, attempt: attempt.id, reason: attempt.reason },
-        "issued key",
-      );
+      hold(held, progress, attempt, run, coordination);
       return held;
     },
     planned: (_, { snapshot }, { clock }) => {
@@ -261,6 +243,42 @@ export function issueKey({
             held.pair,
           ),
   };
+}
+
+/** The pair exists only here until it is staged. */
+function hold(
+  held: HeldPair,
+  { snapshot: { object, self } }: ApiKeyProgress,
+  attempt: IssueAttempt,
+  run: ApiKeyRun,
+  { attempts, heldPairs }: IssueCoordination,
+): void {
+  const { namespace, name } = self;
+  const { keyId } = held.pair;
+  heldPairs.set(self.uid, held);
+  attempts.explain(attempt.id, accountKeyOf(object), [keyId]);
+  run.metrics.apiKeyIssues.inc({ result: "Issued" });
+  const { id, reason } = attempt;
+  run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
+}
+
+/** Always throws. */
+function failIssue(
+  progress: ApiKeyProgress,
+  attempt: IssueAttempt,
+  error: unknown,
+  run: ApiKeyRun,
+  { attempts, namespaceIssues }: IssueCoordination,
+): never {
+  const { object, self, status } = progress.snapshot;
+  noteFailure(self, attempt, error, run);
+  const carriedOut = withDone(progress, { intentRecorded: undefined });
+  if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
+  attempts.explain(attempt.id, accountKeyOf(object), []);
+  const { connection } = readyAccount(progress.snapshot);
+  namespaceIssues.takeBack(connection, self.namespace, self.uid, attempt.startTime);
+  const refused = { status: withoutAttempt(status, true) };
+  throw new PartialFailure(withSnapshot(carriedOut, refused), error);
 }
 
 function heldPair(

@@ -32,49 +32,63 @@ export const readTarget: ApiKeyRead<"ReadTarget"> = {
 };
 
 /** Writes the only copy of the pair. Neither a suspension nor a shutdown stops this write. */
-export const stagePair: ApiKeyEffect<"StagePair", Secret | undefined> = {
-  whileSuspended: true,
-  call: ({ pair, attemptId }, { snapshot: { self, spec } }, { kube }) => {
-    const wanted = stagingSecret(self, spec, pair, attemptId);
-    return kube.create(secretType, wanted).catch(async (error: unknown) => {
-      // A create whose response was lost has still stored the pair.
-      const stored = isKubeError(error, "AlreadyExists")
-        ? await kube.get(secretType, keyOf(wanted))
-        : undefined;
-      if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
-      return stored;
-    });
-  },
-  planned: ({ pair, attemptId }, { snapshot: { self, spec } }) =>
-    plannedWrite(stagingSecret(self, spec, pair, attemptId)),
-  after: (_, progress, written) => {
-    const { self, spec } = progress.snapshot;
-    return withSnapshot(progress, { staging: viewSecret(written, self, spec, "staging") });
-  },
-};
-
-/** A staged pair is safe: the memory no longer holds it, no recovery is needed, and peers need not wait. */
-export function noteStaged({
-  attempts,
-  heldPairs,
-}: IssueCoordination): ApiKeyTransition<"NoteStaged"> {
+export function stagePair(
+  coordination: IssueCoordination,
+): ApiKeyEffect<"StagePair", Secret | undefined> {
   return {
     whileSuspended: true,
-    note: (_, { snapshot }) => {
-      const { object, self, staging } = snapshot;
-      const attemptId = attemptOf(staging);
-      const pair = pairIn(staging);
-      if (isHeldToo(snapshot)) heldPairs.delete(self.uid);
-      if (attemptId !== undefined && pair !== undefined)
-        attempts.explain(attemptId, accountKeyOf(object), [pair.keyId]);
+    call: async ({ pair, attemptId }, progress, { kube }) => {
+      const { self, spec } = progress.snapshot;
+      const wanted = stagingSecret(self, spec, pair, attemptId);
+      const written = await kube.create(secretType, wanted).catch(async (error: unknown) => {
+        // A create whose response was lost has still stored the pair.
+        const stored = isKubeError(error, "AlreadyExists")
+          ? await kube.get(secretType, keyOf(wanted))
+          : undefined;
+        if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
+        return stored;
+      });
+      noteStagedPair(withStaging(progress, written).snapshot, coordination);
+      return written;
     },
-    after: (_, progress) => {
-      const { snapshot } = progress;
-      const held = isHeldToo(snapshot) ? undefined : snapshot.held;
-      const noted = withDone(withSnapshot(progress, { held }), { hasNotedStaged: true });
-      return remembering(noted, { recovery: undefined });
-    },
+    planned: ({ pair, attemptId }, { snapshot: { self, spec } }) =>
+      plannedWrite(stagingSecret(self, spec, pair, attemptId)),
+    after: (_, progress, written) => withStagedPair(withStaging(progress, written)),
   };
+}
+
+function withStaging(progress: ApiKeyProgress, written: Secret | undefined): ApiKeyProgress {
+  const { self, spec } = progress.snapshot;
+  return withSnapshot(progress, { staging: viewSecret(written, self, spec, "staging") });
+}
+
+/** For a pair that an earlier call has staged. */
+export function noteStaged(coordination: IssueCoordination): ApiKeyTransition<"NoteStaged"> {
+  return {
+    whileSuspended: true,
+    note: (_, { snapshot }) => noteStagedPair(snapshot, coordination),
+    after: (_, progress) => withStagedPair(progress),
+  };
+}
+
+/** A staged pair is safe: the memory no longer holds it, no recovery is needed, and peers need not wait. */
+function noteStagedPair(
+  snapshot: ApiKeySnapshot,
+  { attempts, heldPairs }: IssueCoordination,
+): void {
+  const { object, self, staging } = snapshot;
+  const attemptId = attemptOf(staging);
+  const pair = pairIn(staging);
+  if (isHeldToo(snapshot)) heldPairs.delete(self.uid);
+  if (attemptId !== undefined && pair !== undefined)
+    attempts.explain(attemptId, accountKeyOf(object), [pair.keyId]);
+}
+
+function withStagedPair(progress: ApiKeyProgress): ApiKeyPerformed {
+  const { snapshot } = progress;
+  const held = isHeldToo(snapshot) ? undefined : snapshot.held;
+  const noted = withDone(withSnapshot(progress, { held }), { hasNotedStaged: true });
+  return remembering(noted, { recovery: undefined });
 }
 
 function isHeldToo({ held, staging }: ApiKeySnapshot): boolean {

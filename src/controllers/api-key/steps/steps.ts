@@ -27,7 +27,7 @@ import { verifyPair } from "./verify.ts";
 export function apiKeySteps(coordination: IssueCoordination): Steps<ApiKeyKind> {
   return {
     ReadTarget: readTarget,
-    StagePair: stagePair,
+    StagePair: stagePair(coordination),
     NoteStaged: noteStaged(coordination),
     StartRecovery: startRecovery(coordination),
     ReadUnexplainedKeys: readUnexplainedKeys(coordination),

@@ -3,7 +3,7 @@ import type { PlannedCall } from "../../../api/plan.ts";
 import { toIamReader } from "../../../iam/client/reader.ts";
 import { toKubeReader } from "../../../kube/client/reader.ts";
 import { silentLog } from "../../../util/log.ts";
-import { readClock } from "../clock-reading.ts";
+import { readTimes } from "../clock-reading.ts";
 import { withFinalizer } from "../finalizers.ts";
 import type { KindController } from "../kind-controller.ts";
 import type { End } from "../rules/next-step.ts";
@@ -51,11 +51,11 @@ export async function makePlan<K extends KindTypes>(
     const step = stepOf(kind, action);
     const before = step.needsFinalizer ? held(from) : from;
     if ("read" in step) return step.read(action, before, planning);
-    if (!("call" in step)) return step.after(action, before, undefined, readClock(run));
+    if (!("call" in step)) return step.after(action, before, undefined, readTimes(run.clock));
     hasEffects = true;
     const { answer, line } = await step.planned(action, before, planning);
     calls = withLine(calls, line);
-    return step.after(action, before, answer, readClock(run));
+    return step.after(action, before, answer, readTimes(run.clock));
   };
   try {
     const end = await walk(kind, progress, spec, run, async (action, from) => {
