@@ -56,30 +56,8 @@ export function createReconciler<K extends KindTypes>(
     kind.forget?.(key);
   };
   const unanswered = new Set<string>();
-  const contextOf = (
-    uid: string,
-    { signal, isRequested }: Pick<Run, "signal" | "isRequested">,
-  ): RunContext<K> => {
-    const sessions = new RunSessions(context.connections, isRequested);
-    const run: RunContext<K> = {
-      ...context,
-      connections: sessions,
-      console: (session, options) => sessions.client(session, options),
-      tryCreate: async (type, object) => {
-        await context.kube.create(type, object, { dryRun: true, signal });
-      },
-      isPlan: false,
-      signal,
-      unanswered,
-      noteReleased: (object) => released.note(object),
-      get state() {
-        return states.of(uid);
-      },
-      setState: (state) => states.set(uid, state),
-      writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
-    };
-    return run;
-  };
+  const contextOf = (uid: string, request: RunRequest) =>
+    createRunContext(kind, { ...context, unanswered, states, released }, uid, request);
   return {
     reconcile: async (cached, request) => {
       const { signal } = request;
@@ -99,6 +77,40 @@ export function createReconciler<K extends KindTypes>(
     onGone: forget,
     plan: (object, request) => planObject(kind, object, contextOf(object.metadata.uid, request)),
   };
+}
+
+type RunRequest = Pick<Run, "signal" | "isRequested">;
+
+interface ReconcilerContext<K extends KindTypes> extends Context {
+  readonly unanswered: Set<string>;
+  readonly states: ProcessState<K["State"]>;
+  readonly released: ReleasedViews;
+}
+
+function createRunContext<K extends KindTypes>(
+  kind: KindController<K>,
+  { states, released, ...context }: ReconcilerContext<K>,
+  uid: string,
+  { signal, isRequested }: RunRequest,
+): RunContext<K> {
+  const sessions = new RunSessions(context.connections, isRequested);
+  const run: RunContext<K> = {
+    ...context,
+    connections: sessions,
+    console: (session, options) => sessions.client(session, options),
+    tryCreate: async (type, object) => {
+      await context.kube.create(type, object, { dryRun: true, signal });
+    },
+    isPlan: false,
+    signal,
+    noteReleased: (object) => released.note(object),
+    get state() {
+      return states.of(uid);
+    },
+    setState: (state) => states.set(uid, state),
+    writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
+  };
+  return run;
 }
 
 /** One run over a complete object that may need work. */
