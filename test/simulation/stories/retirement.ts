@@ -174,8 +174,11 @@ const deletions: readonly Story[] = [
         world.rotate(token);
         await world.pass(6 * MINUTE);
       }
-      world.fault("disableKey", refused(403));
+      world.change(apiKeyType, "ci", { suspend: true });
       world.change(clusterConnectionType, "default", { extraCalls });
+      await world.pass(MINUTE);
+      world.fault("disableKey", refused(403));
+      world.change(apiKeyType, "ci", { suspend: false });
       await world.until(() => world.calls("deleteKey") === 1);
       await world.pass(SECOND);
       world.expect("the other one was ended", statesOf(world), ["Live", "Deleted"]);
