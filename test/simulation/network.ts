@@ -316,7 +316,7 @@ const REASONS: Readonly<Record<number, string>> = {
   429: "TooManyRequests",
 };
 
-/** What the API server answers with if it carries nothing out. */
+/** The API server's answer to a request that it does not carry out. */
 export function refusal({
   status,
   retryAfter,

@@ -33,7 +33,7 @@ export interface KubeProcess {
 export class KubeWorld {
   readonly kernel = new Kernel(1);
   readonly journal = new Journal();
-  /** What users do, and what is stored. */
+  /** The stored objects, and the calls of users. */
   readonly cluster = new MemoryCluster(new ProcessClock(this.kernel, (run) => run()), {
     served: [],
   });

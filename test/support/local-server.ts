@@ -1,11 +1,11 @@
-/** HTTP and TCP servers on loopback that a test defines by what they do with a request; they end with the test. */
+/** HTTP and TCP servers on loopback for one test; they close when the test ends. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 export interface LocalServer {
-  /** Of its requests so far: path and query. */
+  /** Path and query of each request so far. */
   readonly requests: readonly string[];
   readonly url: string;
   openSockets(): number;

@@ -1,4 +1,4 @@
-/** What the transports to the API server and to a console have in common, over real sockets. */
+/** The contract of the transports to the API server and to a console, over real sockets. */
 import type { RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
@@ -68,7 +68,7 @@ const ofProxy = opensslPki("nobody");
 
 describe.each([
   { to: "the API server", create: toApiServer, unsent: "timeout" },
-  // Of a console's calls, the outcome decides whether a key can exist.
+  // A console call that was refused cannot have issued a key.
   { to: "a console", create: toConsole, unsent: "refused" },
 ])("a transport to $to", ({ create, unsent }) => {
   const open = (target: Target): SendHttp => {
