@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EventNote, EventTarget } from "../../../src/kube/events/event-recorder.ts";
 import { EventCorrelator } from "../../../src/kube/events/event-series.ts";
 import { createEventWriter } from "../../../src/kube/events/event-writer.ts";
@@ -51,144 +51,146 @@ function setUp() {
 
 const uidNumber = ({ metadata }: ClusterEvent) => Number(metadata.uid?.replace("uid-", ""));
 
-test("writes an event", async () => {
-  const { record, events } = setUp();
-  await record(event());
-  expect(events()).toMatchObject([
-    {
-      apiVersion: "events.k8s.io/v1",
-      kind: "Event",
-      metadata: { namespace: "ns", name: expect.stringMatching(/^ci\.[a-z0-9]{12}$/) },
-      eventTime: "2026-01-01T00:00:00.000000Z",
-      reportingController: "iam-operator.io/iam-operator",
-      reportingInstance: "iam-operator-0",
-      type: "Normal",
-      reason: "KeyIssued",
-      action: "IssueKey",
-      note: "Issued key k1",
-      regarding: {
-        apiVersion: "iam-operator.io/v1alpha1",
-        kind: "ApiKey",
-        namespace: "ns",
-        name: "ci",
-        uid: "u1",
-        resourceVersion: "7",
+describe("an event writer", () => {
+  test("writes an event", async () => {
+    const { record, events } = setUp();
+    await record(event());
+    expect(events()).toMatchObject([
+      {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        metadata: { namespace: "ns", name: expect.stringMatching(/^ci\.[a-z0-9]{12}$/) },
+        eventTime: "2026-01-01T00:00:00.000000Z",
+        reportingController: "iam-operator.io/iam-operator",
+        reportingInstance: "iam-operator-0",
+        type: "Normal",
+        reason: "KeyIssued",
+        action: "IssueKey",
+        note: "Issued key k1",
+        regarding: {
+          apiVersion: "iam-operator.io/v1alpha1",
+          kind: "ApiKey",
+          namespace: "ns",
+          name: "ci",
+          uid: "u1",
+          resourceVersion: "7",
+        },
       },
-    },
-  ]);
-});
-
-test("merges repetitions into a series, for ten minutes", async () => {
-  const { kernel, record, seen } = setUp();
-  await record(event());
-  await record(event());
-  await kernel.advance(9 * MINUTE);
-  await record(event());
-  expect(seen()).toEqual(["Issued key k1 ×3"]);
-  await kernel.advance(11 * MINUTE);
-  await record(event());
-  expect(seen()).toEqual(["Issued key k1 ×3", "Issued key k1"]);
-});
-
-test("tells objects apart that were created anew under their name", async () => {
-  const { record, seen } = setUp();
-  await record(event());
-  await record(event(), { ...target, metadata: { ...target.metadata, uid: "u2" } });
-  expect(seen()).toEqual(["Issued key k1", "Issued key k1"]);
-});
-
-test("writes 25 events of an object, then one in five minutes, and counts all of them", async () => {
-  const { kernel, record, calls, seen, dropped } = setUp();
-  for (let n = 1; n <= 40; n += 1) await record(event());
-  expect([calls(), dropped()]).toEqual([25, 15]);
-  await kernel.advance(5 * MINUTE);
-  await record(event());
-  await record(event());
-  expect([calls(), seen()]).toEqual([26, ["Issued key k1 ×41"]]);
-  await record(event(), {
-    ...target,
-    metadata: { ...target.metadata, name: "other", uid: "u2" },
+    ]);
   });
-  expect(calls()).toBe(27);
-});
 
-test("writes an event that is gone again", async () => {
-  const { cluster, record, events, seen } = setUp();
-  await record(event());
-  cluster.remove(eventType, keyOf(events()[0]!));
-  await record(event());
-  expect(seen()).toEqual(["Issued key k1 ×2"]);
-});
-
-test("a refusal fails nobody, and the writer goes on with the next event", async () => {
-  const { faults, record, seen, dropped } = setUp();
-  faults.call = { kind: "Refuse", status: 403 };
-  await record(event("first"));
-  faults.call = undefined;
-  await record(event("second"));
-  expect([seen(), dropped()]).toEqual([["second"], 1]);
-});
-
-test("writes none before the server's Retry-After is over, but does not hold up the end", async () => {
-  const { kernel, faults, writer, record, seen } = setUp();
-  faults.call = { kind: "Refuse", status: 429, retryAfter: 2 };
-  await record(event("first"));
-  faults.call = undefined;
-  await record(event("second"));
-  await kernel.advance(1_999);
-  expect(seen()).toEqual([]);
-  await kernel.advance(1);
-  expect(seen()).toEqual(["second"]);
-
-  faults.call = { kind: "Refuse", status: 429, retryAfter: 60 };
-  await record(event("third"));
-  faults.call = undefined;
-  await record(event("fourth"));
-  const flushing = writer.flush(SECOND);
-  await kernel.advance(SECOND);
-  await flushing;
-  await kernel.advance(0);
-  expect(seen()).toEqual(["second", "fourth"]);
-  expect(kernel.waiting).toEqual([]);
-});
-
-test("keeps its memory and its queue bounded", async () => {
-  const { kernel, writer, calls, dropped } = setUp();
-  for (let n = 0; n < 6_000; n += 1) {
-    const metadata = { ...target.metadata, name: `k${n}`, uid: `u${n}` };
-    writer.record({ ...target, metadata }, event());
-  }
-  expect(dropped()).toBe(5_000);
-  await kernel.advance(0);
-  expect(calls()).toBe(1_000);
-});
-
-test("bounds what it writes between characters", async () => {
-  const { record, events } = setUp();
-  await record(event("ü".repeat(2_000)));
-  const [written] = events();
-  expect(Buffer.byteLength(written?.note ?? "")).toBeLessThanOrEqual(1_024);
-  expect(written?.note).toMatch(/^ü+…$/);
-});
-
-test("flushes, but not forever", async () => {
-  const { kernel, faults, writer, seen } = setUp();
-  writer.record(target, event());
-  const flushing = writer.flush(SECOND);
-  await kernel.advance(0);
-  await flushing;
-  expect([seen(), kernel.waiting]).toEqual([["Issued key k1"], []]);
-
-  faults.call = { kind: "Silence", when: "BeforeCommit" };
-  writer.record(target, event());
-  let flushed = false;
-  const stuck = writer.flush(SECOND).then(() => {
-    flushed = true;
+  test("merges repetitions into a series, for ten minutes", async () => {
+    const { kernel, record, seen } = setUp();
+    await record(event());
+    await record(event());
+    await kernel.advance(9 * MINUTE);
+    await record(event());
+    expect(seen()).toEqual(["Issued key k1 ×3"]);
+    await kernel.advance(11 * MINUTE);
+    await record(event());
+    expect(seen()).toEqual(["Issued key k1 ×3", "Issued key k1"]);
   });
-  await kernel.advance(SECOND - 1);
-  expect(flushed).toBe(false);
-  await kernel.advance(1);
-  await stuck;
+
+  test("tells objects apart that were created anew under their name", async () => {
+    const { record, seen } = setUp();
+    await record(event());
+    await record(event(), { ...target, metadata: { ...target.metadata, uid: "u2" } });
+    expect(seen()).toEqual(["Issued key k1", "Issued key k1"]);
+  });
+
+  test("writes 25 events of an object, then one in five minutes, and counts all of them", async () => {
+    const { kernel, record, calls, seen, dropped } = setUp();
+    for (let n = 1; n <= 40; n += 1) await record(event());
+    expect([calls(), dropped()]).toEqual([25, 15]);
+    await kernel.advance(5 * MINUTE);
+    await record(event());
+    await record(event());
+    expect([calls(), seen()]).toEqual([26, ["Issued key k1 ×41"]]);
+    await record(event(), {
+      ...target,
+      metadata: { ...target.metadata, name: "other", uid: "u2" },
+    });
+    expect(calls()).toBe(27);
+  });
+
+  test("writes an event that is gone again", async () => {
+    const { cluster, record, events, seen } = setUp();
+    await record(event());
+    cluster.remove(eventType, keyOf(events()[0]!));
+    await record(event());
+    expect(seen()).toEqual(["Issued key k1 ×2"]);
+  });
+
+  test("drops an event that the server refuses, and goes on with the next one", async () => {
+    const { faults, record, seen, dropped } = setUp();
+    faults.call = { kind: "Refuse", status: 403 };
+    await record(event("first"));
+    faults.call = undefined;
+    await record(event("second"));
+    expect([seen(), dropped()]).toEqual([["second"], 1]);
+  });
+
+  test("writes none before the server's Retry-After is over, but does not hold up the end", async () => {
+    const { kernel, faults, writer, record, seen } = setUp();
+    faults.call = { kind: "Refuse", status: 429, retryAfter: 2 };
+    await record(event("first"));
+    faults.call = undefined;
+    await record(event("second"));
+    await kernel.advance(1_999);
+    expect(seen()).toEqual([]);
+    await kernel.advance(1);
+    expect(seen()).toEqual(["second"]);
+
+    faults.call = { kind: "Refuse", status: 429, retryAfter: 60 };
+    await record(event("third"));
+    faults.call = undefined;
+    await record(event("fourth"));
+    const flushing = writer.flush(SECOND);
+    await kernel.advance(SECOND);
+    await flushing;
+    await kernel.advance(0);
+    expect(seen()).toEqual(["second", "fourth"]);
+    expect(kernel.waiting).toEqual([]);
+  });
+
+  test("keeps its memory and its queue bounded", async () => {
+    const { kernel, writer, calls, dropped } = setUp();
+    for (let n = 0; n < 6_000; n += 1) {
+      const metadata = { ...target.metadata, name: `k${n}`, uid: `u${n}` };
+      writer.record({ ...target, metadata }, event());
+    }
+    expect(dropped()).toBe(5_000);
+    await kernel.advance(0);
+    expect(calls()).toBe(1_000);
+  });
+
+  test("bounds what it writes between characters", async () => {
+    const { record, events } = setUp();
+    await record(event("ü".repeat(2_000)));
+    const [written] = events();
+    expect(Buffer.byteLength(written?.note ?? "")).toBeLessThanOrEqual(1_024);
+    expect(written?.note).toMatch(/^ü+…$/);
+  });
+
+  test("flushes, but not forever", async () => {
+    const { kernel, faults, writer, seen } = setUp();
+    writer.record(target, event());
+    const flushing = writer.flush(SECOND);
+    await kernel.advance(0);
+    await flushing;
+    expect([seen(), kernel.waiting]).toEqual([["Issued key k1"], []]);
+
+    faults.call = { kind: "Silence", when: "BeforeCommit" };
+    writer.record(target, event());
+    let flushed = false;
+    const stuck = writer.flush(SECOND).then(() => {
+      flushed = true;
+    });
+    await kernel.advance(SECOND - 1);
+    expect(flushed).toBe(false);
+    await kernel.advance(1);
+    await stuck;
+  });
 });
 
 test("of an object that an event is about, only what names it is remembered", () => {
