@@ -190,12 +190,14 @@ const eventFaults = (nth: number): readonly WatchFault[] => [
   { kind: "Dropped", nth },
   { kind: "Doubled", nth },
   { kind: "Torn", nth },
+  { kind: "Garbled", nth, text: "<html>\n" },
 ];
 
 const streamFaults: readonly WatchFault[] = [
   { kind: "Frozen", nth: 0 },
   { kind: "Late", ms: 3_000 },
   { kind: "Expired" },
+  { kind: "Refuse", status: 429, retryAfter: 5 },
   ...[1, 3, 10].map((revisions) => ({ kind: "Stale", revisions, ms: 5_000 }) as const),
 ];
 
