@@ -12,6 +12,7 @@ import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import { refuseMutation, toReadOnlyKube } from "../read-only.ts";
+import { listingPlanned } from "./planned-accounts.ts";
 import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
 import { type GivenObject, type SupposedCluster, supposeCluster } from "./supposed-cluster.ts";
 import { noEvents, noMetrics } from "./unobserved.ts";
@@ -66,7 +67,7 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
   const context: Context = {
     kube: toReadOnlyKube(cluster.kube),
     caches,
-    connections: registry,
+    connections: listingPlanned(registry, caches),
     events: noEvents,
     metrics: noMetrics,
     log: silentLog,

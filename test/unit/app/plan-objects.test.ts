@@ -69,3 +69,16 @@ test("revoking access of an account unbinds its policies", async () => {
     obstacles: [expect.stringMatching(/^AccessRevoked: /)],
   });
 });
+
+test("a second account with the same name is not planned", async () => {
+  world = await planningWorld();
+  expect(
+    await plan([
+      object("ServiceAccount", "one", { name: "shared" }),
+      object("ServiceAccount", "two", { name: "shared" }),
+    ]),
+  ).toEqual({
+    calls: ["createServiceAccount shared"],
+    obstacles: [expect.stringMatching(/^AccountExists: /)],
+  });
+});

@@ -13,6 +13,12 @@ export function inventedTpn(saId: string): string {
   return `tpn:${inventedId(`sa/${saId}`)}`;
 }
 
+/** The name of what has this ID; `undefined` if the ID is not invented. */
+export function nameOfInvented(id: string): string | undefined {
+  const prefix = inventedId("");
+  return id.startsWith(prefix) ? id.slice(prefix.length) : undefined;
+}
+
 function isInvented(id: string | undefined): boolean {
   return id?.includes(inventedId("")) === true;
 }
