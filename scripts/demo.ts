@@ -17,13 +17,12 @@ import { NAMESPACE, SYSTEM } from "./demo/install.ts";
 import { KEPT, keepRunning, READY } from "./demo/keep.ts";
 import type { Kubectl } from "./demo/kubectl.ts";
 import { type OperatorProcess, startOperator } from "./demo/operator-process.ts";
+import { PATIENCE_S } from "./demo/patience.ts";
 import { givenPlace, ownPlace, type Place } from "./demo/place.ts";
 import { linkPrograms } from "./demo/programs.ts";
 import { createSteps, type Steps } from "./demo/steps.ts";
 import { readFlags } from "./flags.ts";
 
-/** Longer than anything here takes on a busy machine. */
-const PATIENCE_S = 120;
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 interface Stage {

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Kubectl } from "./kubectl.ts";
+import { PATIENCE_S } from "./patience.ts";
 
 /** The operator's own namespace. */
 export const SYSTEM = "iam-operator-system";
@@ -27,12 +28,18 @@ async function install(kubectl: Kubectl, root: string, subject: string): Promise
   await kubectl(["apply", "-f", join(root, "deploy/rbac")]);
   await kubectl(["create", "clusterrolebinding", BINDING, "--clusterrole=iam-operator", subject]);
   await kubectl(["create", "rolebinding", BINDING, `-n=${SYSTEM}`, "--role=iam-operator", subject]);
-  await kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+  await kubectl([
+    "wait",
+    "--for=condition=Established",
+    "crd",
+    "--all",
+    `--timeout=${PATIENCE_S}s`,
+  ]);
 }
 
 /** Takes away what the installation brought, and the namespace of the examples. */
 export async function uninstall(kubectl: Kubectl, root: string): Promise<void> {
-  const gone = ["--ignore-not-found", "--timeout=120s"];
+  const gone = ["--ignore-not-found", `--timeout=${PATIENCE_S}s`];
   await kubectl(["delete", "namespace", NAMESPACE, SYSTEM, ...gone]);
   await kubectl(["delete", "clusterrolebinding", BINDING, ...gone]);
   await kubectl(["delete", "-f", join(root, "deploy/rbac"), ...gone]);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { PATIENCE_S } from "./patience.ts";
 
 export interface OperatorProcess {
   readonly metricsUrl: string;
@@ -44,7 +45,7 @@ export async function startOperator(options: {
 }
 
 async function untilReady(child: ChildProcess, url: string, logFile: string): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + PATIENCE_S * 1_000;
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`the operator ended early; see ${logFile}`);
     const ok = await fetch(url).then(

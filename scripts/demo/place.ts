@@ -10,6 +10,7 @@ import {
   writeTokenKubeconfig,
 } from "./install.ts";
 import { createKubectl, type Kubectl } from "./kubectl.ts";
+import { PATIENCE_S } from "./patience.ts";
 import type { Steps } from "./steps.ts";
 
 export interface Place {
@@ -89,7 +90,7 @@ async function refuseInhabited(kubectl: Kubectl): Promise<void> {
 }
 
 async function removeObjects(kubectl: Kubectl): Promise<void> {
-  const timeout = "--timeout=60s";
+  const timeout = `--timeout=${PATIENCE_S}s`;
   await kubectl(["delete", "iam", "--all", `-n=${NAMESPACE}`, timeout]);
   await kubectl(["delete", "iamcconn", "--all", timeout]);
 }

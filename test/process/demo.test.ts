@@ -42,8 +42,8 @@ async function inventory(): Promise<string> {
 test("leaves a cluster as it was", async () => {
   const before = await inventory();
   const { code, output } = await runDemo("--once", "--kubeconfig", cluster.kubeconfig);
+  expect(code, output).toBe(0);
   expect(output).toContain("Rotate the key on request");
-  expect(code).toBe(0);
   expect(await inventory()).toBe(before);
 });
 
@@ -61,7 +61,7 @@ test("--keep leaves everything running until its process is ended", async () => 
   const [, kubeconfig = ""] = /^ *export KUBECONFIG=(.*)$/m.exec(output) ?? [];
   const [, bin = ""] = /^ *export PATH=(.*):\$PATH$/m.exec(output) ?? [];
   try {
-    expect(code).toBe(0);
+    expect(code, output).toBe(0);
     const env = { ...process.env, KUBECONFIG: kubeconfig, PATH: `${bin}:${process.env.PATH}` };
     const status = await run("kubectl", ["iam", "status"], env);
     expect(status.output).toMatch(/^iamkey\/ci-bot-key +True +KeyDelivered/m);

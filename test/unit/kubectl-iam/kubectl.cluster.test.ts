@@ -208,11 +208,18 @@ describe("looking", () => {
     expect(await output("events --for iamkey/ci-bot-key")).toMatch(
       /^LAST-SEEN +TYPE +OBJECT +REASON +NOTE\n(.*Normal +iamkey\/ci-bot-key .*\n)*.*KeyIssued/,
     );
-    const watching = plugin.shell("timeout -s INT 6 kubectl iam events -w");
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    await output("rotate ci-bot-key --timeout 30s");
-    const seen = (await watching).output.split("\n").filter((line) => /^\d{4}-/.test(line));
-    expect(seen.join("\n")).toMatch(/iamkey\/ci-bot-key {2}KeyRotated {2}Issued key sak_/);
+    const watching = plugin.shell(
+      "echo $$ >pid; exec timeout -s INT 90 kubectl iam events -w >seen",
+    );
+    const rotated = async () => {
+      await output("rotate ci-bot-key --timeout 30s");
+      return readFileSync(join(plugin.folder, "seen"), "utf8");
+    };
+    await expect
+      .poll(rotated, { timeout: 60_000 })
+      .toMatch(/^\d{4}-.*iamkey\/ci-bot-key {2}KeyRotated {2}Issued key sak_/m);
+    process.kill(Number(readFileSync(join(plugin.folder, "pid"), "utf8")), "SIGINT");
+    await watching;
   });
 
   test("json and yaml are for programs", async () => {
