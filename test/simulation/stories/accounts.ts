@@ -10,25 +10,12 @@ import { SEEDED } from "../../iam-server/seed.ts";
 import type { AccountRecord } from "../../iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, inNamespace, MEMBER, READ } from "../scenarios.ts";
+import { createInConsole, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const unready = { endsReady: false } as const;
-const { orgId, projectId, otherOrgId, otherProjectId } = SEEDED;
+const { otherOrgId, otherProjectId } = SEEDED;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
-
-function granting(change: Tree): Tree {
-  const namespaces = { names: ["team-a"] };
-  return { grants: [{ name: "all", namespaces, policyIds: ["*"], ...change }] };
-}
-
-/** An account that an administrator made, with a policy. */
-function createInConsole(world: StoryWorld, change: Partial<AccountRecord> = {}): AccountRecord {
-  const console = world.sim.console.world;
-  const wanted = { orgId, projectId, name: "old", description: "from before", ...change };
-  const account = console.createAccount(wanted);
-  console.replaceBindings(account.tpn, [MEMBER]);
-  return account;
-}
 
 function createAccount(world: StoryWorld, name: string, spec: Tree): void {
   world.sim.create(serviceAccountType, { metadata: inNamespace(name), spec });
@@ -166,7 +153,9 @@ export const accountStories: readonly Story[] = [
       await world.pass(6 * MINUTE);
       createBinding(world.sim, "reader", [READ]);
       await world.pass(15 * MINUTE);
-      world.expect("nothing is bound to it", boundTo(world, theirs), [MEMBER]);
+      world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+      await world.pass(15 * MINUTE);
+      world.expect("nothing is bound to it or unbound", boundTo(world, theirs), [MEMBER]);
       world.expect("the object is not Ready", isReady(world), false);
     },
     unready,

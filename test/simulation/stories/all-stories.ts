@@ -6,6 +6,7 @@ import { consoleStories } from "./console.ts";
 import { consumerStories } from "./consumers.ts";
 import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
+import { lateBindingStories } from "./late-bindings.ts";
 import { leaderStories } from "./leaders.ts";
 import { quotaStories } from "./quotas.ts";
 import { retirementStories } from "./retirement.ts";
@@ -13,6 +14,7 @@ import { rotationStories } from "./rotation.ts";
 import { secretStories } from "./secrets.ts";
 import type { Story } from "./story.ts";
 import { verificationStories } from "./verification.ts";
+import { withdrawalStories } from "./withdrawals.ts";
 
 const apiKeyStories: readonly Story[] = [
   ...keyStories,
@@ -28,6 +30,8 @@ const apiKeyStories: readonly Story[] = [
 export const allStories: readonly Story[] = [
   ...accountStories,
   ...bindingStories,
+  ...withdrawalStories,
+  ...lateBindingStories,
   ...connectionStories,
   ...consoleStories,
   ...apiKeyStories,
@@ -42,7 +46,7 @@ const about: Readonly<Record<string, readonly Story[]>> = {
   connection: [...connectionStories, ...bindingStories],
   iam: [...consoleStories, ...keyStories, ...connectionStories],
   "leader-election": leaderStories,
-  "policy-binding": bindingStories,
+  "policy-binding": [...bindingStories, ...withdrawalStories, ...lateBindingStories],
   "quota-export": quotaStories,
   "service-account": [...accountStories, ...endingStories],
 };

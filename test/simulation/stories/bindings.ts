@@ -1,41 +1,24 @@
 /** Policies: whose they are, what grants allow, and what is never taken away. */
+import { annotations } from "../../../src/api/meta.ts";
 import {
+  apiKeyType,
   clusterConnectionType,
   connectionType,
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord, Policy } from "../../iam-server/world.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
-import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
+import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import type { Policy } from "../../iam-server/world.ts";
+import { type Tree, treeAt } from "../../support/api-server/tree.ts";
+import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
+import { bindInConsole, createInConsole, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const unready = { endsReady: false } as const;
-
-function grant(change: Tree): Tree {
-  return {
-    grants: [{ name: "all", namespaces: { names: ["team-a"] }, policyIds: ["*"], ...change }],
-  };
-}
-
-function bindAtConsole(world: StoryWorld, policyIds: readonly string[]): void {
-  const console = world.sim.console.world;
-  const [account] = [...console.accounts.values()];
-  console.replaceBindings(account?.tpn ?? "", policyIds);
-}
-
-/** An account that an administrator made, with a policy. */
-function createInConsole(world: StoryWorld): AccountRecord {
-  const console = world.sim.console.world;
-  const { orgId, projectId } = SEEDED;
-  const account = console.createAccount({ orgId, projectId, name: "old", description: "" });
-  console.replaceBindings(account.tpn, [MEMBER]);
-  return account;
-}
 
 /** Another namespace with an account of its own. */
 function createElsewhere(
@@ -51,19 +34,126 @@ function createElsewhere(
   });
 }
 
+function reasonOf(world: StoryWorld, name = "reader"): string | undefined {
+  return world.condition(policyBindingType, name)?.reason;
+}
+
+/** What the account's status says about its policies. */
+function recordOf(world: StoryWorld): Tree {
+  return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
+}
+
 export const bindingStories: readonly Story[] = [
   story("policies of two PolicyBindings are bound together", async (world) => {
     await world.begin({ policyIds: [READ] });
     createBinding(world.sim, "second", [MEMBER]);
     await world.pass(MINUTE);
     world.expect("both are bound", world.bound, [MEMBER, READ]);
+    const { policyIds = [], ...record } = recordOf(world) as { policyIds?: string[] } & Tree;
+    world.expect("both are on record", policyIds.toSorted(), [MEMBER, READ]);
+    world.expect("nothing else is", [record.policyCount, record.foreignPolicyIds], [2, []]);
     world.sim.delete(policyBindingType, "second");
     await world.pass(MINUTE);
     world.expect("one is left", world.bound, [READ]);
   }),
+  story("PolicyBindings of one account are submitted in one call", async (world) => {
+    world.fault("createServiceAccount", { kind: "Slow", ms: 2 * SECOND });
+    const begun = world.begin({ policyIds: [READ] });
+    createBinding(world.sim, "second", [DEPLOY, READ]);
+    await begun;
+    world.expect("all are bound", world.bound, [DEPLOY, READ]);
+    world.expect("one call", world.calls("syncBindings"), 1);
+  }),
+  story(
+    "at rest and after a restart nothing is asked for and nothing is written",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      await world.pass(MINUTE);
+      const work = () =>
+        world.sim.journal.calls.filter(
+          ({ mutating, operation }) => mutating || operation === "listBindings",
+        ).length;
+      const before = work();
+      await world.pass(3 * MINUTE);
+      world.expect("at rest", work(), before);
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      world.expect("after a restart", work(), before);
+    },
+  ),
+  story("a policy that two PolicyBindings declare stays until both are gone", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    createBinding(world.sim, "second", [READ]);
+    await world.pass(5 * SECOND);
+    world.expect("the second one is Ready", reasonOf(world, "second"), "Synced");
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(5 * SECOND);
+    world.expect("it stays bound", world.bound, [READ]);
+    world.sim.delete(policyBindingType, "second");
+    await world.pass(5 * SECOND);
+    world.expect("it is gone", world.sim.get(policyBindingType, "second"), undefined);
+    world.expect("with its policy", world.bound, []);
+  }),
+  story("an account that no PolicyBinding names is never asked about", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.sim.create(serviceAccountType, {
+      metadata: inNamespace("other"),
+      spec: { foreignPolicies: "Remove" },
+    });
+    await world.pass(5 * SECOND);
+    const console = world.sim.console.world;
+    const { tpn = "" } = [...console.accounts.values()].at(-1) ?? {};
+    console.replaceBindings(tpn, [MEMBER]);
+    const { length } = world.sim.journal.calls;
+    await world.pass(20 * MINUTE);
+    const asked = world.sim.journal.calls
+      .slice(length)
+      .filter(({ operation, target }) => operation === "listBindings" && target.includes(tpn));
+    world.expect("nothing is asked", asked, []);
+    world.expect("its policy stays", world.boundTo(tpn), [MEMBER]);
+  }),
+  story("an account that is not there yet, or not ready, is waited for", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    const serviceAccountRef = { name: "later" };
+    createBinding(world.sim, "second", [READ], { serviceAccountRef });
+    await world.pass(5 * SECOND);
+    world.expect("not there", reasonOf(world, "second"), "WaitingForServiceAccount");
+    world.fault("createServiceAccount", { kind: "Refuse", status: 503 }, 2);
+    world.sim.create(serviceAccountType, { metadata: inNamespace("later"), spec: {} });
+    await world.pass(SECOND);
+    world.expect("not ready", reasonOf(world, "second"), "WaitingForServiceAccount");
+    world.expect("nothing is called", world.calls("syncBindings"), 1);
+  }),
+  story("an account is found again at another console before anything is bound", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.fault("getServiceAccount", { kind: "Refuse", status: 503 }, 10_000);
+    const baseURL = "https://other.example.com";
+    world.change(clusterConnectionType, "default", { baseURL });
+    await world.pass(10 * SECOND);
+    createBinding(world.sim, "second", [DEPLOY]);
+    await world.pass(MINUTE);
+    world.expect("nothing new is bound", world.bound, [READ]);
+    world.expect("it waits", reasonOf(world, "second"), "WaitingForServiceAccount");
+    world.cease();
+    await world.pass(6 * MINUTE);
+    world.expect("then it is bound", world.bound, [DEPLOY, READ]);
+  }),
+  ...(["policyIds", "policies", "strings"] as const).map((bindings) =>
+    story(
+      `policies that an administrator bound stay (the console answers: ${bindings})`,
+      async (world) => {
+        await world.begin({ policyIds: [READ] });
+        bindInConsole(world, [READ, MEMBER]);
+        createBinding(world.sim, "second", [DEPLOY]);
+        await world.pass(5 * SECOND);
+        world.expect("theirs and ours", world.bound, [DEPLOY, MEMBER, READ]);
+      },
+      { console: { shapes: { bindings } } },
+    ),
+  ),
   story("policies that an administrator bound stay", async (world) => {
     await world.begin({ policyIds: [READ] });
-    bindAtConsole(world, [READ, MEMBER]);
+    bindInConsole(world, [READ, MEMBER]);
     world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
     await world.pass(5 * MINUTE);
     world.expect("theirs and ours", world.bound, [DEPLOY, MEMBER]);
@@ -72,7 +162,7 @@ export const bindingStories: readonly Story[] = [
     "policies that an administrator bound are removed where that is asked for",
     async (world) => {
       await world.begin({ policyIds: [READ], account: { foreignPolicies: "Remove" } });
-      bindAtConsole(world, [READ, MEMBER]);
+      bindInConsole(world, [READ, MEMBER]);
       await world.pass(HOUR);
       world.expect("only ours", world.bound, [READ]);
     },
@@ -86,7 +176,7 @@ export const bindingStories: readonly Story[] = [
     world.change(policyBindingType, "reader", { policyIds: [MEMBER] });
     await world.pass(20 * SECOND);
     world.expect("only what is declared", world.bound, [MEMBER]);
-    bindAtConsole(world, [READ, MEMBER]);
+    bindInConsole(world, [READ, MEMBER]);
     await world.pass(15 * MINUTE);
     world.expect("what an administrator bound afterwards stays", world.bound, [MEMBER, READ]);
   }),
@@ -94,7 +184,7 @@ export const bindingStories: readonly Story[] = [
     "nothing is bound where the bindings cannot be read",
     async (world) => {
       await world.begin();
-      bindAtConsole(world, [MEMBER]);
+      bindInConsole(world, [MEMBER]);
       await world.pass(HOUR);
       world.expect("bound as before", world.bound, [MEMBER]);
     },
@@ -105,16 +195,16 @@ export const bindingStories: readonly Story[] = [
     },
   ),
   story(
-    "policies beyond the grant are not bound",
+    "policies beyond the grant are not bound, and nothing is called for them",
     async (world) => {
-      await world.begin({ policyIds: [READ, DEPLOY], connection: grant({ policyIds: [READ] }) });
+      await world.begin({ policyIds: [READ, DEPLOY], connection: granting({ policyIds: [READ] }) });
       await world.pass(5 * MINUTE);
-      world.expect("nothing beyond it", world.bound.includes(DEPLOY), false);
-      world.expect(
-        "the binding says so",
-        world.condition(policyBindingType, "reader")?.status,
-        "False",
-      );
+      world.expect("nothing is bound", world.bound, []);
+      const calls = world.calls("syncBindings") + world.calls("listBindings");
+      world.expect("no call", calls, 0);
+      const { reason, message = "" } = world.condition(policyBindingType, "reader") ?? {};
+      world.expect("the binding says so", reason, "PolicyNotGranted");
+      world.expect("and what to do", /add pol-deploy to .* remove pol-deploy from/.test(message));
     },
     unready,
   ),
@@ -122,34 +212,12 @@ export const bindingStories: readonly Story[] = [
     "a removed grant unbinds nothing if the connection says Never",
     async (world) => {
       const never = { withdrawalGracePeriod: "Never" };
-      await world.begin({ policyIds: [READ], connection: { ...grant({}), ...never } });
+      await world.begin({ policyIds: [READ], connection: { ...granting({}), ...never } });
       world.change(clusterConnectionType, "default", { ...never, grants: [] });
       await world.pass(HOUR);
       world.expect("bound as before", world.bound, [READ]);
     },
     unready,
-  ),
-  story(
-    "a removed grant unbinds after the grace period",
-    async (world) => {
-      await world.begin({ policyIds: [READ], connection: grant({}) });
-      world.change(clusterConnectionType, "default", { grants: [] });
-      await world.pass(5 * MINUTE);
-      world.expect("bound during the grace period", world.bound, [READ]);
-      await world.pass(6 * MINUTE);
-      world.expect("nothing is bound after it", world.bound, []);
-    },
-    { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
-  ),
-  story(
-    "a policy that is taken out of a grant is unbound at once",
-    async (world) => {
-      await world.begin({ policyIds: [READ, DEPLOY], connection: grant({}) });
-      world.change(clusterConnectionType, "default", grant({ policyIds: [READ] }));
-      await world.pass(MINUTE);
-      world.expect("what was withdrawn is unbound", world.bound, [READ]);
-    },
-    { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
   ),
   story(
     "a namespace without a grant gets no account",
@@ -167,7 +235,10 @@ export const bindingStories: readonly Story[] = [
       const namespaces = { selector: { matchLabels: { tier: "prod" } } };
       await world.begin({
         connection: {
-          grants: [...(grant({}).grants as Tree[]), { name: "prod", namespaces, policyIds: ["*"] }],
+          grants: [
+            ...(granting({}).grants as Tree[]),
+            { name: "prod", namespaces, policyIds: ["*"] },
+          ],
         },
       });
       createElsewhere(world, "team-b", { tier: "test" });
@@ -208,10 +279,10 @@ export const bindingStories: readonly Story[] = [
     async (world) => {
       await world.begin({
         account: { foreignPolicies: "Remove" },
-        connection: grant({ policyIds: [READ] }),
+        connection: granting({ policyIds: [READ] }),
         policyIds: [DEPLOY],
       });
-      bindAtConsole(world, [MEMBER]);
+      bindInConsole(world, [MEMBER]);
       await world.pass(HOUR);
       world.expect("bound as before", world.bound, [MEMBER]);
     },
@@ -223,7 +294,7 @@ export const bindingStories: readonly Story[] = [
       const { saId, tpn } = createInConsole(world);
       await world.begin({
         account: { saId },
-        connection: grant({ importServiceAccounts: true, retainPolicies: true }),
+        connection: granting({ importServiceAccounts: true, retainPolicies: true }),
         policyIds: [READ],
       });
       createBinding(world.sim, "kept", [DEPLOY], { deletionPolicy: "Retain" });
@@ -244,9 +315,46 @@ export const bindingStories: readonly Story[] = [
     },
     unready,
   ),
+  story(
+    "the policies of an imported account are not replaced while they cannot be read",
+    async (world) => {
+      const { saId, tpn } = createInConsole(world);
+      await world.begin({
+        account: { saId },
+        connection: granting({ importServiceAccounts: true }),
+        policyIds: [READ],
+      });
+      await world.pass(2 * MINUTE);
+      world.expect("they stay", world.boundTo(tpn), [MEMBER]);
+      world.expect("it says why", reasonOf(world), "BindingsUnreadable");
+      world.expect("nothing is on record", recordOf(world), {});
+      world.expect("read once", world.calls("listBindings"), 1);
+    },
+    { ...unready, console: { shapes: { bindings: "unreadable" } } },
+  ),
+  story(
+    "the policies of a created account are written once while they cannot be read",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      await world.pass(25 * MINUTE);
+      world.expect("one call", world.calls("syncBindings"), 1);
+    },
+    { console: { shapes: { bindings: "unreadable" } } },
+  ),
+  story("a failed read is no reason to write", async (world) => {
+    world.fault("listBindings", { kind: "Refuse", status: 503 }, 3);
+    await world.begin({ policyIds: [READ] });
+    const [first] = world.sim.journal.calls.filter(({ operation }) => operation === "syncBindings");
+    const read = world.sim.journal.calls.find(
+      ({ operation, outcome }) => operation === "listBindings" && outcome === "200",
+    );
+    world.expect("written after a read", Number(first?.sentAt) > Number(read?.sentAt));
+    const reasons = world.reasons(policyBindingType, "reader");
+    world.expect("it says so", reasons.includes("Unavailable"));
+  }),
   story("a list that lacks the policies of others is not believed at once", async (world) => {
     await world.begin({ policyIds: [READ] });
-    bindAtConsole(world, [READ, MEMBER]);
+    bindInConsole(world, [READ, MEMBER]);
     await world.pass(20 * MINUTE);
     const partial = (body: string) => body.replaceAll(MEMBER, READ);
     world.fault("listBindings", { kind: "Answer", status: 200, body: partial });
@@ -272,11 +380,170 @@ export const bindingStories: readonly Story[] = [
     ),
   ),
   story(
+    "a PolicyBinding whose policies cannot be unbound stays until they are",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.fault("syncBindings", { kind: "Refuse", status: 502 }, 2);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(SECOND / 2);
+      world.expect("it stays", reasonOf(world), "Unavailable");
+      await world.pass(10 * SECOND);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("nothing is bound", world.bound, []);
+    },
+    unready,
+  ),
+  story(
+    "a revocation that the console rejects is tried again within minutes",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.fault("syncBindings", { kind: "Refuse", status: 403 }, 2);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(2 * SECOND);
+      world.expect("it stays", reasonOf(world), "PermissionDenied");
+      await world.pass(5 * MINUTE);
+      world.expect("few calls", world.calls("syncBindings") <= 4);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+    },
+    unready,
+  ),
+  story(
+    "PolicyBindings of an account that revokes everything go without a call of their own",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(SECOND);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(5 * SECOND);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("no call", world.calls("syncBindings"), 1);
+    },
+    unready,
+  ),
+  story(
+    "PolicyBindings of an account that is retained revoke their policies",
+    async (world) => {
+      await world.begin({ policyIds: [READ], account: { deletionPolicy: "Retain" } });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(SECOND);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(5 * SECOND);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("nothing is bound", world.bound, []);
+    },
+    unready,
+  ),
+  story(
+    "a deleted PolicyBinding of an account that was removed by force says what it leaves",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.happens({ kind: "RemoveFinalizers", plural: "serviceaccounts" });
+      world.happens({ kind: "DeleteObject", plural: "serviceaccounts" });
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(MINUTE);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      const told = world.events("reader").join(" ");
+      world.expect("an event", told.includes("PoliciesNotRevoked"));
+    },
+    unready,
+  ),
+  story(
+    "a deleted PolicyBinding of an account that is gone from the console goes",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(MINUTE);
+      const console = world.sim.console.world;
+      for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
+      await world.pass(15 * MINUTE);
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it is known to be gone", reason, "ServiceAccountGone");
+      const before = world.calls("syncBindings");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(5 * SECOND);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("no call", world.calls("syncBindings"), before);
+    },
+    unready,
+  ),
+  story(
+    "an operator that comes a day late revokes before it gives up",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.happens({ kind: "PauseLeader", ms: 25 * HOUR });
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(25 * HOUR);
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("nothing is bound", world.bound, []);
+      const told = world.events("reader").join(" ");
+      world.expect("nothing is given up", told.includes("PoliciesNotRevoked"), false);
+    },
+    { ...unready, excuses: ["L6 deletion", "L8 news"] },
+  ),
+  story("drift is corrected within ten minutes, told and counted", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    bindInConsole(world, []);
+    world.fault("syncBindings", { kind: "Refuse", status: 502 });
+    await world.pass(10 * MINUTE + 5 * SECOND);
+    world.expect("bound again, after a failed call", world.bound, [READ]);
+    const told = [...world.events("reader"), ...world.events(ACCOUNT)].join(" ");
+    world.expect("an event", told.includes("DriftCorrected"));
+    const metrics = await world.sim.scrape();
+    world.expect("counted", metrics.includes("iam_operator_drift_corrections_total 1"));
+  }),
+  ...[serviceAccountType, policyBindingType].map((type) =>
+    story(`drift is corrected at once on request at the ${type.kind}`, async (world) => {
+      await world.begin({ policyIds: [READ] });
+      bindInConsole(world, []);
+      const name = type === serviceAccountType ? ACCOUNT : "reader";
+      world.annotate(type as ResourceType, name, { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(2 * SECOND);
+      world.expect("bound again", world.bound, [READ]);
+      const { status } = world.sim.get(type as ResourceType, name) ?? {};
+      const { lastHandledReconcileAt } = status as { lastHandledReconcileAt?: string };
+      world.expect("the request is answered", lastHandledReconcileAt, "now");
+      const before = world.calls("listBindings");
+      await world.pass(30 * SECOND);
+      world.expect("once", world.calls("listBindings"), before);
+    }),
+  ),
+  story("a policy that an administrator binds later is reported and kept", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    bindInConsole(world, [READ, MEMBER]);
+    await world.pass(11 * MINUTE);
+    world.expect("it is kept", world.bound, [MEMBER, READ]);
+    world.expect("it is on record", recordOf(world).foreignPolicyIds, [MEMBER]);
+    const told = [...world.events("reader"), ...world.events(ACCOUNT)].join(" ");
+    world.expect("an event", told.includes("ForeignPoliciesFound"));
+    world.expect("nothing is written", world.calls("syncBindings"), 1);
+  }),
+  story(
+    "a suspended PolicyBinding whose policies are bound is Ready, even if its account is not",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.change(policyBindingType, "reader", { suspend: true });
+      await world.pass(SECOND);
+      const ready = () => {
+        const { status, reason } = world.condition(policyBindingType, "reader") ?? {};
+        return [status, reason];
+      };
+      world.expect("Ready", ready(), ["True", "Suspended"]);
+      world.change(clusterConnectionType, "default", { suspend: true });
+      await world.pass(MINUTE);
+      world.expect("still Ready", ready(), ["True", "Suspended"]);
+      const stalled = world.condition(policyBindingType, "reader", "Stalled");
+      world.expect("nobody has to act", stalled, undefined);
+    },
+    unready,
+  ),
+  story(
     "a fight over policies ends after a while",
     async (world) => {
       await world.begin({ policyIds: [READ, DEPLOY] });
       for (let minute = 0; minute < 50; minute += 1) {
-        bindAtConsole(world, [READ]);
+        bindInConsole(world, [READ]);
         await world.pass(MINUTE);
       }
       world.expect("few corrections", world.calls("syncBindings") <= 7);
@@ -291,40 +558,73 @@ export const bindingStories: readonly Story[] = [
       const [policy] = [...console.policies.values()];
       const theirs = Array.from({ length: 1_000 }, (_, index) => `pol-${index}`);
       for (const policyId of theirs) console.putPolicy({ ...(policy as Policy), policyId });
-      bindAtConsole(world, [READ, ...theirs]);
+      bindInConsole(world, [READ, ...theirs]);
       world.change(policyBindingType, "reader", { policyIds: [READ, DEPLOY] });
       await world.pass(10 * MINUTE);
       world.expect("nothing more is bound", world.bound.includes(DEPLOY), false);
     },
     unready,
   ),
+  ...[
+    ["pol-unknown", /pol-unknown/],
+    ["pol-scp-guardrail", /kind scp/],
+  ].map(([policyId, words]) =>
+    story(
+      `a policy that the console rejects is not on record, and stalls no other binding: ${policyId}`,
+      async (world) => {
+        await world.begin({ policyIds: [READ] });
+        createBinding(world.sim, "second", [String(policyId)]);
+        await world.pass(5 * SECOND);
+        world.expect("the other one is bound", world.bound, [READ]);
+        world.expect("and Ready", reasonOf(world), "Synced");
+        const { status } = world.sim.get(policyBindingType, "second") as { status: Tree };
+        world.expect("nothing is on record", status.appliedPolicyIds ?? [], []);
+        world.expect("the object says why", reasonOf(world, "second"), "PolicyRefused");
+        const { message = "" } = world.condition(policyBindingType, "second") ?? {};
+        world.expect("in the console's words", new RegExp(words ?? "").test(message));
+        const before = world.calls("syncBindings");
+        await world.pass(11 * MINUTE);
+        world.expect("it is not tried again", world.calls("syncBindings"), before);
+      },
+      unready,
+    ),
+  ),
   story(
-    "a policy that the console rejects is not on record",
+    "if the console's list of policies cannot be read, bindings are tried one by one",
     async (world) => {
+      world.fault("listPolicies", { kind: "Refuse", status: 403 }, 10_000);
       await world.begin({ policyIds: [READ] });
-      createBinding(world.sim, "second", ["pol-unknown"]);
-      await world.pass(5 * MINUTE);
-      world.expect("the other one is bound", world.bound, [READ]);
-      const { status } = world.sim.get(policyBindingType, "second") as { status: Tree };
-      world.expect("nothing is on record", status.appliedPolicyIds ?? [], []);
-      world.expect(
-        "the object says why",
-        world.condition(policyBindingType, "second")?.reason,
-        "PolicyRefused",
-      );
+      createBinding(world.sim, "second", ["pol-scp-guardrail"]);
+      createBinding(world.sim, "third", [DEPLOY]);
+      await world.pass(2 * MINUTE);
+      world.expect("the others are bound", world.bound, [DEPLOY, READ]);
+      const reasons = ["reader", "second", "third"].map((name) => reasonOf(world, name));
+      world.expect("each says its own", reasons, ["Synced", "PolicyRefused", "Synced"]);
     },
     unready,
   ),
   story(
+    "an invalid spec stalls its own object only",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      createBinding(world.sim, "second", []);
+      await world.pass(5 * SECOND);
+      world.expect("it says so", reasonOf(world, "second"), "InvalidSpec");
+      world.expect("the other one is Ready", reasonOf(world), "Synced");
+    },
+    // The message starts with the field.
+    { ...unready, excuses: ["readable message"] },
+  ),
+  story(
     "a policy that was left bound goes with its grant",
     async (world) => {
-      await world.begin({ connection: grant({ retainPolicies: true }), policyIds: [READ] });
+      await world.begin({ connection: granting({ retainPolicies: true }), policyIds: [READ] });
       world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
       world.sim.delete(policyBindingType, "reader");
       await world.pass(2 * MINUTE);
       world.expect("it is left bound", world.bound, [READ]);
       world.happens({ kind: "Kill" });
-      world.change(clusterConnectionType, "default", grant({ policyIds: [DEPLOY] }));
+      world.change(clusterConnectionType, "default", granting({ policyIds: [DEPLOY] }));
       await world.pass(2 * MINUTE);
       world.expect("then it is unbound", world.bound, []);
     },
@@ -333,7 +633,7 @@ export const bindingStories: readonly Story[] = [
   story(
     "each PolicyBinding that goes tells what stays bound, even if the next one cannot go",
     async (world) => {
-      await world.begin({ connection: grant({ retainPolicies: true }), policyIds: [READ] });
+      await world.begin({ connection: granting({ retainPolicies: true }), policyIds: [READ] });
       createBinding(world.sim, "second", [MEMBER], { deletionPolicy: "Retain" });
       world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
       await world.pass(MINUTE);
@@ -350,6 +650,9 @@ export const bindingStories: readonly Story[] = [
     await world.begin({ policyIds: [READ] });
     world.change(policyBindingType, "reader", { suspend: true, policyIds: [READ, DEPLOY] });
     await world.pass(MINUTE);
+    world.expect("it says so", reasonOf(world), "Suspended");
+    const { status } = world.condition(policyBindingType, "reader", "Stalled") ?? {};
+    world.expect("a person has to act", status, "True");
     createBinding(world.sim, "second", [MEMBER]);
     await world.pass(MINUTE);
     world.expect("only the second one's is new", world.bound, [MEMBER, READ]);

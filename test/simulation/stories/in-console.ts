@@ -1,0 +1,39 @@
+/** What administrators do: in the console, and with the grants of the connection. */
+import { clusterConnectionType } from "../../../src/controllers/resource-types.ts";
+import { SEEDED } from "../../iam-server/seed.ts";
+import type { AccountRecord } from "../../iam-server/world.ts";
+import type { Tree } from "../../support/api-server/tree.ts";
+import { MEMBER } from "../scenarios.ts";
+import type { StoryWorld } from "./story.ts";
+
+/** A connection whose only grant allows every policy, except for this change. */
+export function granting(change: Tree): Tree {
+  const namespaces = { names: ["team-a"] };
+  return { grants: [{ name: "all", namespaces, policyIds: ["*"], ...change }] };
+}
+
+/** Changes the grant, or takes it away. */
+export function grant(world: StoryWorld, change: Tree | "Nothing", rest: Tree = {}): void {
+  const grants = change === "Nothing" ? { grants: [] } : granting(change);
+  world.change(clusterConnectionType, "default", { ...grants, ...rest });
+}
+
+/** An account that an administrator made, with a policy. */
+export function createInConsole(
+  world: StoryWorld,
+  change: Partial<AccountRecord> = {},
+): AccountRecord {
+  const console = world.sim.console.world;
+  const { orgId, projectId } = SEEDED;
+  const wanted = { orgId, projectId, name: "old", description: "from before", ...change };
+  const account = console.createAccount(wanted);
+  console.replaceBindings(account.tpn, [MEMBER]);
+  return account;
+}
+
+/** Replaces the policies of the first account. */
+export function bindInConsole(world: StoryWorld, policyIds: readonly string[]): void {
+  const console = world.sim.console.world;
+  const [account] = [...console.accounts.values()];
+  console.replaceBindings(account?.tpn ?? "", policyIds);
+}
