@@ -4,6 +4,7 @@ import { claimStories } from "./claims.ts";
 import { connectionStories } from "./connections.ts";
 import { consoleStories } from "./console.ts";
 import { consumerStories } from "./consumers.ts";
+import { creationStories } from "./creations.ts";
 import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
 import { lateBindingStories } from "./late-bindings.ts";
@@ -29,6 +30,7 @@ const apiKeyStories: readonly Story[] = [
 
 export const allStories: readonly Story[] = [
   ...accountStories,
+  ...creationStories,
   ...bindingStories,
   ...withdrawalStories,
   ...lateBindingStories,
@@ -48,7 +50,7 @@ const about: Readonly<Record<string, readonly Story[]>> = {
   "leader-election": leaderStories,
   "policy-binding": [...bindingStories, ...withdrawalStories, ...lateBindingStories],
   "quota-export": quotaStories,
-  "service-account": [...accountStories, ...endingStories],
+  "service-account": [...accountStories, ...creationStories, ...endingStories],
 };
 
 /** All stories, those about the area first and the long ones last. */

@@ -1,11 +1,14 @@
 /** Connections: who may use them, and which credentials they use when. */
+import { FINALIZER } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
   clusterConnectionType,
+  configMapType,
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import { selfSigned } from "../../../src/observability/self-signed.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
@@ -144,6 +147,104 @@ export const connectionStories: readonly Story[] = [
     setLogin(world, { password: DEFAULT_CREDENTIALS.password });
     await world.pass(MINUTE);
   }),
+  story("a connection logs in once, and counts its users", async (world) => {
+    await world.begin();
+    const { metadata, status } = world.sim.get(clusterConnectionType, "default", "") as {
+      metadata: Tree;
+      status: Tree;
+    };
+    world.expect("one login", world.calls("login"), 1);
+    world.expect("its users", status.users, 1);
+    world.expect("its finalizer", metadata.finalizers, [FINALIZER]);
+  }),
+  story(
+    "a connection whose Secret is missing says so, and logs in when it is there",
+    async (world) => {
+      const secretRef = { name: "other" };
+      await world.begin({ connection: { credentials: { login: { secretRef } } } });
+      world.expect("it says so", connectionReason(world), "SecretNotFound");
+      world.expect("no login", world.calls("login"), 0);
+      world.change(clusterConnectionType, "default", {
+        credentials: { login: { secretRef: { name: "console-login" } } },
+      });
+      await world.pass(10 * SECOND);
+      world.expect("then it logs in", connectionReason(world), "Authenticated");
+    },
+  ),
+  story(
+    "a second factor ends the attempts to log in",
+    async (world) => {
+      world.happens({ kind: "DemandSecondFactor" });
+      await world.begin();
+      await world.pass(5 * MINUTE);
+      world.expect("it says so", connectionReason(world), "MfaRequired");
+      world.expect("one login", world.calls("login"), 1);
+    },
+    unready,
+  ),
+  story(
+    "certificates are waited for, one after the other, and a new one is used",
+    async (world) => {
+      const { cert, key } = selfSigned(world.sim.kernel.now);
+      const metadata = (name: string) => ({ name, namespace: OPERATOR_NAMESPACE });
+      const putCertificate = () =>
+        world.sim.create(secretType, {
+          metadata: metadata("operator-tls"),
+          type: "kubernetes.io/tls",
+          stringData: { "tls.crt": cert, "tls.key": key },
+        });
+      await world.begin({
+        connection: {
+          caBundleFrom: { configMapRef: { name: "console-ca" } },
+          trustOnlyCABundle: true,
+          clientCertificate: { secretRef: { name: "operator-tls" } },
+        },
+      });
+      world.expect(
+        "the bundle",
+        world.condition(clusterConnectionType, "default", "Ready", "")?.message,
+        `The CA bundle's ConfigMap ${OPERATOR_NAMESPACE}/console-ca does not exist; create it with the key ca.crt.`,
+      );
+      world.sim.create(configMapType, {
+        metadata: metadata("console-ca"),
+        data: { "ca.crt": cert },
+      });
+      await world.pass(MINUTE);
+      world.expect(
+        "the certificate",
+        world.condition(clusterConnectionType, "default", "Ready", "")?.message,
+        `The client certificate's Secret ${OPERATOR_NAMESPACE}/operator-tls does not exist; create it with the keys tls.crt, tls.key.`,
+      );
+      world.expect("no login", world.calls("login"), 0);
+      putCertificate();
+      await world.pass(MINUTE);
+      world.expect("then it logs in", connectionReason(world), "Authenticated");
+      world.sim.delete(secretType, "operator-tls", OPERATOR_NAMESPACE);
+      await world.pass(MINUTE);
+      world.expect("without it", connectionReason(world), "SecretNotFound");
+      const logins = world.calls("login");
+      putCertificate();
+      await world.pass(MINUTE);
+      world.expect(
+        "it logs in again",
+        [connectionReason(world), world.calls("login")],
+        ["Authenticated", logins + 1],
+      );
+    },
+  ),
+  story(
+    "what the operator may not read is said",
+    async (world) => {
+      world.fault("get configmaps", { kind: "Refuse", status: 403 }, 10_000);
+      await world.begin({ connection: { caBundleFrom: { configMapRef: { name: "console-ca" } } } });
+      const { reason, message = "" } =
+        world.condition(clusterConnectionType, "default", "Ready", "") ?? {};
+      world.expect("it says so", reason, "Forbidden");
+      const object = `get configmaps ${OPERATOR_NAMESPACE}/console-ca`;
+      world.expect("what", message.startsWith(`The Kubernetes API answered Forbidden: ${object}`));
+    },
+    unready,
+  ),
   story(
     "a session ends with its credentials",
     async (world) => {

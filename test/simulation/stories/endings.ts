@@ -7,12 +7,17 @@ import {
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
+import type { CallFault } from "../faults.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, createAll, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 const ended = { endsReady: false } as const;
+const deleting = {
+  ...extraCalls,
+  deleteServiceAccount: { method: "DELETE", path: "/api/v1/x/accounts/{saId}" },
+} as const;
 const withExtraCalls = { ...ended, console: { extraCalls } } as const;
 
 /** Nothing of the console answers for a while. */
@@ -28,6 +33,24 @@ function consoleDown(world: StoryWorld, calls = 10_000): void {
     "deleteKey",
   ])
     world.fault(operation, refused(503), calls);
+}
+
+/** The account was deleted, and the response says that there was none. */
+const GONE: CallFault = { kind: "Answer", status: 404, body: () => "{}" };
+
+/** Nothing uses the account any more. */
+function deleteUsers(world: StoryWorld): void {
+  world.sim.delete(apiKeyType, "ci");
+  world.sim.delete(policyBindingType, "reader");
+}
+
+/** Whether an event about the account begins like this. */
+function isTold(world: StoryWorld, start: string): boolean {
+  return world.events(ACCOUNT).some((each) => each.startsWith(start));
+}
+
+function reasonsOf(world: StoryWorld): readonly string[] {
+  return world.reasons(serviceAccountType, ACCOUNT);
 }
 
 export const endingStories: readonly Story[] = [
@@ -183,6 +206,158 @@ export const endingStories: readonly Story[] = [
       await world.pass(10 * MINUTE);
       world.expect("nothing is bound", world.bound, []);
       world.expect("the object is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+    },
+    ended,
+  ),
+  story(
+    "a deletion waits for the account's users, and names what it leaves",
+    async (world) => {
+      await world.begin();
+      const { saId = "", tpn = "" } = [...world.sim.console.world.accounts.values()][0] ?? {};
+      const [keyId = ""] = world.live;
+      await world.pass(6 * MINUTE);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(SECOND);
+      const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it waits", reason, "InUse");
+      world.expect("for its ApiKey", message.includes("ApiKey ci"));
+      world.sim.delete(apiKeyType, "ci");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(MINUTE);
+      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect(
+        "what is left",
+        world.events(ACCOUNT).find((each) => each.startsWith("Revoked")),
+        `Revoked: Unbound every policy of service account ${saId} (${tpn}), keys when last listed: ${keyId}; the account itself stays in the console.`,
+      );
+    },
+    ended,
+  ),
+  story(
+    "a deletion looks into an open attempt first",
+    async (world) => {
+      world.fault("createServiceAccount", { kind: "Reset", when: "AfterCommit" });
+      const begun = world.begin();
+      await world.until(() => reasonsOf(world).includes("Unavailable"));
+      deleteUsers(world);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(2 * SECOND);
+      world.expect("it waits", reasonsOf(world).includes("CreateOutcomeUnknown"));
+      await begun;
+      await world.pass(MINUTE);
+      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect("the account was found", isTold(world, "Revoked: "));
+    },
+    ended,
+  ),
+  story(
+    "a deletion finds the account that its status has lost, even while it is in use",
+    async (world) => {
+      await world.begin();
+      const [account] = [...world.sim.console.world.accounts.values()];
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      await world.pass(5 * SECOND);
+      const { status } = world.sim.get(serviceAccountType, ACCOUNT) ?? {};
+      const { saId, origin } = status as { saId?: string; origin?: string };
+      world.expect("it is found", [saId, origin], [account?.saId, "Created"]);
+      world.expect("it waits", world.condition(serviceAccountType, ACCOUNT)?.reason, "InUse");
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      deleteUsers(world);
+      await world.pass(MINUTE);
+      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect("nothing is bound", world.bound, []);
+      world.expect("it says so", isTold(world, "Revoked: "));
+    },
+    ended,
+  ),
+  story(
+    "a deletion that cannot ask for a lost account ends, and says so",
+    async (world) => {
+      await world.begin();
+      deleteUsers(world);
+      await world.pass(MINUTE);
+      consoleDown(world);
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(5 * MINUTE);
+      world.expect("it waits", world.sim.get(serviceAccountType, ACCOUNT) !== undefined);
+      await world.pass(10 * MINUTE);
+      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect("it says so", isTold(world, "CleanupIncomplete: Gave up cleaning up"));
+    },
+    ended,
+  ),
+  story(
+    "deletionPolicy Delete without a call for it waits and says what to set",
+    async (world) => {
+      await world.begin({ account: { deletionPolicy: "Delete" } });
+      deleteUsers(world);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it waits", reason, "DeleteNotPossible");
+      world.expect("it says what to set", message.includes("extraCalls"));
+    },
+    ended,
+  ),
+  ...[
+    ["a 404 for an account that is still there does not end its deletion", refused(404), true],
+    ["a 404 for an account that is gone by then ends its deletion", GONE, false],
+  ].map(([name, fault, stays]) =>
+    story(
+      String(name),
+      async (world) => {
+        await world.begin({
+          connection: { extraCalls: deleting },
+          account: { deletionPolicy: "Delete" },
+        });
+        deleteUsers(world);
+        await world.pass(2 * MINUTE);
+        world.fault("deleteServiceAccount", fault as CallFault);
+        world.sim.delete(serviceAccountType, ACCOUNT);
+        await world.pass(5 * SECOND);
+        const found = world.sim.get(serviceAccountType, ACCOUNT);
+        world.expect("whether it stays", found !== undefined, stays);
+        await world.pass(10 * MINUTE);
+        world.expect("then it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+        world.expect("with the account", world.sim.console.world.accounts.size, 0);
+        world.expect("it says so", isTold(world, "Deleted: "));
+      },
+      { ...ended, console: { extraCalls: deleting } },
+    ),
+  ),
+  story(
+    "the deletion of an account that the console does not know any more ends",
+    async (world) => {
+      await world.begin();
+      deleteUsers(world);
+      await world.pass(2 * MINUTE);
+      const console = world.sim.console.world;
+      for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect("it says so", isTold(world, "Released: "));
+    },
+    ended,
+  ),
+  story(
+    "the deletion of an account that the console lists and does not find waits",
+    async (world) => {
+      await world.begin();
+      deleteUsers(world);
+      await world.pass(2 * MINUTE);
+      for (const operation of ["getServiceAccount", "syncBindings", "listBindings"])
+        world.fault(operation, refused(404), 10_000);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it waits", reason, "Unavailable");
+      world.cease();
+      await world.pass(10 * MINUTE);
+      world.expect("then it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+      world.expect("it says so", isTold(world, "Revoked: "));
     },
     ended,
   ),

@@ -11,7 +11,6 @@ import type {
   AccountDone,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { IamError } from "../../../../src/iam/errors.ts";
 import { MINUTE } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import {
@@ -25,7 +24,6 @@ import {
   serviceAccount,
   snapshotOf,
 } from "./objects.ts";
-import { playDeletion } from "./play.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000, described: undefined };
 const failure = reconciling("Unavailable", "down");
@@ -312,54 +310,5 @@ test("a failing clean-up is given up after ten minutes, and says what is left", 
         note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
       },
     ],
-  });
-});
-
-const gone = new IamError("NotFound", "404", { operation: "deleteServiceAccount", status: 404 });
-
-async function endOf(client: object, spec: object = {}) {
-  return (await playDeletion(client, { account }, spec)).end;
-}
-
-describe("a 404 in the middle of a clean-up", () => {
-  test("lets go of an account that the console does not list either", async () => {
-    const unknown = () => Promise.reject(new IamError("NotFound", "404", { operation: "any" }));
-    const client = {
-      getServiceAccount: async () => undefined,
-      syncBindings: unknown,
-      listBindings: unknown,
-    };
-    expect(await endOf(client)).toMatchObject({
-      kind: "Released",
-      events: [{ reason: "Released" }],
-    });
-  });
-
-  test("is tried again where the console lists the account", async () => {
-    const end = await endOf({
-      getServiceAccount: async () => undefined,
-      listServiceAccounts: async () => [{ saId: "sa-1" }],
-    });
-    expect(end).toMatchObject({ kind: "Waiting", reason: "Unavailable" });
-  });
-
-  test("does not count as the end of an account that is still there", async () => {
-    const answers = [{ saId: "sa-1" }, { saId: "sa-1" }];
-    const client = {
-      getServiceAccount: async () => answers.pop(),
-      deleteServiceAccount: () => Promise.reject(gone),
-    };
-    const end = await endOf(client, { deletionPolicy: "Delete" });
-    expect(end).toMatchObject({ kind: "Waiting", reason: "NotFound" });
-  });
-
-  test("counts as the end of an account that is gone by then", async () => {
-    const answers = [{ saId: "sa-1" }];
-    const client = {
-      getServiceAccount: async () => answers.pop(),
-      deleteServiceAccount: () => Promise.reject(gone),
-    };
-    const end = await endOf(client, { deletionPolicy: "Delete" });
-    expect(end).toMatchObject({ kind: "Released", events: [{ reason: "Deleted" }] });
   });
 });
