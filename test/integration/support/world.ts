@@ -365,14 +365,6 @@ export class World {
 
   readonly secretType = secretType;
 
-  editSecret(name: string, entries: Readonly<Record<string, string>>): Promise<unknown> {
-    return this.kube.mergePatch(
-      secretType,
-      { namespace: this.namespace, name },
-      { stringData: entries },
-    );
-  }
-
   /** As a restore without status leaves an object. */
   async clearStatus(kind: keyof Kinds, name: string): Promise<void> {
     await this.kube.apply(

@@ -12,7 +12,7 @@ import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import type { Policy } from "../../iam-server/world.ts";
-import { type Tree, treeAt } from "../../support/api-server/tree.ts";
+import { listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
 import { bindInConsole, createInConsole, granting } from "./in-console.ts";
@@ -676,6 +676,29 @@ export const bindingStories: readonly Story[] = [
     await world.pass(2 * HOUR);
     world.expect("nothing is unbound without a word", world.bound, [READ]);
   }),
+  story(
+    "a PolicyBinding that is only planned for answers a request, and binds nothing",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      const planOnly = {
+        [annotations.planOnly]: "true",
+        [annotations.reconcileRequestedAt]: "now",
+      };
+      world.sim.create(policyBindingType, {
+        metadata: { ...inNamespace("second"), annotations: planOnly },
+        spec: { serviceAccountRef: { name: ACCOUNT }, policyIds: [MEMBER] },
+      });
+      await world.pass(5 * SECOND);
+      world.expect("it says so", reasonOf(world, "second"), "PlanOnly");
+      const status = treeAt(world.sim.get(policyBindingType, "second") ?? {}, "status");
+      world.expect("the request is answered", status.lastHandledReconcileAt, "now");
+      world.expect("one call is planned", listAt(treeAt(status, "plan"), "calls").length, 1);
+      world.expect("nothing is bound", world.bound, [READ]);
+      world.annotate(policyBindingType, "second", { [annotations.planOnly]: null });
+      await world.pass(5 * SECOND);
+      world.expect("then it is", world.bound, [MEMBER, READ]);
+    },
+  ),
   story(
     "a plan for everything changes nothing",
     async (world) => {

@@ -1,9 +1,15 @@
 /** What the console says: what is believed, what is quoted, and how long it is left alone. */
 import { annotations } from "../../../src/api/meta.ts";
-import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import {
+  apiKeyType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import { ACCOUNT, inNamespace, READ } from "../scenarios.ts";
+import { treeAt } from "../../support/api-server/tree.ts";
+import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const unready = { endsReady: false } as const;
@@ -130,5 +136,74 @@ export const consoleStories: readonly Story[] = [
     const before = callsOfConsole(world);
     await world.pass(235 * SECOND);
     world.expect("no call in the meantime", callsOfConsole(world) - before, 0);
+  }),
+  story("a console that asks to wait is called for what people do", async (world) => {
+    await world.begin();
+    world.sim.create(serviceAccountType, { metadata: inNamespace("other"), spec: {} });
+    await world.pass(5 * SECOND);
+    world.fault("getServiceAccount", { kind: "Refuse", status: 429, retryAfter: 240 });
+    reconcile(world, "other");
+    await world.pass(2 * SECOND);
+    const { reason } = world.condition(serviceAccountType, "other") ?? {};
+    world.expect("it asks to wait", reason, "RateLimited");
+    createBinding(world.sim, "second", [MEMBER]);
+    await world.pass(30 * SECOND);
+    const waiting = world.condition(policyBindingType, "second")?.reason;
+    world.expect(
+      "a new PolicyBinding waits",
+      [waiting, world.bound],
+      ["RateLimited", [DEPLOY, READ]],
+    );
+    world.change(policyBindingType, "second", { policyIds: [MEMBER, READ] });
+    await world.pass(30 * SECOND);
+    world.expect("a changed one goes through", world.bound, [DEPLOY, MEMBER, READ]);
+    world.sim.delete(policyBindingType, "second");
+    await world.pass(30 * SECOND);
+    world.expect("and a deleted one", world.bound, [DEPLOY, READ]);
+    world.rotate("one");
+    await world.pass(30 * SECOND);
+    world.expect("a rotation goes through", world.issued, 2);
+  }),
+  story("a console that is down costs no object its state", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    await world.pass(MINUTE);
+    const secret = world.secret();
+    const calls = ["createServiceAccount", "issueKey", "syncBindings"];
+    const before = calls.map((call) => world.calls(call));
+    for (const operation of ["getServiceAccount", "listBindings", "searchActions", "login"])
+      world.fault(operation, { kind: "Reset", when: "BeforeCommit" }, 10_000);
+    const objects = [
+      [serviceAccountType, ACCOUNT],
+      [policyBindingType, "reader"],
+      [apiKeyType, "ci"],
+    ] as const;
+    for (const [type, name] of objects)
+      world.annotate(type as ResourceType, name, { [annotations.reconcileRequestedAt]: "1" });
+    await world.pass(5 * MINUTE);
+    world.expect("the pair is there", world.secret(), secret);
+    world.expect("the key is Ready", world.condition(apiKeyType, "ci")?.status, "True");
+    world.cease();
+    await world.pass(10 * MINUTE);
+    for (const [type, name] of objects) {
+      const { lastHandledReconcileAt } = treeAt(
+        world.sim.get(type as ResourceType, name) ?? {},
+        "status",
+      );
+      world.expect(`${name} answers`, lastHandledReconcileAt, "1");
+    }
+    const after = calls.map((call) => world.calls(call));
+    world.expect("nothing is made twice", after, before);
+  }),
+  story("a token that has expired is renewed once, and nothing fails", async (world) => {
+    await world.begin();
+    await world.pass(MINUTE);
+    const [logins, reads] = [world.calls("login"), world.calls("getServiceAccount")];
+    world.sim.console.world.revokeTokens();
+    reconcile(world, ACCOUNT);
+    await world.pass(10 * SECOND);
+    world.expect("one login", world.calls("login") - logins, 1);
+    world.expect("the read is repeated once", world.calls("getServiceAccount") - reads, 2);
+    const reasons = world.reasons(serviceAccountType, ACCOUNT);
+    world.expect("nothing fails", reasons.includes("Unauthenticated"), false);
   }),
 ];
