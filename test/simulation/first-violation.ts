@@ -9,7 +9,7 @@ import { type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
 import { allStories, storiesFor } from "./stories/all-stories.ts";
 import { type Story, violationsIn } from "./stories/story.ts";
 
-/** Of the processor, since others may be busy as well: all stories take half of it. */
+/** Of the processor, since others may be busy as well: all stories take two thirds of it. */
 const BUDGET_MS = 40_000;
 /** Where faults find most. */
 const STRUCK = ["rotation on request", "first key", "everything deleted", "binding changed"];
