@@ -3,12 +3,13 @@ import type { RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { HttpError, type HttpRequest, type SendHttp } from "../../../src/http/http.ts";
+import type { HttpRequest, SendHttp } from "../../../src/http/http.ts";
 import { createTransport } from "../../../src/iam/exchange/transport.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { startConnectProxy } from "../../support/connect-proxy.ts";
 import { trustByDefault } from "../../support/default-authorities.ts";
+import { get, outcomeOf } from "../../support/http-call.ts";
 import { drip, listen, silence, startWeb } from "../../support/local-server.ts";
 import { opensslCertificate, opensslPki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
@@ -44,23 +45,6 @@ function toConsole({ url, ca, proxy, connections = 4 }: Target): Transport {
     connections,
     clock: systemClock,
   });
-}
-
-const get = (url: string, options: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: "GET",
-  url,
-  headers: {},
-  timeoutMs: 2_000,
-  maxBytes: 1_000,
-  ...options,
-});
-
-async function outcomeOf(sent: ReturnType<SendHttp>): Promise<string> {
-  const error = await sent.then(
-    ({ status }) => String(status),
-    (reason: unknown) => reason,
-  );
-  return error instanceof HttpError ? `${error.failure}: ${error.message}` : String(error);
 }
 
 const [certificate, other] = [opensslCertificate(), opensslCertificate()];

@@ -1,10 +1,10 @@
 import { createServer as createTcpServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { HttpError, type HttpRequest } from "../../../src/http/http.ts";
 import { createTransport, type Transport } from "../../../src/iam/exchange/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { trustByDefault } from "../../support/default-authorities.ts";
+import { get, outcomeOf } from "../../support/http-call.ts";
 import { listen, startWeb } from "../../support/local-server.ts";
 import { opensslCertificate } from "../../support/openssl-certificate.ts";
 import { clientOf, startConsole } from "./clients.ts";
@@ -13,23 +13,6 @@ function transportTo(origin: string): Transport {
   const transport = createTransport({ origin, connections: 4, clock: systemClock });
   onTestFinished(() => transport.close());
   return transport;
-}
-
-const get = (url: string, options: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: "GET",
-  url,
-  headers: {},
-  timeoutMs: 2_000,
-  maxBytes: 1_000,
-  ...options,
-});
-
-async function failureOf(sent: Promise<unknown>): Promise<string> {
-  const error = await sent.then(
-    () => "no failure",
-    (reason: unknown) => reason,
-  );
-  return error instanceof HttpError ? `${error.failure}: ${error.message}` : String(error);
 }
 
 test("a POST never uses a connection that was idle for a second, since its outcome would be open if the server closed it", async () => {
@@ -54,14 +37,14 @@ test("a POST never uses a connection that was idle for a second, since its outco
 test("a call to another origin is refused", async () => {
   const { send } = transportTo("http://127.0.0.1:1");
   const { url, requests } = await startWeb((_, response) => response.end());
-  expect(await failureOf(send(get(url)))).toBe("refused: the URL is of another origin");
+  expect(await outcomeOf(send(get(url)))).toBe("refused: the URL is of another origin");
   expect(requests).toEqual([]);
 });
 
 test("an endless handshake counts as refused: nothing was sent", async () => {
   const { port } = await listen(createTcpServer(() => undefined));
   const url = `https://127.0.0.1:${port}`;
-  expect(await failureOf(transportTo(url).send(get(url, { timeoutMs: 200 })))).toBe(
+  expect(await outcomeOf(transportTo(url).send(get(url, { timeoutMs: 200 })))).toBe(
     "refused: no answer within 200 ms",
   );
 });
@@ -70,11 +53,11 @@ test("closing ends running requests", async () => {
   const arrived = Promise.withResolvers<void>();
   const { url } = await startWeb(() => arrived.resolve());
   const transport = transportTo(url);
-  const sent = failureOf(transport.send(get(url)));
+  const sent = outcomeOf(transport.send(get(url)));
   await arrived.promise;
   await transport.close();
   expect(await sent).toBe("network: the connection failed (UND_ERR_DESTROYED)");
-  expect(await failureOf(transport.send(get(url)))).toMatch(/^refused: /);
+  expect(await outcomeOf(transport.send(get(url)))).toMatch(/^refused: /);
 });
 
 const [tls, other] = [opensslCertificate(), opensslCertificate()];
