@@ -16,7 +16,7 @@ export interface PlannedObject {
   readonly error?: unknown;
 }
 
-/** What a run over the object would do, and report. Rejects never. */
+/** What a run over the object would do and report. Never rejects. */
 export async function planObject<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
