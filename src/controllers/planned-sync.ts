@@ -4,13 +4,12 @@ import type { IamReader } from "../iam/client/reader.ts";
 import { isIamError } from "../iam/errors.ts";
 import type { BindingSet, LiveBindings } from "../iam/model.ts";
 
-/** `bound` is what the account has now, as far as it can be read. */
 export async function plannedSync(
   { tpn, orgId, policyIds }: BindingSet,
-  bound: LiveBindings,
-  console: Pick<IamReader, "listPolicies">,
+  console: IamReader,
   signal: AbortSignal,
 ): Promise<PlannedCall> {
+  const bound = await readBindings(console, tpn, signal);
   const names = await policyNames(console, orgId, signal);
   const before = bound.readable ? bound.policyIds : [];
   const without = (list: readonly string[], others: readonly string[]) =>
@@ -27,11 +26,26 @@ export async function plannedSync(
   return { call: "syncBindings", object: tpn, message, bind, unbind };
 }
 
+/** The call is planned even if the login does not have permission to read the current bindings. */
+async function readBindings(
+  console: IamReader,
+  tpn: string,
+  signal: AbortSignal,
+): Promise<LiveBindings> {
+  try {
+    return await console.listBindings(tpn, signal);
+  } catch (error) {
+    if (isIamError(error, "PermissionDenied") || isIamError(error, "NotFound"))
+      return { readable: false };
+    throw error;
+  }
+}
+
 /**
  * `ID (name)` by ID. Names only make a plan easier to read: without permission to list policies, a plan has only IDs.
  */
 async function policyNames(
-  console: Pick<IamReader, "listPolicies">,
+  console: IamReader,
   orgId: string,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {

@@ -65,11 +65,10 @@ export const syncBindings: BindingsEffect<"SyncBindings", IamError | undefined> 
     return undefined;
   },
   planned: async ({ policyIds }, { snapshot }, run) => {
-    const { session, availability, live = { readable: false } } = usable(snapshot);
+    const { session, availability } = usable(snapshot);
     const { tpn, orgId } = availability.account;
-    const console = run.console(session);
-    const line = await plannedSync({ tpn, orgId, policyIds }, live, console, run.signal);
-    return { answer: undefined, line };
+    const set = { tpn, orgId, policyIds };
+    return { answer: undefined, line: await plannedSync(set, run.console(session), run.signal) };
   },
   after: (action, { snapshot, done }, refusal) => {
     if (refusal !== undefined) return { snapshot, done: { ...done, refusal } };

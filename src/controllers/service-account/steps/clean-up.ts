@@ -3,7 +3,7 @@ import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
-import type { LiveBindings } from "../../../iam/model.ts";
+import type { BindingSet } from "../../../iam/model.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { plannedSync } from "../../planned-sync.ts";
@@ -14,90 +14,57 @@ import type { AccountEffect } from "./step-types.ts";
 
 /** The failure of the console, if there is one: a fact for the rules. */
 type Failure = Waiting | undefined;
-type Revocation = AccountActionOf<"RevokePolicies">;
 
 export const revokePolicies: AccountEffect<"RevokePolicies", Failure> = {
-  call: (action, { snapshot }, run) =>
-    failureOf(snapshot, () => revoke(run.console(sessionOf(snapshot)), action, run.signal)),
+  call: (action, { snapshot }, { console, signal }) => {
+    const client = console(sessionOf(snapshot));
+    const submit = (set: BindingSet) => client.syncBindings(set, signal);
+    return failureOf(snapshot, () => revoke(action, client, submit, signal));
+  },
   planned: async (action, { snapshot }, run) => {
+    const console = run.console(sessionOf(snapshot));
     let line: PlannedCall | undefined;
-    const answer = await failureOf(snapshot, async () => {
-      line = await plannedRevocation(run.console(sessionOf(snapshot)), action, run.signal);
-    });
+    const submit = async (set: BindingSet) => {
+      line = await plannedSync(set, console, run.signal);
+    };
+    const answer = await failureOf(snapshot, () => revoke(action, console, submit, run.signal));
     return { answer, line };
   },
-  after: ({ only }, { snapshot, done }, failure) =>
-    failure === undefined
-      ? {
-          snapshot,
-          done: { ...done, cleanedUp: only === undefined ? "Revoked" : "RetainNotGranted" },
-        }
-      : { snapshot, done: { ...done, failure } },
+  after: ({ only }, { snapshot, done }, failure) => {
+    const cleanedUp = only === undefined ? "Revoked" : "RetainNotGranted";
+    return {
+      snapshot,
+      done: failure === undefined ? { ...done, cleanedUp } : { ...done, failure },
+    };
+  },
 };
 
-async function plannedRevocation(
-  console: IamReader,
-  { tpn, orgId, only }: Revocation,
-  signal: AbortSignal,
-): Promise<PlannedCall | undefined> {
-  if (only === undefined) {
-    const bound = await readBindings(console, tpn, signal);
-    return plannedSync({ tpn, orgId, policyIds: [] }, bound, console, signal);
-  }
-  return unlessGone(console, tpn, signal, async () => {
-    const bound = await console.listBindings(tpn, signal);
-    const policyIds = othersThan(only, bound);
-    return policyIds && plannedSync({ tpn, orgId, policyIds }, bound, console, signal);
-  });
-}
-
-/** The call is planned even if the login does not have permission to read the current bindings. */
-async function readBindings(
-  console: IamReader,
-  tpn: string,
-  signal: AbortSignal,
-): Promise<LiveBindings> {
-  try {
-    return await console.listBindings(tpn, signal);
-  } catch (error) {
-    if (isIamError(error, "PermissionDenied") || isIamError(error, "NotFound"))
-      return { readable: false };
-    throw error;
-  }
-}
-
+/**
+ * Submits the policies that stay. A 404 may come from a gateway: it counts as success only if listBindings then shows no
+ * policies or also returns 404.
+ */
 async function revoke(
-  client: IamClient,
-  { tpn, orgId, only }: Revocation,
+  { tpn, orgId, only }: AccountActionOf<"RevokePolicies">,
+  console: IamReader,
+  submit: (set: BindingSet) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  await unlessGone(client, tpn, signal, async () => {
-    const policyIds =
-      only === undefined ? [] : othersThan(only, await client.listBindings(tpn, signal));
-    if (policyIds !== undefined) await client.syncBindings({ tpn, orgId, policyIds }, signal);
-  });
-}
-
-/** A 404 may come from a gateway: it counts as success only if listBindings then shows no policies or also returns 404. */
-async function unlessGone<Answer>(
-  console: IamReader,
-  tpn: string,
-  signal: AbortSignal,
-  call: () => Promise<Answer>,
-): Promise<Answer | undefined> {
   try {
-    return await call();
+    const policyIds = only === undefined ? [] : await othersBound(console, tpn, only, signal);
+    if (policyIds !== undefined) await submit({ tpn, orgId, policyIds });
   } catch (error) {
     if (!isIamError(error, "NotFound") || (await hasBindings(console, tpn, signal))) throw error;
-    return undefined;
   }
 }
 
 /** Policies bound in addition to `policyIds`; `undefined` if none of `policyIds` is bound. */
-function othersThan(
+async function othersBound(
+  console: IamReader,
+  tpn: string,
   policyIds: readonly string[],
-  live: LiveBindings,
-): readonly string[] | undefined {
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const live = await console.listBindings(tpn, signal);
   if (!live.readable)
     throw new IamError("MalformedResponse", "listBindings: the response cannot be read", {
       operation: "listBindings",
