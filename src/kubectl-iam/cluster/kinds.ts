@@ -45,12 +45,15 @@ export function toText({ kind, name }: ObjectName): string {
   return `${kindOf(kind).shortName}/${name}`;
 }
 
-export function nameOf({ kind, metadata }: AnyObject): string {
+/** An object for its name: of the API, or read from a file. */
+export type Named = Pick<AnyObject, "kind" | "metadata">;
+
+export function nameOf({ kind, metadata }: Named): string {
   return toText({ kind: kind as KindName, name: metadata.name });
 }
 
 /** A command that works in any current namespace: `kubectl iam resume iamkey/ci-bot-key -n team-a`. */
-export function commandAbout(verb: string, object: AnyObject): string {
+export function commandAbout(verb: string, object: Named): string {
   const { namespace } = object.metadata;
   const where = namespace === undefined ? "" : ` -n ${namespace}`;
   return `kubectl iam ${verb} ${nameOf(object)}${where}`;

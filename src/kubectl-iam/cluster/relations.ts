@@ -1,6 +1,6 @@
 /** References between objects. Pure. */
 import type { ConnectionRef } from "../../api/fields.ts";
-import type { AnyObject } from "./kinds.ts";
+import type { AnyObject, Named } from "./kinds.ts";
 import type { World } from "./read.ts";
 import type { Chain } from "./why-held.ts";
 
@@ -8,16 +8,23 @@ interface Refs {
   readonly serviceAccountRef?: { readonly name: string };
   readonly connectionRef?: ConnectionRef;
 }
-export const refsOf = ({ spec }: AnyObject): Refs => (spec ?? {}) as Refs;
+export const refsOf = ({ spec }: { readonly spec?: unknown }): Refs => (spec ?? {}) as Refs;
+
+/** Any object that can refer to others. */
+type Referring = Pick<AnyObject, "metadata"> & { readonly spec?: unknown };
+
+/** Whether an ApiKey or a PolicyBinding refers to the account. */
+export function belongsTo(user: Referring, { metadata }: Pick<AnyObject, "metadata">): boolean {
+  return (
+    user.metadata.namespace === metadata.namespace &&
+    refsOf(user).serviceAccountRef?.name === metadata.name
+  );
+}
 
 /** The object with its account and its connection, if the world has them. */
 export function chainOf(object: AnyObject, world: World): Chain {
   const accounts = world.serviceAccounts as readonly AnyObject[];
-  const account = accounts.find(
-    ({ metadata }) =>
-      metadata.namespace === object.metadata.namespace &&
-      metadata.name === refsOf(object).serviceAccountRef?.name,
-  );
+  const account = accounts.find((each) => belongsTo(object, each));
   const user = account ?? object;
   const connection = connectionsOf(world).find((each) => refersTo(user, each));
   return { object, account, connection };
@@ -25,11 +32,9 @@ export function chainOf(object: AnyObject, world: World): Chain {
 
 /** The objects that refer to a connection or an account and block its deletion. */
 export function usersOf(object: AnyObject, world: World): readonly AnyObject[] {
-  const { namespace, name } = object.metadata;
   if (object.kind === "ServiceAccount")
-    return ([...world.apiKeys, ...world.policyBindings] as readonly AnyObject[]).filter(
-      (user) =>
-        user.metadata.namespace === namespace && refsOf(user).serviceAccountRef?.name === name,
+    return ([...world.apiKeys, ...world.policyBindings] as readonly AnyObject[]).filter((user) =>
+      belongsTo(user, object),
     );
   const users = [...world.serviceAccounts, ...world.quotaExports] as readonly AnyObject[];
   return users.filter((user) => refersTo(user, object));
@@ -40,7 +45,7 @@ function connectionsOf({ clusterConnections, connections }: World): readonly Any
 }
 
 /** Whether an account or an export refers to the connection. */
-export function refersTo(user: AnyObject, { kind, metadata }: AnyObject): boolean {
+export function refersTo(user: Referring, { kind, metadata }: Named): boolean {
   const { connectionRef: ref } = refsOf(user);
   const isThere =
     metadata.namespace === undefined || metadata.namespace === user.metadata.namespace;

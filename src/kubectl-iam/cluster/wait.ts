@@ -26,7 +26,7 @@ export interface Missing {
 
 /** Reports that the operator has not observed the generation of `before` yet. Pure. */
 export function unobserved(
-  { status }: AnyObject,
+  { status }: Pick<AnyObject, "status">,
   { metadata }: Pick<AnyObject, "metadata">,
 ): Missing | undefined {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0)

@@ -25,9 +25,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   checkName(name);
   const parsed = parseSpec(kindOf(kind), { metadata: { name }, spec });
   if (!parsed.ok) throw new UsageError(parsed.message);
-  if (options.export && options.namespace !== undefined)
+  if (options.export)
     return await printManifest(invocation, toObject(kind, name, options.namespace, spec));
-  if (options.export) return await printManifest(invocation, toObject(kind, name, undefined, spec));
   await using cluster = await openCluster(io, options);
   return await createObject(
     invocation,

@@ -1,8 +1,9 @@
 /** `explain`: prints what a reason means and what to do. */
-import { type Reason, withoutMarkup } from "../../api/reasons/reason.ts";
+import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { reasons } from "../../api/reasons/sections.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
 import { screenOf, wrap } from "../view/screen.ts";
 
 export async function run({ io, args: [wanted] }: Invocation): Promise<ExitCode> {
@@ -17,17 +18,16 @@ export async function run({ io, args: [wanted] }: Invocation): Promise<ExitCode>
     throw new UsageError(
       `"${wanted}" is not a reason of the operator: kubectl iam explain lists all reasons`,
     );
-  const [name, reason] = found;
+  const [name, { meaning, check, fix = "no action is required.", commands = [] }] = found;
   io.print(screenOf(io).paint("bold", name));
-  for (const line of linesOf(reason)) io.print(wrap(line, io.width).join("\n  "));
+  io.print(wrap(withoutMarkup(meaning), io.width).join("\n"));
+  if (check !== undefined) printEntry(io, `Check: ${check}`);
+  printEntry(io, `Fix: ${fix}`);
+  // Not wrapped, so that they can be copied.
+  for (const command of commands) io.print(`    ${command}`);
   return exitCode.ok;
 }
 
-function linesOf({ meaning, check, fix = "no action is required.", commands = [] }: Reason) {
-  const actions = [...(check === undefined ? [] : [`Check: ${check}`]), `Fix: ${fix}`];
-  return [
-    withoutMarkup(meaning),
-    ...actions.map((text) => `- ${withoutMarkup(text)}`),
-    ...commands.map((command) => `    ${command}`),
-  ];
+function printEntry(io: Io, text: string): void {
+  io.print(wrap(`- ${withoutMarkup(text)}`, io.width).join("\n  "));
 }

@@ -59,10 +59,10 @@ async function missingOf(
 ): Promise<Missing | undefined> {
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const left = policyBindings.filter((binding) => !isSettled(binding, account));
-  const unseen = unobserved(account as AnyObject, before);
+  const unseen = unobserved(account, before);
   if (left.length === 0 && unseen === undefined) return undefined;
   const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
-  const names = left.map((binding) => nameOf(binding as AnyObject)).join(", ");
+  const names = left.map((binding) => nameOf(binding)).join(", ");
   return { ...cause, text: `${names === "" ? "" : `not bound yet: ${names}; `}${cause.text}` };
 }
 
@@ -84,12 +84,12 @@ async function report(
   account: ServiceAccount,
 ): Promise<ExitCode> {
   const bound = account.status?.bindings?.policyIds?.join(", ") || "no policy";
-  io.print(`${nameOf(account as AnyObject)} has ${bound} bound`);
+  io.print(`${nameOf(account)} has ${bound} bound`);
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);
   for (const binding of held) {
-    const { reason, message } = readinessOf(binding as AnyObject);
-    io.note(`${nameOf(binding as AnyObject)} stays unbound: ${reason}: ${message}`);
+    const { reason, message } = readinessOf(binding);
+    io.note(`${nameOf(binding)} stays unbound: ${reason}: ${message}`);
   }
   return held.length === 0 ? exitCode.ok : exitCode.found;
 }

@@ -94,7 +94,7 @@ async function missingOf(
   before: AnyObject,
 ): Promise<Missing | undefined> {
   const { saId } = account.status ?? {};
-  const unseen = unobserved(account as AnyObject, before);
+  const unseen = unobserved(account, before);
   if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
     return undefined;
   const bound = boundOf(account).join(", ");
@@ -104,7 +104,7 @@ async function missingOf(
 }
 
 function revokedText(account: ServiceAccount): string {
-  const name = nameOf(account as AnyObject);
+  const name = nameOf(account);
   if (account.status?.saId === undefined)
     return `${name} does not have an account in the console yet; its policies will not be bound`;
   return `${name}: ${revocationOf(account)?.message}`;

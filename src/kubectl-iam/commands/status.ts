@@ -7,7 +7,7 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { listEvents } from "../cluster/events.ts";
-import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
+import { findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { readLeader } from "../cluster/leader.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
 import {
@@ -143,7 +143,7 @@ async function showOne(
   const { io } = invocation;
   const object = await readObject(cluster, kind, name);
   if (isStructured(invocation)) {
-    await printValue(invocation, object, nameOf(object as AnyObject));
+    await printValue(invocation, object, nameOf(object));
   } else {
     await noteLeader(invocation, cluster);
     const { namespace = "" } = object.metadata;
@@ -157,5 +157,5 @@ async function showOne(
     io.print(renderObject({ object, world, unreadable, events: about, now }, screen));
     noteUnreadable(io, unreadable);
   }
-  return readinessOf(object as AnyObject).ready === "True" ? exitCode.ok : exitCode.found;
+  return readinessOf(object).ready === "True" ? exitCode.ok : exitCode.found;
 }

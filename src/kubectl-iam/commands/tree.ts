@@ -1,15 +1,14 @@
 /** `tree`: shows connections, their accounts, the objects of each account, and the Pods that use them. */
 import type { ApiKey } from "../../api/api-key.ts";
-import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
-import { type AnyObject, toText } from "../cluster/kinds.ts";
+import { type AnyObject, type Named, nameOf, toText } from "../cluster/kinds.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
-import { refersTo } from "../cluster/relations.ts";
+import { belongsTo, refersTo } from "../cluster/relations.ts";
 import { isStructured, printTable, printValue } from "../view/output.ts";
 import { readinessOf, readyCell } from "../view/readiness.ts";
 import type { Cell } from "../view/table.ts";
@@ -72,7 +71,7 @@ function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] 
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
   const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
   const isSeen = (account: ServiceAccount) =>
-    connections.some((connection) => refersTo(account as AnyObject, connection));
+    connections.some((connection) => refersTo(account, connection));
   const unseen = Map.groupBy(
     world.serviceAccounts.filter((account) => !isSeen(account)),
     ({ spec }) => toText(spec.connectionRef),
@@ -85,19 +84,19 @@ function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] 
   return [
     ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
     ...rest,
-    ...strayNodes(world, pods, now),
+    ...danglingNodes(world, pods, now),
   ];
 }
 
 function connectionNode(connection: AnyObject, world: World, pods: Pods, now: number): Node<Leaf> {
-  const accounts = world.serviceAccounts.filter((each) => refersTo(each as AnyObject, connection));
-  const exports = world.quotaExports.filter((each) => refersTo(each as AnyObject, connection));
+  const accounts = world.serviceAccounts.filter((each) => refersTo(each, connection));
+  const exports = world.quotaExports.filter((each) => refersTo(each, connection));
   const { baseURL } = connection.spec as { readonly baseURL?: string };
   return {
     value: leafOf(connection, baseURL),
     children: [
       ...accounts.map((account) => accountNode(account, world, pods, now)),
-      ...exports.map((each) => ({ value: leafOf(each as AnyObject), children: [] })),
+      ...exports.map((each) => ({ value: leafOf(each), children: [] })),
     ],
   };
 }
@@ -106,37 +105,30 @@ function accountNode(account: ServiceAccount, world: World, pods: Pods, now: num
   const bindings = world.policyBindings.filter((each) => belongsTo(each, account));
   const keys = world.apiKeys.filter((each) => belongsTo(each, account));
   return {
-    value: leafOf(account as AnyObject, account.status?.saId),
+    value: leafOf(account, account.status?.saId),
     children: [...bindings.map(bindingNode), ...keys.map((key) => keyNode(key, pods, now))],
   };
 }
 
 /** Objects that refer to an account that does not exist. */
-function strayNodes(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
-  const isStray = (object: PolicyBinding | ApiKey) =>
+function danglingNodes(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+  const isDangling = (object: PolicyBinding | ApiKey) =>
     !world.serviceAccounts.some((account) => belongsTo(object, account));
   return [
-    ...world.policyBindings.filter(isStray).map(bindingNode),
-    ...world.apiKeys.filter(isStray).map((key) => keyNode(key, pods, now)),
+    ...world.policyBindings.filter(isDangling).map(bindingNode),
+    ...world.apiKeys.filter(isDangling).map((key) => keyNode(key, pods, now)),
   ];
 }
 
-function belongsTo({ metadata, spec }: PolicyBinding | ApiKey, account: ServiceAccount): boolean {
-  return (
-    metadata.namespace === account.metadata.namespace &&
-    spec.serviceAccountRef.name === account.metadata.name
-  );
-}
-
 function bindingNode(binding: PolicyBinding): Node<Leaf> {
-  return { value: leafOf(binding as AnyObject, binding.spec.policyIds.join(", ")), children: [] };
+  return { value: leafOf(binding, binding.spec.policyIds.join(", ")), children: [] };
 }
 
 function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {
   const { current, secretName } = key.status ?? {};
   const detail = current && `expires ${relative(current.expirationTime, now)}`;
   return {
-    value: leafOf(key as AnyObject, detail),
+    value: leafOf(key, detail),
     children: secretNodes(key.metadata.namespace, secretName, pods),
   };
 }
@@ -155,10 +147,10 @@ function secretNodes(
   return [{ value: { object: `secret/${name}`, namespace }, children }];
 }
 
-function leafOf(object: AnyObject, detail?: string): Leaf {
-  const { kind, metadata } = object;
+function leafOf(object: Named & Pick<AnyObject, "status">, detail?: string): Leaf {
+  const { metadata } = object;
   return {
-    object: toText({ kind: kind as KindName, name: metadata.name }),
+    object: nameOf(object),
     namespace: metadata.namespace,
     ...readinessOf(object),
     created: metadata.creationTimestamp,

@@ -7,7 +7,6 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 import { readBody } from "../console/body.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
@@ -35,7 +34,7 @@ export async function examineDenial(
   name: string,
 ): Promise<Diagnosis> {
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const findings: Finding[] = [judgeReadiness(apiKey as AnyObject)];
+  const findings: Finding[] = [judgeReadiness(apiKey)];
   const { name: owner } = apiKey.spec.serviceAccountRef;
   const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
     findings.push(

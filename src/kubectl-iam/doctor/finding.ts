@@ -1,6 +1,5 @@
 /** The result of a check, and its rendering. */
-import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, type Named, nameOf } from "../cluster/kinds.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
@@ -31,7 +30,7 @@ export const warning = (check: string, found: string, remedy?: string): Finding 
 });
 
 /** Whether the object is ready. Pure. */
-export function judgeReadiness(object: AnyObject): Finding {
+export function judgeReadiness(object: Named & Pick<AnyObject, "status">): Finding {
   const { ready, reason, message } = readinessOf(object);
   const check = nameOf(object);
   return ready === "True"

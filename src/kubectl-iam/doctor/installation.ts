@@ -15,7 +15,7 @@ import { checkConnections } from "./connections.ts";
 import { checkCrds } from "./crds.ts";
 import { type Finding, failed, ok, skipped } from "./finding.ts";
 import { checkLeader } from "./leader.ts";
-import { checkRights, leaseRules, operatorRules, readerRules } from "./rights.ts";
+import { checkPermissions, leaseRules, operatorRules, readerRules } from "./permissions.ts";
 
 export interface Diagnosis {
   readonly findings: readonly Finding[];
@@ -41,9 +41,12 @@ export async function examineInstallation(
     ...(await step("the leader", checkLeader(cluster, home, now))),
     await step(
       "your permissions",
-      checkRights("Your permissions", cluster, readerRules, cluster.namespace),
+      checkPermissions("Your permissions", cluster, readerRules, cluster.namespace),
     ),
-    ...(await step("the operator's permissions", checkOperatorRights(invocation, cluster, home))),
+    ...(await step(
+      "the operator's permissions",
+      checkOperatorPermissions(invocation, cluster, home),
+    )),
     ...(await step("admission", checkAdmission(cluster))),
   ];
   try {
@@ -73,7 +76,7 @@ async function checkVersions({ api, server }: Cluster): Promise<readonly Finding
   return [ok("Versions", `kubectl-iam ${version}; Kubernetes ${String(gitVersion)} at ${server}`)];
 }
 
-async function checkOperatorRights(
+async function checkOperatorPermissions(
   { io, options }: Invocation,
   cluster: Cluster,
   home: string,
@@ -86,8 +89,8 @@ async function checkOperatorRights(
     ];
   await using operator = await openCluster(io, { ...options, as: user });
   return [
-    await checkRights(check, operator, operatorRules, cluster.namespace),
-    await checkRights("… on its Lease", operator, leaseRules, home),
+    await checkPermissions(check, operator, operatorRules, cluster.namespace),
+    await checkPermissions("… on its Lease", operator, leaseRules, home),
   ];
 }
 

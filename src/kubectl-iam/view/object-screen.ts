@@ -8,8 +8,9 @@ import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { IamEvent } from "../cluster/events.ts";
-import { type AnyObject, toText } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
+import { belongsTo } from "../cluster/relations.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
 import { readinessOf, readyCell } from "./readiness.ts";
@@ -31,11 +32,10 @@ const MOST_EVENTS = 5;
 
 export function renderObject(subject: Subject, screen: Screen): string {
   const { object, now } = subject;
-  const name = toText({ kind: object.kind as KindName, name: object.metadata.name });
   const { namespace } = object.metadata;
   const next = nextStep(object as AnyObject, subject.world, now);
   const fields = [
-    field("Object", `${name}${namespace === undefined ? "" : ` in ${namespace}`}`),
+    field("Object", `${nameOf(object)}${namespace === undefined ? "" : ` in ${namespace}`}`),
     readyField(object as AnyObject),
     ...ownFields(subject),
   ];
@@ -90,11 +90,8 @@ function ownFields(subject: Subject): readonly Field[] {
 }
 
 function keyFields(key: ApiKey, { world, unreadable, now }: Subject): readonly Field[] {
-  const { namespace } = key.metadata;
   const { serviceAccountRef } = key.spec;
-  const account = world.serviceAccounts.find(
-    ({ metadata }) => metadata.namespace === namespace && metadata.name === serviceAccountRef.name,
-  );
+  const account = world.serviceAccounts.find((each) => belongsTo(key, each));
   const isUnknown = unreadable.includes("ServiceAccount");
   return [
     ...(account === undefined
@@ -147,14 +144,11 @@ function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
   ];
 }
 
-function accountFields({ metadata, spec, status }: ServiceAccount, world: World): readonly Field[] {
+function accountFields(account: ServiceAccount, world: World): readonly Field[] {
+  const { metadata, spec, status } = account;
   const { kind, name } = spec.connectionRef;
   const { saId, state, bindings, tpn } = status ?? {};
-  const own = world.policyBindings.filter(
-    (binding) =>
-      binding.metadata.namespace === metadata.namespace &&
-      binding.spec.serviceAccountRef.name === metadata.name,
-  );
+  const own = world.policyBindings.filter((binding) => belongsTo(binding, account));
   const of = own.map((binding) => `iampb/${binding.metadata.name}`).join(", ");
   const policies = bindings?.policyIds ?? [];
   const foreign = bindings?.foreignPolicyIds ?? [];
@@ -178,16 +172,9 @@ function accountFields({ metadata, spec, status }: ServiceAccount, world: World)
   ];
 }
 
-function keysOfAccount(
-  { metadata, status }: ServiceAccount,
-  world: World,
-  now: Instant,
-): readonly Field[] {
-  const keys = world.apiKeys.filter(
-    (key) =>
-      key.metadata.namespace === metadata.namespace &&
-      key.spec.serviceAccountRef.name === metadata.name,
-  );
+function keysOfAccount(account: ServiceAccount, world: World, now: Instant): readonly Field[] {
+  const { status } = account;
+  const keys = world.apiKeys.filter((key) => belongsTo(key, account));
   return [
     field("ApiKeys", ...keys.map((key) => `iamkey/${key.metadata.name}: ${currentText(key, now)}`)),
     field(

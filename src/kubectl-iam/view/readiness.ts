@@ -14,7 +14,7 @@ export interface Readiness {
   readonly isStalled: boolean;
 }
 
-export function readinessOf({ status }: AnyObject): Readiness {
+export function readinessOf({ status }: Pick<AnyObject, "status">): Readiness {
   const ready = findCondition(status?.conditions, "Ready");
   const stalled = findCondition(status?.conditions, "Stalled");
   return {

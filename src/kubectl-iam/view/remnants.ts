@@ -3,11 +3,10 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { Connection } from "../../api/connection.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
 import type { World } from "../cluster/read.ts";
-import { chainOf } from "../cluster/relations.ts";
+import { belongsTo, chainOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
 
 export interface Remnant {
@@ -51,7 +50,7 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
   return {
     kind: "Account",
     namespace: metadata.namespace,
-    what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account as AnyObject)}`,
+    what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account)}`,
     stays: !isGone && !(policy === "Delete" && canDelete),
     detail: isGone ? "the account does not exist in the console" : details[policy],
   };
@@ -59,11 +58,8 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
 
 /** Keys stay valid unless the connection names a call that revokes them, or their account is deleted. */
 function keyRemnants(account: ServiceAccount, world: World, now: Instant): readonly Remnant[] {
-  const { namespace, name } = account.metadata;
-  const keys = world.apiKeys.filter(
-    ({ metadata, spec }) =>
-      metadata.namespace === namespace && spec.serviceAccountRef.name === name,
-  );
+  const { namespace } = account.metadata;
+  const keys = world.apiKeys.filter((key) => belongsTo(key, account));
   const { disableKey, deleteKey, deleteServiceAccount } =
     connectionOf(account, world)?.spec.extraCalls ?? {};
   const isDeleted = account.spec.deletionPolicy === "Delete" && deleteServiceAccount !== undefined;
@@ -94,7 +90,7 @@ function suspendedRemnant(binding: World["policyBindings"][number]): Remnant {
   return {
     kind: "Policies",
     namespace: binding.metadata.namespace,
-    what: `policies of ${nameOf(binding as AnyObject)}`,
+    what: `policies of ${nameOf(binding)}`,
     stays: true,
     detail: "it is suspended, so its deletion leaves them bound",
   };

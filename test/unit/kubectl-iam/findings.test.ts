@@ -13,8 +13,12 @@ import { readPolicyRecords } from "../../../src/kubectl-iam/console/policy-recor
 import { hideSecrets } from "../../../src/kubectl-iam/console/print.ts";
 import { checkAlerts } from "../../../src/kubectl-iam/doctor/alerts.ts";
 import { renderFindings } from "../../../src/kubectl-iam/doctor/finding.ts";
+import {
+  leaseRules,
+  operatorRules,
+  type Rule,
+} from "../../../src/kubectl-iam/doctor/permissions.ts";
 import { judgePartition, judgePolicies } from "../../../src/kubectl-iam/doctor/policies.ts";
-import { leaseRules, operatorRules, type Rule } from "../../../src/kubectl-iam/doctor/rights.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
 import { DAY, toIso8601 } from "../../../src/util/time.ts";
 

@@ -79,21 +79,23 @@ export const readerRules: readonly Rule[] = [
 ];
 
 /** One finding for all rules: all are granted, or which are missing. Rejects with KubeError. */
-export async function checkRights(
+export async function checkPermissions(
   check: string,
   cluster: Cluster,
   rules: readonly Rule[],
   namespace: string,
 ): Promise<Finding> {
-  const rights = rules.flatMap(toRights);
+  const permissions = rules.flatMap(toResourceRules);
   try {
-    const answers = await Promise.all(rights.map((right) => isAllowed(cluster, right, namespace)));
-    const missing = rights.filter((_, index) => answers[index] === false);
-    if (missing.length === 0) return ok(check, `all ${rights.length} permissions are granted`);
+    const answers = await Promise.all(
+      permissions.map((permission) => isAllowed(cluster, permission, namespace)),
+    );
+    const missing = permissions.filter((_, index) => answers[index] === false);
+    if (missing.length === 0) return ok(check, `all ${permissions.length} permissions are granted`);
     const where = namespace || "the cluster";
     return failed(
       check,
-      `${missing.length} of ${rights.length} permissions are missing in ${where}`,
+      `${missing.length} of ${permissions.length} permissions are missing in ${where}`,
       `Add these rules to its Role or ClusterRole:\n${missingRules(missing)}`,
     );
   } catch (error) {
@@ -103,7 +105,7 @@ export async function checkRights(
   }
 }
 
-function toRights({
+function toResourceRules({
   apiGroups,
   resources,
   resourceNames = [""],
@@ -121,9 +123,13 @@ function toRights({
   );
 }
 
-function isAllowed({ api }: Cluster, right: ResourceRule, namespace: string): Promise<boolean> {
-  const isOfCluster = ["clusterconnections", "namespaces"].includes(right.resource);
-  return canI(api, isOfCluster ? right : { ...right, namespace });
+function isAllowed(
+  { api }: Cluster,
+  permission: ResourceRule,
+  namespace: string,
+): Promise<boolean> {
+  const isOfCluster = ["clusterconnections", "namespaces"].includes(permission.resource);
+  return canI(api, isOfCluster ? permission : { ...permission, namespace });
 }
 
 /** Pure. The rules in RBAC's form, one line for each resource. */
@@ -132,10 +138,10 @@ function missingRules(missing: readonly ResourceRule[]): string {
     JSON.stringify([group, subresource === "" ? resource : `${resource}/${subresource}`, name]),
   );
   return [...byResource]
-    .map(([key, rights]) => {
+    .map(([key, permissions]) => {
       const [group, resource, name] = JSON.parse(key) as readonly [string, string, string];
       const names = name === "" ? "" : `, resourceNames: [${name}]`;
-      const verbs = rights.map(({ verb }) => verb).join(", ");
+      const verbs = permissions.map(({ verb }) => verb).join(", ");
       return `- { apiGroups: ["${group}"], resources: [${resource}]${names}, verbs: [${verbs}] }`;
     })
     .join("\n");
