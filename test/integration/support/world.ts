@@ -4,7 +4,7 @@ import { inject } from "vitest";
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { findCondition } from "../../../src/api/conditions.ts";
 import type { ClusterConnection, Connection } from "../../../src/api/connection.ts";
-import { FIELD_MANAGER, GROUP, type IamObject, VERSION } from "../../../src/api/meta.ts";
+import { GROUP, type IamObject, VERSION } from "../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
@@ -364,20 +364,6 @@ export class World {
   }
 
   readonly secretType = secretType;
-
-  /** As a restore without status leaves an object. */
-  async clearStatus(kind: keyof Kinds, name: string): Promise<void> {
-    await this.kube.apply(
-      this.type(kind),
-      {
-        apiVersion: `${GROUP}/${VERSION}`,
-        kind,
-        metadata: { name, namespace: this.namespace },
-        status: { observedGeneration: 0 },
-      } as KubeObject,
-      { subresource: "status", fieldManager: FIELD_MANAGER },
-    );
-  }
 
   labelNamespace(labels: Readonly<Record<string, string | null>>): Promise<unknown> {
     const key = { namespace: "", name: this.namespace };
