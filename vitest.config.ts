@@ -35,9 +35,6 @@ const unit = {
   extends: true as const,
   test: {
     ...project("unit", ["test/**/*.test.ts"], notUnit),
-    // Nothing in src or test changes what is global, so files can share a process: starting one and loading src takes
-    // longer than most files.
-    isolate: false,
     setupFiles: ["test/setup/fuzz-seed.ts"],
     // A random test takes seconds; on a machine that is busy with other things, ten times as many.
     testTimeout: all ? 10 * minute : 2 * minute,

@@ -26,8 +26,6 @@ const SLOW = [
   "simulation/replica.test.ts",
   "tenants/crowded-metrics.test.ts",
 ];
-/** Files that compute share a process as long as they follow each other. */
-const CHUNK = 12;
 
 /**
  * Files that wait and files that compute, side by side from the start to the end, so that no core is idle: vitest by
@@ -40,11 +38,7 @@ export class MixedSequencer extends BaseSequencer {
     const together = sorted.filter((file) => !isAlone(file));
     const waiting = together.filter(({ project }) => WAITING.has(project.name));
     const computing = together.filter(({ project }) => !WAITING.has(project.name));
-    const units = evenly(
-      waiting.map((file) => [file]),
-      chunksOf(computing),
-    );
-    return [...units.flat(), ...sorted.filter(isAlone)];
+    return [...evenly(waiting, computing), ...sorted.filter(isAlone)];
   }
 }
 
@@ -54,11 +48,6 @@ function slowFirst(files: readonly TestSpecification[]): readonly TestSpecificat
     return rank < 0 ? SLOW.length : rank;
   };
   return files.toSorted((a, b) => rankOf(a) - rankOf(b));
-}
-
-function chunksOf<Item>(list: readonly Item[]): readonly (readonly Item[])[] {
-  const count = Math.ceil(list.length / CHUNK);
-  return Array.from({ length: count }, (_, n) => list.slice(n * CHUNK, (n + 1) * CHUNK));
 }
 
 /** Both lists in their order, each spread over the whole. */
