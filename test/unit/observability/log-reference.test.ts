@@ -11,7 +11,8 @@ const spread: Readonly<Record<string, readonly string[]>> = {
   "...this.#key": ["namespace", "name"],
   "...parseKey(key)": ["namespace", "name"],
   "...keyOf(object)": ["namespace", "name"],
-  "...keyOf(before.object)": ["namespace", "name"],
+  "...keyOf(snapshot.object)": ["namespace", "name"],
+  "...changes": ["bound", "unbound"],
   "...result": ["requeueAfterMs"],
   fields: ["err", "durationMs"],
 };
