@@ -9,6 +9,9 @@ interface BackOff {
 /** For failures that may pass without any action. */
 export const retryBackOff: BackOff = { baseMs: SECOND / 2, maxMs: 5 * MINUTE };
 
+/** For urgent work: at most 60 retries an hour (L10). */
+export const urgentBackOff: BackOff = { baseMs: SECOND / 2, maxMs: 80 * SECOND };
+
 /** For failures that require a fix first. */
 export const slowBackOff: BackOff = { baseMs: MINUTE, maxMs: 15 * MINUTE };
 

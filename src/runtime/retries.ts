@@ -1,7 +1,7 @@
 import type { Random } from "../util/random.ts";
 import { type Clock, MINUTE } from "../util/time.ts";
 import { TokenBucket } from "../util/token-bucket.ts";
-import { backOffMs, retryBackOff, slowBackOff } from "./back-off.ts";
+import { backOffMs, retryBackOff, slowBackOff, urgentBackOff } from "./back-off.ts";
 import type { ErrorOutcome } from "./result.ts";
 
 /** After this many conflicts in a row, a conflict counts like any other failure. */
@@ -39,7 +39,7 @@ export class Retries {
   }
 
   /** Counts a failure and returns when to retry. */
-  delay(key: string, outcome: RetriedOutcome): Delay {
+  delay(key: string, outcome: RetriedOutcome, isUrgent = false): Delay {
     const failures = this.#failures.get(key) ?? { conflicts: 0, others: 0 };
     this.#failures.set(key, failures);
     if (outcome.kind === "Conflict") {
@@ -49,7 +49,7 @@ export class Retries {
       failures.conflicts = 0;
     }
     failures.others += 1;
-    return this.#slower(outcome, failures.others);
+    return this.#slower(outcome, failures.others, isUrgent);
   }
 
   /** Failures since the last success; conflicts count up to four. */
@@ -63,8 +63,9 @@ export class Retries {
     this.#failures.delete(key);
   }
 
-  #slower(outcome: RetriedOutcome, failures: number): Delay {
-    const backOff = outcome.kind === "SlowRetry" ? slowBackOff : retryBackOff;
+  #slower(outcome: RetriedOutcome, failures: number, isUrgent: boolean): Delay {
+    const ordinary = isUrgent ? urgentBackOff : retryBackOff;
+    const backOff = outcome.kind === "SlowRetry" ? slowBackOff : ordinary;
     const notBefore = outcome.kind === "Conflict" ? undefined : outcome.notBefore;
     const asked = notBefore === undefined ? 0 : notBefore - this.#clock.now();
     const holdMs = Math.min(Math.max(0, asked), MAX_HOLD_MS);

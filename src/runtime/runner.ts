@@ -14,6 +14,8 @@ import type { Retries } from "./retries.ts";
 interface RunnerOptions<T> {
   readonly name: string;
   readonly reconcile: Reconcile<T>;
+  /** Urgent objects are retried at least every 100 seconds if their failure may pass without any action. */
+  readonly isUrgent?: (object: T) => boolean;
   readonly errorPolicy: ErrorPolicy;
   readonly retries: Retries;
   readonly resyncMs: number;
@@ -70,7 +72,8 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const outcome = isShuttingDown ? undefined : options.errorPolicy(error);
       logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
       noteFailure(span, outcome, error);
-      const again = failed(options, key, outcome ?? { kind: "Retry" });
+      const isUrgent = options.isUrgent?.(object) ?? false;
+      const again = failed(options, key, outcome ?? { kind: "Retry" }, isUrgent);
       // After a conflict the request is still open.
       return outcome?.kind === "Conflict" && isRequested
         ? { ...again, bypassBackoff: true }
@@ -128,7 +131,12 @@ function succeeded<T>(
   return sooner ? { afterMs: Math.max(1, requeueAfterMs), priority: "requeue" } : resync;
 }
 
-function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome): AddOptions {
+function failed<T>(
+  options: RunnerOptions<T>,
+  key: string,
+  outcome: ErrorOutcome,
+  isUrgent: boolean,
+): AddOptions {
   const { name, metrics, retries } = options;
   if (outcome.kind === "Terminal") {
     retries.forget(key);
@@ -141,7 +149,7 @@ function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome
   if (outcome.kind === "Conflict") count(options, "requeue");
   else countError(options);
   const priority = outcome.kind === "Conflict" ? "requeue" : "retry";
-  return { ...retries.delay(key, outcome), priority };
+  return { ...retries.delay(key, outcome, isUrgent), priority };
 }
 
 function nextResync<T>({ resyncMs, random }: Pick<RunnerOptions<T>, "resyncMs" | "random">): {

@@ -7,10 +7,10 @@ import { indexes } from "../indexes.ts";
 import { accountResource } from "../queue-resources.ts";
 import { accountKey, indexedAs } from "../refs.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
+import { isRevocationDue } from "../revocation-due.ts";
 import { decidingObject } from "../selected-by.ts";
 import { type AccountRef, createAccountStore } from "./account-store.ts";
 import { createAccountBindingsController } from "./controller.ts";
-import { isRevocationDue } from "./revocation.ts";
 
 /** A service account has one list of policies, so the queue holds ServiceAccounts. */
 export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRef>({

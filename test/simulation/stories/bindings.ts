@@ -394,6 +394,22 @@ export const bindingStories: readonly Story[] = [
     unready,
   ),
   story(
+    "access is revoked within two minutes after an outage",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      const refused = { kind: "Refuse", status: 503 } as const;
+      for (const call of ["login", "getServiceAccount", "listBindings", "syncBindings"])
+        world.fault(call, refused, 10_000);
+      world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+      await world.pass(30 * MINUTE);
+      world.expect("it is still bound", world.bound, [READ]);
+      world.cease();
+      await world.pass(2 * MINUTE);
+      world.expect("nothing is bound", world.bound, []);
+    },
+    unready,
+  ),
+  story(
     "a revocation that the console rejects is tried again within minutes",
     async (world) => {
       await world.begin({ policyIds: [READ] });

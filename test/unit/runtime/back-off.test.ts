@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { backOffMs, retryBackOff, slowBackOff } from "../../../src/runtime/back-off.ts";
+import {
+  backOffMs,
+  retryBackOff,
+  slowBackOff,
+  urgentBackOff,
+} from "../../../src/runtime/back-off.ts";
 import { type RetriedOutcome, Retries } from "../../../src/runtime/retries.ts";
 import type { Random } from "../../../src/util/random.ts";
 import { TokenBucket } from "../../../src/util/token-bucket.ts";
@@ -15,6 +20,7 @@ describe("the time before the next try", () => {
     ["goes on doubling", retryBackOff, 5, 8_000],
     ["ends at five minutes", retryBackOff, 20, 300_000],
     ["stays there forever", retryBackOff, 100_000, 300_000],
+    ["ends at 80 seconds for urgent work", urgentBackOff, 20, 80_000],
     ["is a minute where somebody must act", slowBackOff, 1, 60_000],
     ["ends at a quarter of an hour where somebody must act", slowBackOff, 9, 900_000],
   ])("%s", (_, backOff, failures, ms) => {
@@ -58,6 +64,14 @@ describe("a failing key", () => {
 
   test("is as patient after a conflict as before it", () => {
     expect(delays([retry, retry, conflict, retry])).toEqual([500, 1_000, 0, 2_000]);
+  });
+
+  test("is retried sooner if it is urgent, unless a person must act first", () => {
+    const retries = new Retries(createFakeClock(), middle);
+    const last = (key: string, outcome: RetriedOutcome, isUrgent: boolean) =>
+      Array.from({ length: 20 }, () => retries.delay(key, outcome, isUrgent).afterMs).at(-1);
+    expect([last("a", retry, true), last("b", retry, false)]).toEqual([80_000, 300_000]);
+    expect(last("c", { kind: "SlowRetry" }, true)).toBe(900_000);
   });
 
   test("starts afresh after a success", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { isRevocationDue } from "../../../../src/controllers/policy-binding/revocation.ts";
-import { cachesWith } from "../../../support/caches-with.ts";
+import { isRevocationDue } from "../../../src/controllers/revocation-due.ts";
+import { cachesWith } from "../../support/caches-with.ts";
 
 const caches = (applied: readonly string[]) =>
   cachesWith({

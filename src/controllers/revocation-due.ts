@@ -1,8 +1,8 @@
-import type { ServiceAccount } from "../../api/service-account.ts";
-import { keyOf, keyText } from "../../kube/resource.ts";
-import type { Caches } from "../frame/context.ts";
-import { indexes } from "../indexes.ts";
-import { policyBindingType } from "../resource-types.ts";
+import type { ServiceAccount } from "../api/service-account.ts";
+import { keyOf, keyText } from "../kube/resource.ts";
+import type { Caches } from "./frame/context.ts";
+import { indexes } from "./indexes.ts";
+import { policyBindingType } from "./resource-types.ts";
 
 /**
  * Whether the access of an account must be revoked and policies may still be bound. An account that the operator
