@@ -90,7 +90,7 @@ function chartProject(include: readonly string[]) {
 
 function projectsOfSuite() {
   if (suite === "chart") return [chartProject(chart)];
-  if (suite === "mutants") return [unit, server, chartProject(chart)];
+  if (suite === "mutants") return [unit, chartProject(chart)];
   if (suite === "oldest") return [cluster, chartProject(chartOnServers)];
   return [unit, server, processes, simulation, cluster];
 }

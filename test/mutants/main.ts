@@ -20,7 +20,7 @@ interface Result {
 }
 
 /** Without `--suite`; the others take too long. */
-const USUAL: readonly Suite[] = ["unit", "server", "chart"];
+const USUAL: readonly Suite[] = ["unit", "chart"];
 const root = join(import.meta.dirname, "../..");
 const values = readFlags("mutants", {
   only: { type: "string" },

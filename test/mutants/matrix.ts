@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const SUITES = ["unit", "server", "simulation", "chart"] as const;
+export const SUITES = ["unit", "simulation", "chart"] as const;
 export type Suite = (typeof SUITES)[number];
 
 /** The test that notices the mutant, or `missed: ` and the reason. Absent: not run. */
@@ -14,8 +14,7 @@ const NOT_RUN = "";
 const HEADER = `\
 # Which suite notices which seeded bug (test/mutants/*.mutants); written by \`npm run mutants -- --record\`, reasons by hand.
 # A cell holds the test or the run of the simulation that notices the bug, \`missed:\` and the reason, or nothing if not run.
-# The server suite runs only for bugs that the unit suite cannot notice. The chart suite runs for the chart's bugs, and only it;
-# comparisons of whole renderings (golden files, deploy/) are left out.
+# The chart suite runs for the chart's bugs, and only it; comparisons of whole renderings (golden files, deploy/) are left out.
 ${["mutant", ...SUITES].join("\t")}
 `;
 const MISSED = "missed: ";

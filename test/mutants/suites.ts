@@ -7,7 +7,6 @@ export type VitestSuite = Exclude<Suite, "simulation">;
 /** The vitest project of each suite. */
 export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
-  server: "server",
   chart: "chart",
 };
 
@@ -17,7 +16,6 @@ const PLUGIN = ["test/unit/kubectl-iam/"];
 const CLUSTER = [
   "test/unit/http/",
   "test/unit/kube/",
-  "test/server/kube/",
   "test/unit/runtime/",
   "test/unit/app/",
   "test/tenants",

@@ -8,7 +8,7 @@ import { namePattern, PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A mutant may make a test run for ever, which is as good as failing. A file of the chart may take ten minutes. */
-const PATIENCE_MS = { unit: 180_000, server: 180_000, chart: 900_000 };
+const PATIENCE_MS = { unit: 180_000, chart: 900_000 };
 const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
