@@ -55,3 +55,9 @@ test("the image is built only on a base that is named by its digest", () => {
   expect(check).toBeGreaterThanOrEqual(0);
   expect(check).toBeLessThan(build);
 });
+
+test("every action is named by a commit, because its owner can move a tag", () => {
+  const actions = jobs.flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
+  expect(actions.length).toBeGreaterThan(10);
+  for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40}$/);
+});
