@@ -52,7 +52,7 @@ export function isOfObject(description: string, key: ObjectKey, uid: string): bo
 }
 
 /** The key of the object in the description's marker, as text; `undefined` without a marker. */
-export function makerOf(description: string): string | undefined {
+export function creatorOf(description: string): string | undefined {
   const marker = markerOf(description);
   return marker && keyText(marker);
 }

@@ -64,3 +64,11 @@ export function compareResourceVersions(a: string, b: string): number {
 export function isPartial(object: KubeObject | undefined): boolean {
   return object?.isPartial === true;
 }
+
+/** Whether the object was created earlier; of two objects of the same second, the one with the smaller uid. */
+export function isCreatedEarlier(one: KubeObject, other: KubeObject): boolean {
+  // RFC 3339 in UTC with whole seconds, so the strings sort like the times.
+  const [time = "", otherTime = ""] = [one, other].map((each) => each.metadata.creationTimestamp);
+  const [uid = "", otherUid = ""] = [one, other].map((each) => each.metadata.uid);
+  return time === otherTime ? uid < otherUid : time < otherTime;
+}

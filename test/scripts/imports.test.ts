@@ -96,7 +96,7 @@ test.each([
   ["controllers/api-key/observe.ts", "controllers/connection/registry.ts"],
   ["controllers/api-key/module.ts", "controllers/kinds.ts"],
   ["consumers/controller.ts", "controllers/kinds.ts"],
-  ["controllers/frame/walk.ts", "controllers/api-key/observe.ts"],
+  ["controllers/frame/run-steps.ts", "controllers/api-key/observe.ts"],
   ["iam/session/session.ts", "kube/errors.ts"],
   ["kube/client/client.ts", "@kubernetes/client-node"],
 ])("%s must not import %s", (file, target) => {

@@ -16,17 +16,17 @@ import { story, violationsIn } from "./stories/story.ts";
 
 const seen = vi.hoisted(() => ({ states: new Set<string>(), faults: new Set<string>() }));
 
-vi.mock("../../src/controllers/frame/walk.ts", async (original) => {
-  const { walk } = await original<typeof import("../../src/controllers/frame/walk.ts")>();
-  const watched: typeof walk = (kind, start, spec, run, perform) => {
+vi.mock("../../src/controllers/frame/run-steps.ts", async (original) => {
+  const { runSteps } = await original<typeof import("../../src/controllers/frame/run-steps.ts")>();
+  const watched: typeof runSteps = (kind, start, spec, run, perform) => {
     note(kind.type.kind, start.snapshot);
-    return walk(kind, start, spec, run, async (action, progress) => {
+    return runSteps(kind, start, spec, run, async (action, progress) => {
       const after = await perform(action, progress);
       note(kind.type.kind, after.snapshot);
       return after;
     });
   };
-  return { walk: watched };
+  return { runSteps: watched };
 });
 
 function note(type: string, snapshot: KindTypes["Snapshot"]): void {

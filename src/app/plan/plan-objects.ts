@@ -12,9 +12,13 @@ import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import { refuseMutation, toReadOnlyKube } from "../read-only.ts";
+import {
+  createHypotheticalCluster,
+  type GivenObject,
+  type HypotheticalCluster,
+} from "./hypothetical-cluster.ts";
 import { listingPlanned } from "./planned-accounts.ts";
 import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
-import { type GivenObject, type SupposedCluster, supposeCluster } from "./supposed-cluster.ts";
 import { noEvents, noMetrics } from "./unobserved.ts";
 
 export interface PlanRequest {
@@ -48,7 +52,7 @@ export interface ObjectPlan {
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { objects, clock, random, userAgent, signal } = request;
-  const cluster = await supposeCluster(request.kube, objects, request);
+  const cluster = await createHypotheticalCluster(request.kube, objects, request);
   const { caches } = cluster;
   const registry = createConnections({
     caches,
@@ -94,7 +98,7 @@ interface Step {
 async function plan(
   { kind, key }: Step,
   planners: Planners,
-  { put }: SupposedCluster,
+  { put }: HypotheticalCluster,
   signal: AbortSignal,
 ): Promise<ObjectPlan> {
   const planner = planners[kind];

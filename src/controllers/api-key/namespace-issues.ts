@@ -49,7 +49,7 @@ export class NamespaceIssues {
   }
 
   /** Removes the issue noted for `time`, because it did not happen. */
-  takeBack(connection: string, namespace: string, uid: string, time: Instant): void {
+  remove(connection: string, namespace: string, uid: string, time: Instant): void {
     const batches = this.#batches.get(nameOf(connection, namespace)) ?? [];
     const index = batches.findLastIndex(
       (batch) => batch.time === time && batch.count === 1 && batch.uid === uid,

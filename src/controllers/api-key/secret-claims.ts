@@ -2,7 +2,7 @@
  * Decides from the caches, before a key is issued, which of several ApiKeys with the same Secret name owns the Secret.
  */
 import type { ApiKey } from "../../api/api-key.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { isCreatedEarlier, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
 import { apiKeyType } from "../resource-types.ts";
@@ -69,8 +69,7 @@ function targetName({ metadata, spec }: ApiKey): string {
 function outranks(one: ApiKey, other: ApiKey): boolean {
   const [a, b] = [rankOf(one), rankOf(other)];
   if (a !== b) return a > b;
-  const [bornA = "", bornB = ""] = [one, other].map((each) => each.metadata.creationTimestamp);
-  return bornA === bornB ? one.metadata.uid < other.metadata.uid : bornA < bornB;
+  return isCreatedEarlier(one, other);
 }
 
 function rankOf({ metadata, status }: ApiKey): number {

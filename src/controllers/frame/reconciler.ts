@@ -18,8 +18,8 @@ import { PartialFailure } from "./rules/outcome.ts";
 import { isPlanOnly, plannedOutcome } from "./rules/plan-only.ts";
 import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
 import { RunSessions } from "./run-sessions.ts";
+import { runSteps } from "./run-steps.ts";
 import { type Step, stepOf } from "./steps.ts";
-import { walk } from "./walk.ts";
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
@@ -153,7 +153,7 @@ async function runKind<K extends KindTypes>(
   let progress: Progress<K> | undefined;
   try {
     progress = { snapshot: await kind.observe(object, spec, run), done: kind.start };
-    const end = await walk(kind, progress, spec, run, async (action, from) => {
+    const end = await runSteps(kind, progress, spec, run, async (action, from) => {
       progress = await perform(kind, action, from, run);
       return progress;
     });

@@ -1,6 +1,6 @@
 /** By connection: when all accounts were last listed, and when an account was last created. */
 import type { Instant } from "../../util/time.ts";
-import { isAuditDue } from "./rules/look.ts";
+import { isAuditDue } from "./rules/read-schedule.ts";
 import type { ListTimes } from "./rules/snapshot.ts";
 
 /** One list serves all objects of a connection. Losing the times costs one list call. */

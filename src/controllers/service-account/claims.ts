@@ -1,4 +1,5 @@
 /** Objects that name an account, read from the caches. */
+
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -7,12 +8,13 @@ import {
 import { type ConnectionRef, connectionRef } from "../../api/fields.ts";
 import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { isCreatedEarlier } from "../../kube/resource.ts";
 import { connectionKey, parseConnectionKey } from "../connection-key.ts";
 import { originOf } from "../connection-origin.ts";
 import type { Caches, Connections } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
 import { clusterConnectionType, connectionType, serviceAccountType } from "../resource-types.ts";
-import { isClaimOn, isOlder, isSameScope, outranks } from "./rules/owner.ts";
+import { isClaimOn, isSameScope, outranks } from "./rules/owner.ts";
 import type { Claim, ConsoleScope } from "./rules/snapshot.ts";
 
 interface ClaimReader {
@@ -93,7 +95,7 @@ function isSelf({ metadata }: ServiceAccount, own: Claim): boolean {
 /** A cheap check, because most of thousands of objects cannot outrank `own`. */
 function mayOutrank(object: ServiceAccount, saId: string, own: Claim): boolean {
   if (object.status?.saId === saId) return true;
-  return !own.isProven && (!own.isOfCluster || isOlder(object, own.object));
+  return !own.isProven && (!own.isOfCluster || isCreatedEarlier(object, own.object));
 }
 
 function taken<T>(from: Iterator<T>, count: number): readonly T[] {

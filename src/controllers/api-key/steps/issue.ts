@@ -154,7 +154,7 @@ export function recordIntent({
       } catch (error) {
         // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
         attempts.withdraw(id);
-        namespaceIssues.takeBack(account.connection, self.namespace, self.uid, startTime);
+        namespaceIssues.remove(account.connection, self.namespace, self.uid, startTime);
         throw error;
       }
     },
@@ -276,7 +276,7 @@ function failIssue(
   if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
   attempts.explain(attempt.id, accountKeyOf(object), []);
   const { connection } = readyAccount(progress.snapshot);
-  namespaceIssues.takeBack(connection, self.namespace, self.uid, attempt.startTime);
+  namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { status: withoutAttempt(status, true) };
   throw new PartialFailure(withSnapshot(carriedOut, refused), error);
 }

@@ -9,8 +9,8 @@ import type { KindController } from "../kind-controller.ts";
 import type { End } from "../rules/next-step.ts";
 import { PartialFailure } from "../rules/outcome.ts";
 import type { KindTypes, Performed, Progress, ReadContext, RunContext } from "../run-context.ts";
+import { runSteps } from "../run-steps.ts";
 import { stepOf } from "../steps.ts";
-import { walk } from "../walk.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
 
@@ -58,7 +58,7 @@ export async function makePlan<K extends KindTypes>(
     return step.after(action, before, answer, readTimes(run.clock));
   };
   try {
-    const end = await walk(kind, progress, spec, run, async (action, from) => {
+    const end = await runSteps(kind, progress, spec, run, async (action, from) => {
       run.signal.throwIfAborted();
       const { snapshot, done, remember } = await plan(action, from);
       progress = { snapshot, done };

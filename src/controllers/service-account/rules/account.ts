@@ -9,7 +9,7 @@ import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
-import { makerOf } from "../../marker.ts";
+import { creatorOf } from "../../marker.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 
@@ -101,7 +101,7 @@ function createdMismatch(
   const { spec } = snapshot;
   if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
     return projectMismatch(saId, spec.projectId);
-  const maker = makerOf(description);
+  const maker = creatorOf(description);
   const isOfOther = maker !== undefined && maker !== keyText(desired.key);
   if (!isOfOther && (name === undefined || name === desired.name)) return undefined;
   const what = isOfOther

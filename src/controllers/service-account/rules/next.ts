@@ -10,8 +10,8 @@ import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
 import { desiredAccount } from "./desired-account.ts";
-import { isAuditDue, isLookDue, nextListTime } from "./look.ts";
 import { preconditions, tooManyCreated } from "./preconditions.ts";
+import { isAuditDue, isReadDue, nextListTime } from "./read-schedule.ts";
 import { findExisting } from "./recovery.ts";
 import type {
   AccountAction,
@@ -48,7 +48,7 @@ export function standingOf(snapshot: AccountSnapshot): Readiness {
 /** The finding of the last read, if it did not find the object's account. */
 export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
   const judged = judgeAnswer(snapshot);
-  return judged === undefined ? snapshot.state.look?.finding : judged.finding;
+  return judged === undefined ? snapshot.state.lastRead?.finding : judged.finding;
 }
 
 function nextWithAccount(
@@ -57,7 +57,7 @@ function nextWithAccount(
   { lookTime, listTime, audited }: AccountDone,
   now: Instant,
 ): AccountStep {
-  if (lookTime === undefined && isLookDue(account, snapshot, now))
+  if (lookTime === undefined && isReadDue(account, snapshot, now))
     return { kind: "GetAccount", saId: account.saId };
   const dueTime = nextListTime(snapshot, now);
   if (listTime === undefined && dueTime !== undefined && now >= dueTime)

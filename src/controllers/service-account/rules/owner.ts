@@ -1,5 +1,7 @@
 /** Decides which of the objects that name an account owns it. Pure. */
+
 import type { ServiceAccount } from "../../../api/service-account.ts";
+import { isCreatedEarlier } from "../../../kube/resource.ts";
 import type { AccountSnapshot, Claim, ConsoleScope } from "./snapshot.ts";
 
 /** The other object that owns the account; `undefined` if no object or this object owns it. */
@@ -41,7 +43,7 @@ export function outranks(one: RankedClaim, other: RankedClaim): boolean {
   if (other.isOfCluster && !one.isOfCluster) return false;
   if (one.isProven !== other.isProven) return one.isProven;
   if (one.isOfCluster !== other.isOfCluster) return true;
-  return isOlder(one.object, other.object);
+  return isCreatedEarlier(one.object, other.object);
 }
 
 /** An object without a scope claims nothing. */
@@ -50,14 +52,4 @@ export function isSameScope(
   other: ConsoleScope | undefined,
 ): boolean {
   return one !== undefined && one.origin === other?.origin && one.orgId === other.orgId;
-}
-
-export function isOlder(a: ServiceAccount, b: ServiceAccount): boolean {
-  const [bornA, bornB] = [birthOf(a), birthOf(b)];
-  return bornA === bornB ? a.metadata.uid < b.metadata.uid : bornA < bornB;
-}
-
-/** RFC 3339 in UTC with whole seconds, so the strings sort like the times. */
-function birthOf({ metadata }: ServiceAccount): string {
-  return metadata.creationTimestamp ?? "";
 }

@@ -7,7 +7,7 @@ import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
-import { makerOf } from "../../marker.ts";
+import { creatorOf } from "../../marker.ts";
 import { otherOwnerOf } from "./owner.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -97,7 +97,7 @@ export function tooManyCreated(
   if (maxServiceAccounts === undefined) return undefined;
   const prefix = `${object.metadata.namespace}/`;
   const created = accounts.filter(({ description = "" }) =>
-    makerOf(description)?.startsWith(prefix),
+    creatorOf(description)?.startsWith(prefix),
   );
   if (created.length + unmarkedBefore < maxServiceAccounts) return undefined;
   const names = truncateList(

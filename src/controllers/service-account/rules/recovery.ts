@@ -27,7 +27,7 @@ export function explainAttempt(
   { id, described }: Pick<CreationAttempt, "id" | "described">,
   isClaimed: (saId: string) => boolean,
 ): Search {
-  const candidates = namesakesOf(listing, desired);
+  const candidates = accountsWithName(listing, desired);
   const marked = candidates.filter(({ description = "" }) =>
     isOfAttempt(description, desired.key, id),
   );
@@ -42,7 +42,7 @@ export function explainAttempt(
  * of this very object created is its own.
  */
 export function findExisting(listing: Accounts, desired: DesiredAccount): Search {
-  const candidates = namesakesOf(listing, desired);
+  const candidates = accountsWithName(listing, desired);
   return judge(candidates.filter(isMarkedBy(desired)), candidates);
 }
 
@@ -55,14 +55,14 @@ export function findLost(
   desired: DesiredAccount,
   isNamed: (saId: string) => boolean,
 ): Search {
-  const candidates = namesakesOf(listing, desired);
+  const candidates = accountsWithName(listing, desired);
   const own = candidates.filter(isMarkedBy(desired));
   const silent = candidates.filter((account) => isSilent(account) && !isNamed(account.saId));
   return judge(own, [...own, ...silent]);
 }
 
 /** Accounts with the name, organization and project that the object declares. */
-export function namesakesOf(listing: Accounts, desired: DesiredAccount): Accounts {
+export function accountsWithName(listing: Accounts, desired: DesiredAccount): Accounts {
   return listing.filter(
     (account) =>
       account.name === desired.name &&

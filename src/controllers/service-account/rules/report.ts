@@ -14,13 +14,13 @@ import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
 import { inUse, isFailing } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import { lookTimeAfter, nextListTime, nextLookTime } from "./look.ts";
 import { findingOf, standingOf } from "./next.ts";
 import { orphanedAccountEvents, orphanedAccounts } from "./orphaned-accounts.ts";
+import { nextListTime, nextReadTime, readTimeAfter } from "./read-schedule.ts";
 import type {
-  AccountLook,
   AccountOrigin,
   AccountProgress,
+  AccountRead,
   AccountSnapshot,
   AccountState,
   KnownAccount,
@@ -42,7 +42,7 @@ export function report(
     unnamed: audit?.unnamed,
   };
   const object = {
-    ...objectReport(snapshot, readiness, state.look?.startTime, audit, at.now),
+    ...objectReport(snapshot, readiness, state.lastRead?.startTime, audit, at.now),
     conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
@@ -136,17 +136,17 @@ function stateAfter(
   if (outcome.kind === "Failed") return before;
   const { snapshot } = progress;
   return {
-    look: lookAfter(progress, readiness, at) ?? before.look,
+    lastRead: lastReadAfter(progress, readiness, at) ?? before.lastRead,
     listTime: progress.done.listTime ?? before.listTime,
     created: snapshot.object.status?.saId === undefined ? before.created : undefined,
   };
 }
 
-function lookAfter(
+function lastReadAfter(
   { snapshot, done }: AccountProgress,
   { state }: Readiness,
   at: ClockReading,
-): AccountLook | undefined {
+): AccountRead | undefined {
   if (done.lookTime === undefined) return undefined;
   const isHealthy = snapshot.account === undefined || state === "Ready";
   return {
@@ -154,7 +154,7 @@ function lookAfter(
     consoleURL: consoleURLOf(snapshot),
     generation: snapshot.object.metadata.generation ?? 0,
     startTime: done.lookTime,
-    nextTime: lookTimeAfter(snapshot, isHealthy, at),
+    nextTime: readTimeAfter(snapshot, isHealthy, at),
     keyRequests: snapshot.keyRequests,
     finding: findingOf(snapshot),
   };
@@ -168,9 +168,9 @@ function requeueAfterMs(
   { now }: ClockReading,
 ): number | undefined {
   if ("afterMs" in readiness) return readiness.afterMs;
-  if (isDeleting(snapshot) || state.look === undefined) return undefined;
+  if (isDeleting(snapshot) || state.lastRead === undefined) return undefined;
   const after = { ...snapshot, state };
-  const lookTime = nextLookTime(after, now);
+  const lookTime = nextReadTime(after, now);
   const nextTime = Math.min(lookTime, nextListTime(after, now) ?? lookTime);
   return Math.max(SECOND, Math.round(nextTime - now));
 }

@@ -201,7 +201,7 @@ export type UnnamedKeys = ReadonlyMap<
 /** Facts that the process remembers. Losing them costs a call, never correctness. */
 export interface AccountState {
   /** The last read of the account. */
-  readonly look?: AccountLook | undefined;
+  readonly lastRead?: AccountRead | undefined;
   /** When the console's accounts were last listed for the object: the time before the call. */
   readonly listTime?: Instant | undefined;
   /** A response of createServiceAccount whose status may not have been written. */
@@ -210,7 +210,7 @@ export interface AccountState {
   readonly unnamed?: UnnamedKeys | undefined;
 }
 
-export interface AccountLook {
+export interface AccountRead {
   readonly saId: string | undefined;
   readonly consoleURL: string | undefined;
   readonly generation: number;

@@ -12,7 +12,7 @@ import type { MarkedAccounts } from "../marked-accounts.ts";
 import { readMarked } from "../observe.ts";
 import { judgeAnswer } from "../rules/account.ts";
 import { desiredAccount } from "../rules/desired-account.ts";
-import { namesakesOf } from "../rules/recovery.ts";
+import { accountsWithName } from "../rules/recovery.ts";
 import type {
   AccountListing,
   AccountProgress,
@@ -28,7 +28,7 @@ export async function listAccounts(
 ): Promise<AccountProgress> {
   const listTime = run.clock.now();
   const listing = await readListing(run.console(sessionOf(snapshot)), run.signal);
-  const candidates = namesakesOf(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
+  const candidates = accountsWithName(listing.ok ? listing.accounts : [], desiredAccount(snapshot));
   const saIds = candidates.map(({ saId }) => saId);
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
   const { object } = snapshot;

@@ -45,8 +45,8 @@ test("adds what is issued from then on, and takes back what did not come about",
   expect(issues.count(CONNECTION, "team-a", NOW)).toBe(1);
   issues.note(CONNECTION, "team-a", "uid", NOW);
   issues.note(CONNECTION, "team-a", "uid", NOW + 1);
-  issues.takeBack(CONNECTION, "team-a", "uid", NOW);
-  issues.takeBack(CONNECTION, "team-a", "uid", NOW + 7);
+  issues.remove(CONNECTION, "team-a", "uid", NOW);
+  issues.remove(CONNECTION, "team-a", "uid", NOW + 7);
   expect(issues.count(CONNECTION, "team-a", NOW + 1)).toBe(2);
   expect(issues.count(CONNECTION, "team-a", NOW + 1 + DAY)).toBe(0);
 });

@@ -12,7 +12,7 @@ import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { account, accountName, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000, described: undefined };
-const look = {
+const lastRead = {
   saId: "sa-1",
   consoleURL: "https://console.example.com",
   generation: 1,
@@ -21,8 +21,8 @@ const look = {
   finding: undefined,
   keyRequests: [],
 };
-const state = { look };
-const justLooked = { look: { ...look, startTime: NOW - 29_000 } };
+const state = { lastRead };
+const justLooked = { lastRead: { ...lastRead, startTime: NOW - 29_000 } };
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
 
 interface Case {
@@ -97,7 +97,7 @@ test.each<Case>([
   },
   {
     name: "the time comes to look again",
-    seen: { account, state: { look: { ...look, nextTime: NOW } } },
+    seen: { account, state: { lastRead: { ...lastRead, nextTime: NOW } } },
     step: "GetAccount sa-1",
   },
   {
@@ -107,7 +107,7 @@ test.each<Case>([
   },
   {
     name: "so is one that was looked for at another console",
-    seen: { account, state: { look: { ...look, consoleURL: "https://fake.example.com" } } },
+    seen: { account, state: { lastRead: { ...lastRead, consoleURL: "https://fake.example.com" } } },
     step: "GetAccount sa-1",
   },
   {
@@ -139,7 +139,7 @@ test.each<Case>([
     name: "such a request is answered once",
     seen: {
       account,
-      state: { look: { ...look, keyRequests: ["k1 now"] } },
+      state: { lastRead: { ...lastRead, keyRequests: ["k1 now"] } },
       keyRequests: ["k1 now"],
     },
     step: "Settled",
@@ -148,7 +148,7 @@ test.each<Case>([
     name: `the account is read ${minutes} minutes after an issue with an unknown outcome was closed`,
     seen: {
       account,
-      state: { look: { ...look, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
+      state: { lastRead: { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
       keyRecoveryTime: NOW - minutes * 60_000,
     },
     step: "GetAccount sa-1",
@@ -157,7 +157,7 @@ test.each<Case>([
     name: `the account is not read ${minutes} minutes after it`,
     seen: {
       account,
-      state: { look: { ...look, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
+      state: { lastRead: { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
       keyRecoveryTime: NOW - minutes * 60_000,
     },
     step: "Settled",
@@ -356,7 +356,10 @@ test.each<Case>([
   },
   {
     name: "what was found holds until the next look",
-    seen: { account, state: { look: { ...look, finding: stalled("ServiceAccountGone", "gone") } } },
+    seen: {
+      account,
+      state: { lastRead: { ...lastRead, finding: stalled("ServiceAccountGone", "gone") } },
+    },
     step: "Stalled ServiceAccountGone",
   },
   {

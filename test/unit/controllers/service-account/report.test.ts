@@ -72,7 +72,7 @@ test.each([
 test("a look is remembered, and repeated sooner where the account is not in order", () => {
   const done = { lookTime: NOW - 5 };
   const healthy = reportOf({ seen: { account }, done }, settled);
-  expect(healthy.state?.look).toEqual({
+  expect(healthy.state?.lastRead).toEqual({
     saId: "sa-1",
     consoleURL: "https://console.example.com",
     generation: 1,
@@ -89,12 +89,12 @@ test("a look is remembered, and repeated sooner where the account is not in orde
 test("what the last look has found instead of the account is remembered with it", () => {
   const seen = { account, answer: { detail: undefined } };
   const { state } = reportOf({ seen, done: { lookTime: NOW } }, suspended);
-  expect(state?.look?.finding).toMatchObject({ reason: "ServiceAccountGone" });
+  expect(state?.lastRead?.finding).toMatchObject({ reason: "ServiceAccountGone" });
 });
 
 test("a failed run forgets nothing and answers no request", () => {
   const state = {
-    look: {
+    lastRead: {
       saId: "sa-1",
       consoleURL: account.consoleURL,
       generation: 1,

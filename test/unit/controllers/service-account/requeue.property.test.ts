@@ -22,7 +22,7 @@ const rules: Rules<AccountKind> = {
   nextOfDeletion,
   report,
 };
-const look = fc
+const lastRead = fc
   .record({
     age: ago,
     nextIn: ago,
@@ -61,7 +61,7 @@ const situations = fc
     keyRequests: fc.constantFrom([], ["k1 now"]),
     request: fc.constantFrom(undefined, undefined, "now"),
     accountCount: fc.constantFrom(1, 10_000),
-    look: maybe(look),
+    lastRead: maybe(lastRead),
     listTime: maybe(ago.map((ms) => NOW - ms)),
     blocked: maybe(ago.map((ms) => NOW - ms)),
     spec: fc.constantFrom(
@@ -86,12 +86,20 @@ const situations = fc
     ),
   })
   .map(
-    ({ spec, deleting, look: last, listTime, blocked, done, ...seen }): Situation<AccountKind> => {
+    ({
+      spec,
+      deleting,
+      lastRead: last,
+      listTime,
+      blocked,
+      done,
+      ...seen
+    }): Situation<AccountKind> => {
       const snapshot = accounts.snapshotOf(
         {
           ...seen,
           ...(deleting ? { object: blockedSince(accounts.deleted, blocked) } : {}),
-          state: { look: last, listTime },
+          state: { lastRead: last, listTime },
         },
         spec,
       );

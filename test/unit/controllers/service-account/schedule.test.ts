@@ -1,7 +1,7 @@
 /** How often accounts are read from the console: within the interval, and within a fifth of the connection's rate limit. */
 import { describe, expect, test } from "vitest";
-import { lookTimeAfter } from "../../../../src/controllers/service-account/rules/look.ts";
-import type { AccountLook } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { readTimeAfter } from "../../../../src/controllers/service-account/rules/read-schedule.ts";
+import type { AccountRead } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 import { connectionSpec } from "../connection/specs.ts";
@@ -20,13 +20,13 @@ function readTimes({ accounts, spec = {}, unready = 0 }: Fleet, untilMs: number)
   const { requestsPerSecond } = connection.access.spec.limits;
   const random = seededRandom(7);
   const seen = snapshotOf({ account, connection, accountCount: accounts });
-  const read = { ...seen, state: { look: {} as AccountLook } };
+  const read = { ...seen, state: { lastRead: {} as AccountRead } };
   return Array.from({ length: accounts }, (_, index) => {
     const times: number[] = [];
     for (let now = NOW + (index / requestsPerSecond) * SECOND; now < NOW + untilMs; ) {
       times.push(now);
       const at = { now, monotonic: 0, fraction: random.fraction() };
-      now = lookTimeAfter(times.length === 1 ? seen : read, index >= accounts * unready, at);
+      now = readTimeAfter(times.length === 1 ? seen : read, index >= accounts * unready, at);
     }
     return times;
   });

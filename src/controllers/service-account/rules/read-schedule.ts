@@ -17,7 +17,7 @@ const UNREADY_INTERVAL_MS = MINUTE;
  */
 const SPREAD_FROM = 0.9;
 /** Minimum interval between two reads of an account for new keys: many keys may be issued at once. */
-const KEYS_LOOK_MS = 30 * SECOND;
+const KEYS_READ_MS = 30 * SECOND;
 /** From the end of an attempt with an unknown outcome to each further read: a late call may still take effect. */
 const AFTER_RECOVERY_MS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE];
 /** From the last creation over a connection to a list of all its accounts: a gateway may have sent the creation twice. */
@@ -34,19 +34,19 @@ const SHORTEST_SETTLE_MS = 20 * SECOND;
  * True at the scheduled time; at once after a change or a request, and if the account was not found in this console
  * yet.
  */
-export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
+export function isReadDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
   const { object, request, state, keyRequests } = snapshot;
-  const { look } = state;
+  const { lastRead } = state;
   const consoleURL = consoleURLOf(snapshot);
-  const isProven = account.consoleURL === consoleURL || look?.finding !== undefined;
+  const isProven = account.consoleURL === consoleURL || lastRead?.finding !== undefined;
   return (
     request !== undefined ||
     !isProven ||
-    look?.generation !== (object.metadata.generation ?? 0) ||
-    look.saId !== account.saId ||
-    look.consoleURL !== consoleURL ||
-    keyRequests.some((each) => !look.keyRequests.includes(each)) ||
-    now >= nextLookTime(snapshot, now)
+    lastRead?.generation !== (object.metadata.generation ?? 0) ||
+    lastRead.saId !== account.saId ||
+    lastRead.consoleURL !== consoleURL ||
+    keyRequests.some((each) => !lastRead.keyRequests.includes(each)) ||
+    now >= nextReadTime(snapshot, now)
   );
 }
 
@@ -54,10 +54,10 @@ export function isLookDue(account: KnownAccount, snapshot: AccountSnapshot, now:
  * The scheduled time; sooner after an attempt with an unknown outcome, and soon if a key came into use that the last
  * read was too early for.
  */
-export function nextLookTime(snapshot: AccountSnapshot, now: Instant): Instant {
+export function nextReadTime(snapshot: AccountSnapshot, now: Instant): Instant {
   const { state, unlistedKeyTime, keyRecoveryTime } = snapshot;
-  if (state.look === undefined) return now;
-  const { startTime, nextTime } = state.look;
+  if (state.lastRead === undefined) return now;
+  const { startTime, nextTime } = state.lastRead;
   const isOutdated =
     unlistedKeyTime !== undefined &&
     unlistedKeyTime <= now &&
@@ -65,7 +65,7 @@ export function nextLookTime(snapshot: AccountSnapshot, now: Instant): Instant {
     unlistedKeyTime >= Math.floor(startTime / SECOND) * SECOND;
   return Math.min(
     nextTime,
-    isOutdated ? startTime + KEYS_LOOK_MS : nextTime,
+    isOutdated ? startTime + KEYS_READ_MS : nextTime,
     afterRecovery(keyRecoveryTime, startTime) ?? nextTime,
   );
 }
@@ -104,7 +104,7 @@ function afterRecovery(recoveryTime: Instant | undefined, lastTime: Instant): In
 }
 
 /** When to read the account again after a read. */
-export function lookTimeAfter(
+export function readTimeAfter(
   snapshot: AccountSnapshot,
   isHealthy: boolean,
   { now, fraction }: ClockReading,
@@ -112,7 +112,7 @@ export function lookTimeAfter(
   const { wanted, sustainable } = intervalsOf(snapshot);
   const interval = Math.max(isHealthy ? wanted : UNREADY_INTERVAL_MS, sustainable);
   // After a start, all accounts are read in sequence, so the next reads are spread over the whole interval.
-  const isCrowded = snapshot.state.look === undefined && sustainable > wanted;
+  const isCrowded = snapshot.state.lastRead === undefined && sustainable > wanted;
   const from = isCrowded ? 0 : SPREAD_FROM;
   return now + interval * (from + (1 - from) * fraction);
 }

@@ -17,7 +17,7 @@ type Perform<K extends KindTypes> = (
  * Performs action after action, each decided after the previous action, until no action is next. Returns the reason for
  * the end. Rejects if an action fails or the rules exceed the step limit.
  */
-export async function walk<K extends KindTypes>(
+export async function runSteps<K extends KindTypes>(
   kind: KindController<K>,
   start: Progress<K>,
   spec: K["Spec"],

@@ -26,7 +26,7 @@ export interface GivenObject extends KubeObject {
   readonly spec?: unknown;
 }
 
-export interface SupposedCluster {
+export interface HypotheticalCluster {
   readonly kube: KubeReader;
   readonly caches: Caches;
   /** Supposes another object, or another status of an object. */
@@ -46,15 +46,15 @@ function typeOfKind(kind: string): ResourceType | undefined {
 }
 
 /** Rejects if objects that the plan needs cannot be read. */
-export async function supposeCluster(
+export async function createHypotheticalCluster(
   reader: KubeReader,
   objects: readonly GivenObject[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Promise<SupposedCluster> {
-  const supposed = new SupposedObjects(reader);
+): Promise<HypotheticalCluster> {
+  const hypothetical = new HypotheticalObjects(reader);
   for (const object of objects) {
     const type = typeOfKind(object.kind);
-    if (type !== undefined) supposed.put(type, await merged(reader, type, object, clock));
+    if (type !== undefined) hypothetical.put(type, await merged(reader, type, object, clock));
   }
   const { caches, types: cached } = createClusterCache({
     api: { baseURL: "", userAgent: "", clock, send: unused, openStream: unused },
@@ -70,13 +70,13 @@ export async function supposeCluster(
   const writers = new Map<string, StoreWriter<KubeObject>>();
   for (const { type, store } of cached) {
     const writer = store.openScope("");
-    writer.beginReplace()(await listed(supposed, type, namespaces), "0");
+    writer.beginReplace()(await listed(hypothetical, type, namespaces), "0");
     writers.set(type.plural, writer);
   }
   return {
-    kube: supposed,
+    kube: hypothetical,
     caches,
-    put: (type, object) => writers.get(type.plural)?.put(supposed.put(type, object)),
+    put: (type, object) => writers.get(type.plural)?.put(hypothetical.put(type, object)),
   };
 }
 
@@ -84,7 +84,7 @@ export async function supposeCluster(
 const FIRST_VERSION = 10n ** 18n;
 
 /** Reads a cluster, with some objects that differ from the stored objects. */
-class SupposedObjects implements KubeReader {
+class HypotheticalObjects implements KubeReader {
   readonly #reader: KubeReader;
   readonly #objects = new Map<
     string,
@@ -108,23 +108,23 @@ class SupposedObjects implements KubeReader {
   }
 
   get: KubeReader["get"] = async (type, key, options) => {
-    const supposed = this.#objects.get(idOf(type, key));
-    return supposed === undefined
+    const hypothetical = this.#objects.get(idOf(type, key));
+    return hypothetical === undefined
       ? this.#reader.get(type, key, options)
-      : (supposed.object as never);
+      : (hypothetical.object as never);
   };
 
   /** Supposed objects are in every list of their namespace, even if they do not match its selectors. */
   list: KubeReader["list"] = async (type, options = {}) => {
     const stored = await this.#reader.list(type, options);
     const others = stored.filter((each) => !this.#objects.has(idOf(type, keyOf(each))));
-    const supposed = [...this.#objects.values()].filter(
+    const hypothetical = [...this.#objects.values()].filter(
       ({ type: { group, plural }, object }) =>
         group === type.group &&
         plural === type.plural &&
         (options.namespace ?? keyOf(object).namespace) === keyOf(object).namespace,
     );
-    return [...others, ...supposed.map(({ object }) => object as never)];
+    return [...others, ...hypothetical.map(({ object }) => object as never)];
   };
 
   collect: KubeReader["collect"] = async (type, digest, options) =>
