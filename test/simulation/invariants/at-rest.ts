@@ -39,10 +39,15 @@ export function everythingIsReady(world: SimWorld): string | undefined {
 /** Whether keys were lost so often that the next one has to wait: where S4 holds, L1 has to. */
 export function isCapped(object: Tree): boolean {
   const status = treeAt(object, "status");
-  const isHeld = listAt(status, "conditions").some(
-    (each) => isTree(each) && each.type === "IssuanceAllowed" && each.reason === "BudgetExceeded",
+  const [orphaned, superseded] = [listAt(status, "orphaned"), listAt(status, "superseded")];
+  const isHeldBy = (reason: string) =>
+    listAt(status, "conditions").some(
+      (each) => isTree(each) && each.type === "IssuanceAllowed" && each.reason === reason,
+    );
+  return (
+    (isHeldBy("BudgetExceeded") && orphaned.length + superseded.length > 1) ||
+    (isHeldBy("TooManyLiveKeys") && orphaned.length > 1)
   );
-  return isHeld && listAt(status, "orphaned").length + listAt(status, "superseded").length > 1;
 }
 
 export function isReady(object: Tree): boolean {
