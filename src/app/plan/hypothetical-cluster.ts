@@ -29,7 +29,7 @@ export interface GivenObject extends KubeObject {
 export interface HypotheticalCluster {
   readonly kube: KubeReader;
   readonly caches: Caches;
-  /** Supposes another object, or another status of an object. */
+  /** Adds an object, or replaces an object or its status. */
   put(type: ResourceType, object: KubeObject): void;
 }
 
@@ -114,7 +114,7 @@ class HypotheticalObjects implements KubeReader {
       : (hypothetical.object as never);
   };
 
-  /** Supposed objects are in every list of their namespace, even if they do not match its selectors. */
+  /** Hypothetical objects are in every list of their namespace, even if they do not match its selectors. */
   list: KubeReader["list"] = async (type, options = {}) => {
     const stored = await this.#reader.list(type, options);
     const others = stored.filter((each) => !this.#objects.has(idOf(type, keyOf(each))));
