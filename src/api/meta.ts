@@ -44,6 +44,13 @@ export const annotations = {
   restartedAt: `${GROUP}/restarted-at`,
 } as const;
 
+/** The annotations by which a person makes a request of an object. */
+export const requestAnnotations: readonly string[] = [
+  annotations.reconcileRequestedAt,
+  annotations.rotateRequestedAt,
+  annotations.planOnly,
+];
+
 /** On a Pod template: the version of an ApiKey's Secret for which the operator last restarted the Pods. */
 export function contentAnnotation(apiKeyName: string): string {
   return `${CONTENT_ANNOTATIONS}${apiKeyName}`;

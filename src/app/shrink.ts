@@ -2,7 +2,7 @@
  * Bounds the size of cached objects: anyone who can create objects decides how large they are, and each object stays in
  * memory as long as it exists. The reconciler reads a shrunk object from the API server.
  */
-import { annotations, FINALIZER, labels } from "../api/meta.ts";
+import { annotations, FINALIZER, labels, requestAnnotations } from "../api/meta.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { ObjectMeta } from "../util/object-meta.ts";
 
@@ -15,11 +15,6 @@ const MOST_FIELDS = 64;
 const LONGEST_NAME = 64;
 /** Depth of `spec.secret`. Large values below it are left out as a whole. */
 const DEEPEST = 1;
-const KEPT_ANNOTATIONS: readonly string[] = [
-  annotations.reconcileRequestedAt,
-  annotations.rotateRequestedAt,
-  annotations.planOnly,
-];
 const SECRET_LABELS: readonly string[] = [labels.managedBy, labels.apiKey, labels.role];
 const HELD_KEYS: readonly string[] = [annotations.keyId, annotations.previousKeyId];
 
@@ -77,7 +72,7 @@ function shrinkMetadata(metadata: ObjectMeta, selector: string): ObjectMeta {
   return {
     ...identity,
     labels: pick(tags, (key) => selector.includes(key)),
-    annotations: pick(notes, (key) => KEPT_ANNOTATIONS.includes(key)),
+    annotations: pick(notes, (key) => requestAnnotations.includes(key)),
     ...(finalizers?.includes(FINALIZER) ? { finalizers: [FINALIZER] } : {}),
   };
 }

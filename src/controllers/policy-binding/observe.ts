@@ -1,6 +1,6 @@
 /** Reads an account and its PolicyBindings from the caches or from the API server. */
 import type { Rights } from "../../api/connection.ts";
-import { annotations } from "../../api/meta.ts";
+import { requestAnnotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
@@ -26,8 +26,6 @@ import {
 } from "./rules/views.ts";
 
 type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
-
-const READ_ANNOTATIONS = [annotations.reconcileRequestedAt, annotations.planOnly];
 
 /** A ServiceAccount, if it exists, and every PolicyBinding that names it. */
 interface AccountObjects {
@@ -76,10 +74,7 @@ export async function readLive(
 function withoutExtras(binding: PolicyBinding): PolicyBinding {
   const stored: PolicyBinding["metadata"] & { readonly managedFields?: unknown } = binding.metadata;
   const { labels, ownerReferences, managedFields, annotations: notes, ...metadata } = stored;
-  const kept = READ_ANNOTATIONS.flatMap((name) => {
-    const value = Object.hasOwn(notes ?? {}, name) ? notes?.[name] : undefined;
-    return value === undefined ? [] : [[name, value]];
-  });
+  const kept = Object.entries(notes ?? {}).filter(([name]) => requestAnnotations.includes(name));
   return { ...binding, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
 }
 
