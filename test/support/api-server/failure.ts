@@ -52,14 +52,6 @@ export const badRequest = (why: string) => new ApiFailure(400, "BadRequest", why
 export const forbidden = (why: string, details: Tree = {}) =>
   new ApiFailure(403, "Forbidden", why, details);
 export const expired = (why: string) => new ApiFailure(410, "Expired", why);
-export const tooManyRequests = (seconds: number) =>
-  new ApiFailure(
-    429,
-    "TooManyRequests",
-    "the server has received too many requests and has asked us to try again later",
-    { retryAfterSeconds: seconds },
-    { "retry-after": String(seconds) },
-  );
 export const versionTooLarge = (wanted: string, current: string) =>
   new ApiFailure(504, "Timeout", `Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],

@@ -148,7 +148,3 @@ function removeItem(schema: Schema, list: readonly Json[], path: readonly string
 export function isWithinField(path: FieldPath, outer: FieldPath): boolean {
   return path === outer || path.startsWith(`${outer}${SEPARATOR}`);
 }
-
-export function isOf(path: FieldPath, property: string): boolean {
-  return isWithinField(path, `f:${property}`);
-}

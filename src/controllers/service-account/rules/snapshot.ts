@@ -10,7 +10,7 @@ import type {
 import type { Instant } from "../../../util/time.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
-import type { KindTypes, Progress, ReadContext, RunContext } from "../../frame/run-context.ts";
+import type { KindTypes, Progress, ReadContext } from "../../frame/run-context.ts";
 import type { Marker } from "../../marker.ts";
 import type { CreationAttempt } from "./status.ts";
 
@@ -25,7 +25,6 @@ export interface AccountKind extends KindTypes {
 
 export type AccountProgress = Progress<AccountKind>;
 export type AccountReading = ReadContext<AccountKind>;
-export type AccountRun = RunContext<AccountKind>;
 export type AccountActionOf<Kind> = Extract<AccountAction, { readonly kind: Kind }>;
 
 export interface AccountSnapshot {
