@@ -26,7 +26,7 @@ async function call() {
       "X-Domain-Name": "acme",
     };
     const path = "/api/v1/container/policy/resource-quota?clusterId=7&pageSize=1";
-    // On a busy machine a call takes long; that is no failure.
+    // On a busy machine a call takes long, which is not a failure.
     const signal = AbortSignal.timeout(30_000);
     const answer = await fetch(new URL(path, CONSOLE_URL), { headers, signal });
     line.status = answer.status;

@@ -41,7 +41,7 @@ beforeEach(async () => {
 /** Who calls. */
 type Caller = () => HeaderMap;
 const user: Caller = () => bearer;
-const nobody: Caller = () => ({});
+const anonymous: Caller = () => ({});
 const userOfOrg: Caller = () => ({ ...bearer, ...DOMAIN });
 const key =
   (...policyIds: readonly string[]): Caller =>
@@ -174,7 +174,7 @@ describe("every call", () => {
   test("no request record holds a password, a secret or a token", async () => {
     const { secret } = made;
     const { keyId } = made.key;
-    await ask(`POST ${VALIDATE}`, nobody, { keyId, secret });
+    await ask(`POST ${VALIDATE}`, anonymous, { keyId, secret });
     await ask(`${FIND}=a`, () => made.headers);
     const printed = JSON.stringify(server.requests.all);
     for (const hidden of [secret, DEFAULT_CREDENTIALS.password, bearer.authorization?.slice(7)])
@@ -221,7 +221,7 @@ const login = (wrong: object): Row => [
   401,
   JSON.stringify(wrong),
   `POST ${LOGIN}`,
-  nobody,
+  anonymous,
   { ...DEFAULT_CREDENTIALS, ...wrong },
 ];
 const issue = (wrong: object): Row => [422, "", ISSUE, user, { ...wantedKey, ...wrong }];
@@ -239,7 +239,14 @@ const REFUSALS: Readonly<Record<string, readonly Row[]>> = {
     login({ password: "wrong" }),
     login({ username: "who" }),
     login({ domain: "elsewhere" }),
-    ...withoutText(`POST ${LOGIN}`, nobody, DEFAULT_CREDENTIALS, "username", "password", "domain"),
+    ...withoutText(
+      `POST ${LOGIN}`,
+      anonymous,
+      DEFAULT_CREDENTIALS,
+      "username",
+      "password",
+      "domain",
+    ),
   ],
   "create a service account": [
     ...withoutText(CREATE, user, wantedAccount, "orgId", "projectId", "name", "description"),
@@ -302,7 +309,7 @@ const REFUSALS: Readonly<Record<string, readonly Row[]>> = {
   "compute instances": [
     ...withQueries(422, `GET ${INSTANCES}`, key("pol-read"), "?pageSize=0", "?page=x"),
     [401, "user token", `GET ${INSTANCES}`, userOfOrg],
-    [401, "nobody", `GET ${INSTANCES}`, () => DOMAIN],
+    [401, "an anonymous caller", `GET ${INSTANCES}`, () => DOMAIN],
     [422, "no domain id", `GET ${INSTANCES}`, without("x-domain-id", key("pol-read"))],
     [422, "no domain name", `GET ${INSTANCES}`, without("x-domain-name", key("pol-read"))],
     [403, "policy for one partition", `GET ${INSTANCES}`, key("pol-p1-member")],
@@ -329,7 +336,7 @@ const REFUSALS: Readonly<Record<string, readonly Row[]>> = {
     ...withQueries(422, CLUSTER_7, userOfOrg, "&sortBy=status", "&sortOrder=up"),
     ...withQueries(404, `GET ${QUOTAS}?clusterId=`, userOfOrg, "404", `${SEEDED.otherClusterId}`),
     [403, "account without policies", CLUSTER_7, key()],
-    [401, "nobody", CLUSTER_7, () => DOMAIN],
+    [401, "an anonymous caller", CLUSTER_7, () => DOMAIN],
     [422, "no domain id", CLUSTER_7, without("x-domain-id", userOfOrg)],
     [422, "no domain name", CLUSTER_7, without("x-domain-name", userOfOrg)],
   ],
@@ -338,7 +345,7 @@ const REFUSALS: Readonly<Record<string, readonly Row[]>> = {
     ...withQueries(422, `GET ${SEARCH}`, user, "?q=a&pageSize=0", "?q=a&pageSize=1001"),
     ...withQueries(422, `GET ${SEARCH}`, user, "?q=a&order=up", "?q=a&sort=price"),
     [403, "account without policies", `${FIND}=a`, key()],
-    [401, "nobody", `${FIND}=a`, nobody],
+    [401, "an anonymous caller", `${FIND}=a`, anonymous],
   ],
 };
 
@@ -365,7 +372,7 @@ const ANSWERS: readonly (readonly [...Row, json: unknown])[] = [
     200,
     "login: a user token in an envelope",
     `POST ${LOGIN}`,
-    nobody,
+    anonymous,
     DEFAULT_CREDENTIALS,
     { ...ENVELOPE, result: { accessToken: expect.any(String), mfaRequired: false } },
   ],
@@ -373,7 +380,7 @@ const ANSWERS: readonly (readonly [...Row, json: unknown])[] = [
     200,
     "login: no token for a user who must complete MFA",
     `POST ${LOGIN}`,
-    nobody,
+    anonymous,
     { ...DEFAULT_CREDENTIALS, username: SEEDED.mfaUser },
     { ...ENVELOPE, result: { accessToken: null, mfaRequired: true } },
   ],
@@ -569,8 +576,8 @@ describe("sessions", () => {
     const { settings, users } = server.world;
     settings.lockAfterFailedLogins = 2;
     const wrong = { ...DEFAULT_CREDENTIALS, password: "wrong" };
-    for (const _ of [1, 2]) await ask(`POST ${LOGIN}`, nobody, wrong);
-    expect((await ask(`POST ${LOGIN}`, nobody, DEFAULT_CREDENTIALS)).status).toBe(401);
+    for (const _ of [1, 2]) await ask(`POST ${LOGIN}`, anonymous, wrong);
+    expect((await ask(`POST ${LOGIN}`, anonymous, DEFAULT_CREDENTIALS)).status).toBe(401);
     const unlocked = { locked: false, failedLogins: 0 };
     Object.assign(users.get(DEFAULT_CREDENTIALS.username) ?? {}, unlocked);
     settings.lockAfterFailedLogins = undefined;
@@ -644,7 +651,7 @@ describe("keys", () => {
   test("the check needs no authentication and says whether a pair is usable", async () => {
     const { keyId } = made.key;
     const check = async (secret: string) =>
-      (await ask(`POST ${VALIDATE}`, nobody, { keyId, secret })).json.result;
+      (await ask(`POST ${VALIDATE}`, anonymous, { keyId, secret })).json.result;
     expect(await check(made.secret)).toEqual({ valid: true });
     expect(await check("x".repeat(43))).toEqual({ valid: false });
     server.world.setKeyStatus(keyId, "inactive");

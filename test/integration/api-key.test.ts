@@ -62,7 +62,7 @@ test("a key is issued, switched to, and after the overlap the old one is disable
   });
   advance(2 * HOUR);
   await disabling.reached;
-  // Before the old key goes, nobody reads it any more and the new one works.
+  // Before the old key is retired, no Pod reads it any more and the new one works.
   expect((await world.entries("key")).old).toBe("");
   expect(await world.holdsLivePair("key")).toBe(true);
   disabling.release();

@@ -123,7 +123,7 @@ const connections: readonly Symptom[] = [
       domain: "acme",
     },
   ),
-  connection("Nothing listens at the connection's address", "nobody-there", "ConsoleUnavailable", {
+  connection("Nothing listens at the connection's address", "no-listener", "ConsoleUnavailable", {
     baseURL: "http://127.0.0.1:9",
   }),
   connection("`spec.suspend` is set on a connection", "paused", "Suspended", { suspend: true }),
@@ -254,9 +254,9 @@ const keys: readonly Symptom[] = [
   {
     broken: "An ApiKey names a ServiceAccount that does not exist",
     kind: "ApiKey",
-    name: "key-of-nobody",
+    name: "key-without-account",
     reason: "ServiceAccountNotFound",
-    arrange: (world) => world.apiKey("key-of-nobody", keyOf("missing")),
+    arrange: (world) => world.apiKey("key-without-account", keyOf("missing")),
   },
   {
     broken: "A Secret with the ApiKey's name already exists",

@@ -68,7 +68,7 @@ const apiKeys: readonly Row[] = [
   ["suspended without a key", "Failed", declared({ key: { suspend: true } })],
   ["invalid", "Failed", declared({ key: { secret: { labels: { "a b": "c" } } } })],
   [
-    "over a Secret of somebody else",
+    "over a Secret of another owner",
     "Failed",
     told((world) => {
       world.sim.create(secretType, { metadata: inNamespace("ci") });

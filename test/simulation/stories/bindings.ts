@@ -550,7 +550,7 @@ export const bindingStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("still Ready", ready(), ["True", "Suspended"]);
       const stalled = world.condition(policyBindingType, "reader", "Stalled");
-      world.expect("nobody has to act", stalled, undefined);
+      world.expect("no person has to act", stalled, undefined);
     },
     unready,
   ),

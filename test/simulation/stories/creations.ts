@@ -177,7 +177,7 @@ export const creationStories: readonly Story[] = [
     unready,
   ),
   story(
-    "what changes in the console is seen when somebody asks",
+    "what changes in the console is seen on request",
     async (world) => {
       await world.begin();
       world.sim.delete(policyBindingType, "reader");

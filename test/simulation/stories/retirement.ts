@@ -219,7 +219,7 @@ const deletions: readonly Story[] = [
     ),
   ),
   story(
-    "a Secret that somebody replaces during a deletion is not deleted",
+    "a Secret that is replaced during a deletion is not deleted",
     async (world) => {
       await world.begin();
       world.fault("delete secrets", { kind: "Slow", ms: 2 * SECOND });

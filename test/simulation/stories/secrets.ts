@@ -38,7 +38,7 @@ export function putBack(world: StoryWorld, old: Tree): void {
   );
 }
 
-/** Somebody makes the Secret again with another type, and nothing else changed. */
+/** Another client creates the Secret again with another type, and nothing else changed. */
 function remakeWithType(world: StoryWorld, type: string): void {
   const { data } = world.sim.get(secretType, "ci") as { data: Tree };
   const metadata = { ...inNamespace("ci"), ...metadataOf(world) };
@@ -72,22 +72,25 @@ const foreignSecrets: readonly Story[] = [
     },
     { endsReady: false },
   ),
-  story("a Secret that somebody makes while a key is issued stays as it is", async (world) => {
-    world.fault("issueKey", { kind: "Slow", ms: 2 * SECOND });
-    const begun = world.begin();
-    await world.until(() => world.calls("issueKey") === 1);
-    world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
-    await begun;
-    await world.pass(5 * MINUTE);
-    world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
-    world.expect("the conflict is reported", conflictOf(world).startsWith("SecretConflict: "));
-    world.expect("the key is pending", world.key().status?.pending?.keyId, world.live[0]);
-    world.sim.delete(secretType, "ci");
-    await world.pass(10 * MINUTE);
-    world.expect("the key was not lost", world.secret().keyId, world.live[0]);
-    world.expect("nor is it pending", world.key().status?.pending, undefined);
-    world.expect("one key was issued", world.issued, 1);
-  }),
+  story(
+    "a Secret that another client creates while a key is issued stays as it is",
+    async (world) => {
+      world.fault("issueKey", { kind: "Slow", ms: 2 * SECOND });
+      const begun = world.begin();
+      await world.until(() => world.calls("issueKey") === 1);
+      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
+      await begun;
+      await world.pass(5 * MINUTE);
+      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
+      world.expect("the conflict is reported", conflictOf(world).startsWith("SecretConflict: "));
+      world.expect("the key is pending", world.key().status?.pending?.keyId, world.live[0]);
+      world.sim.delete(secretType, "ci");
+      await world.pass(10 * MINUTE);
+      world.expect("the key was not lost", world.secret().keyId, world.live[0]);
+      world.expect("nor is it pending", world.key().status?.pending, undefined);
+      world.expect("one key was issued", world.issued, 1);
+    },
+  ),
   story(
     "a Secret of another type stays as it is",
     async (world) => {
@@ -209,7 +212,7 @@ const edits: readonly Story[] = [
     },
     { excuses: ["S5 accounting", "S5 books in time"] },
   ),
-  story("what somebody edits in the Secret's annotations is not believed", async (world) => {
+  story("edited annotations of the Secret are not believed", async (world) => {
     const data = { keyId: "${keyId}", secret: "${secret}", till: "${expirationTime}" };
     await world.begin({ key: { secret: { data } } });
     const before = [metadataOf(world).annotations, world.secret(), world.key().status?.current];
@@ -225,7 +228,7 @@ const edits: readonly Story[] = [
     world.expect("all is as it was", after, before);
     world.expect("no key was issued", world.issued, 1);
   }),
-  story("a pair that somebody tore is replaced", async (world) => {
+  story("a torn pair is replaced", async (world) => {
     await world.begin();
     world.happens({ kind: "EditSecret", how: "TearPair" });
     await world.pass(15 * MINUTE);

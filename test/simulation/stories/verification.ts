@@ -75,7 +75,7 @@ const endedStories: readonly Story[] = [
     await world.pass(30 * SECOND);
     endKey(world);
     await world.pass(5 * SECOND);
-    world.expect("nobody knows", said(world), "True KeyDelivered");
+    world.expect("it is not noticed", said(world), "True KeyDelivered");
     reconcile(world, apiKeyType, "ci");
     await world.pass(SECOND);
     world.expect("it is reported", said(world), "False KeyRefused");

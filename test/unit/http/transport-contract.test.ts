@@ -48,7 +48,7 @@ function toConsole({ url, ca, proxy, connections = 4 }: Target): Transport {
 }
 
 const [certificate, other] = [opensslCertificate(), opensslCertificate()];
-const ofProxy = opensslPki("nobody");
+const ofProxy = opensslPki("unknown");
 
 describe.each([
   { to: "the API server", create: toApiServer, unsent: "timeout" },

@@ -19,7 +19,7 @@ test("every call uses the tunnel, even to a console without TLS", async () => {
   expect(proxy.asked).toHaveLength(3);
 });
 
-const [pki, ofProxy] = [opensslPki("operator"), opensslPki("nobody")];
+const [pki, ofProxy] = [opensslPki("operator"), opensslPki("unknown")];
 
 test.runIf(pki !== undefined && ofProxy !== undefined)(
   "a client certificate is for the console, and not for a proxy that asks for one as well",

@@ -30,14 +30,14 @@ describe.runIf(first !== undefined && second !== undefined)("a console with mutu
     expect(new Set(front.presented)).toEqual(new Set(["first"]));
   });
 
-  test("lets nobody in without a certificate", async () => {
+  test("refuses a client without a certificate", async () => {
     const { console, front } = await consoleBehind(old);
     const client = clientOf(front, { ...settingsOf(old), clientCertificate: undefined });
     expect((await failureOf(client.createServiceAccount(ACCOUNT))).code).toBe("Unavailable");
     expect(console.requests.all).toEqual([]);
   });
 
-  test("is not trusted by a bundle of somebody else", async () => {
+  test("is not trusted by the bundle of another authority", async () => {
     const { console, front } = await consoleBehind(old);
     const { authority } = renewed;
     const client = clientOf(front, settingsOf({ ...old, authority }));
@@ -45,7 +45,7 @@ describe.runIf(first !== undefined && second !== undefined)("a console with mutu
     expect(console.requests.all).toEqual([]);
   });
 
-  test("is followed by another client through a renewal of everybody's certificates", async () => {
+  test("is followed by another client through a renewal of all certificates", async () => {
     const { front } = await consoleBehind(old);
     const client = clientOf(front, settingsOf(old));
     await client.createServiceAccount(ACCOUNT);

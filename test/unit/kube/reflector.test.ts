@@ -304,7 +304,7 @@ describe("an answer that is wrong", () => {
     ["an object without a version", `{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n`],
     ["a line without end", `{"type":"ADDED","object":{"x":"${"x".repeat(200_000)}`],
     [
-      "an error nobody knows",
+      "an unknown error",
       `{"type":"ERROR","object":{"kind":"Status","code":418,"reason":"Teapot"}}\n`,
     ],
     ["an error without a status", `{"type":"ERROR","object":{}}\n`],
