@@ -34,7 +34,7 @@ function project(name: string, include: readonly string[], exclude: readonly str
 const unit = {
   extends: true as const,
   test: {
-    ...project("unit", ["test/**/*.test.ts"], notUnit),
+    ...project("unit", ["{test,tools}/**/*.test.ts"], notUnit),
     setupFiles: ["test/setup/fuzz-seed.ts"],
     // A random test takes seconds; on a machine that is busy with other things, ten times as many.
     testTimeout: all ? 10 * minute : 2 * minute,

@@ -54,7 +54,7 @@ const tasks = {
   demo: { command: ["scripts/demo.ts"] },
   start: { command: ["src/main.ts"] },
   "kubectl-iam": { command: ["src/kubectl-iam/main.ts"] },
-  "iam-server": { command: ["test/iam-server/main.ts"] },
+  "iam-server": { command: ["tools/iam-server/main.ts"] },
   cluster: { command: ["test/cluster/cli.ts"], cluster: true },
   sim: { command: ["test/simulation/sim.ts"] },
   fidelity: { command: ["test/simulation/fidelity.ts"], cluster: true },

@@ -1,7 +1,7 @@
 /** What every chaos scenario works with: servers of its own, many objects, and the books at the end. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RequestRecord } from "../iam-server/request-log.ts";
+import type { RequestRecord } from "../../tools/iam-server/request-log.ts";
 import { type Stock, takeStock } from "../process/support/ledger.ts";
 import { openRig, type Place, type Rig } from "../process/support/rig.ts";
 import { until } from "../process/support/until.ts";

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type IamServer, startIamServer } from "../iam-server/server.ts";
+import { type IamServer, startIamServer } from "../../tools/iam-server/server.ts";
 import { type Cluster, startCluster } from "./support/cluster.ts";
 import { type DeployedOperator, startDeployed } from "./support/operator.ts";
 import { blocksOf, createShell } from "./support/pages.ts";

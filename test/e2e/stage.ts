@@ -5,9 +5,9 @@ import { findHelm, runHelm } from "../../scripts/chart/helm.ts";
 import { run } from "../../scripts/image/execute.ts";
 import type { BuiltImage } from "../../scripts/image/image.ts";
 import { root } from "../../scripts/image/image.ts";
+import { DEFAULT_CREDENTIALS } from "../../tools/iam-server/seed.ts";
+import type { IamServer } from "../../tools/iam-server/server.ts";
 import type { Node } from "../cluster/node/node.ts";
-import { DEFAULT_CREDENTIALS } from "../iam-server/seed.ts";
-import type { IamServer } from "../iam-server/server.ts";
 
 export const SYSTEM = "iam-operator-system";
 export const TEAM = "team-a";

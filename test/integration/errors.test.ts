@@ -1,8 +1,8 @@
 /** Errors and broken answers of a console over real HTTP: nothing is made twice, and all is well once the fault is over. */
 import { expect, test } from "vitest";
 import { findCondition, isTrue } from "../../src/api/conditions.ts";
-import type { FaultAction } from "../iam-server/faults.ts";
-import type { Operation } from "../iam-server/operations.ts";
+import type { FaultAction } from "../../tools/iam-server/faults.ts";
+import type { Operation } from "../../tools/iam-server/operations.ts";
 import { inWorld } from "./support/in-world.ts";
 import type { World } from "./support/world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { inWorld } from "./support/in-world.ts";
 
 const { clusterId } = SEEDED;

@@ -7,6 +7,7 @@ import type { Mutated } from "./sources.ts";
 const COPIED = [
   "src",
   "test",
+  "tools",
   "crds",
   "charts",
   "deploy",

@@ -2,15 +2,15 @@
 
 import type { HttpRequest } from "../../src/http/http.ts";
 import type { Instant } from "../../src/util/time.ts";
-import { WorldClock } from "../iam-server/clock.ts";
-import type { Site } from "../iam-server/decide.ts";
-import { type Deed, deedOf } from "../iam-server/deed.ts";
-import type { ExtraCalls } from "../iam-server/operations.ts";
-import type { Reply } from "../iam-server/reply.ts";
-import { Router } from "../iam-server/router.ts";
-import { seed } from "../iam-server/seed.ts";
-import { DEFAULT_SHAPES, type Shapes } from "../iam-server/shapes.ts";
-import { type Change, World, type WorldSettings } from "../iam-server/world.ts";
+import { WorldClock } from "../../tools/iam-server/clock.ts";
+import type { Site } from "../../tools/iam-server/decide.ts";
+import { type Deed, deedOf } from "../../tools/iam-server/deed.ts";
+import type { ExtraCalls } from "../../tools/iam-server/operations.ts";
+import type { Reply } from "../../tools/iam-server/reply.ts";
+import { Router } from "../../tools/iam-server/router.ts";
+import { seed } from "../../tools/iam-server/seed.ts";
+import { DEFAULT_SHAPES, type Shapes } from "../../tools/iam-server/shapes.ts";
+import { type Change, World, type WorldSettings } from "../../tools/iam-server/world.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface ConsoleOptions {

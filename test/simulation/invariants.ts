@@ -1,7 +1,7 @@
 /** Watches a world while it runs, and says what did not hold. */
 
 import { MINUTE } from "../../src/util/time.ts";
-import type { Change as ConsoleChange } from "../iam-server/world.ts";
+import type { Change as ConsoleChange } from "../../tools/iam-server/world.ts";
 import type { Change } from "../support/api-server/storage.ts";
 import { gapOf, isEndedOutside, strayCall } from "./invariants/always.ts";
 import { type End, endChecks } from "./invariants/at-rest.ts";

@@ -4,7 +4,7 @@ import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import type { HttpRequest } from "../../src/http/http.ts";
 import { objectPath } from "../../src/kube/client/api-path.ts";
 import { SECOND } from "../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
 import { type CallFault, FaultPlan } from "./faults.ts";
 import { createSend, type Endpoint } from "./network.ts";

@@ -1,6 +1,6 @@
 /** Every single fault, at every call, at every event of a watch, and at every turn of a run without faults. */
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
-import { LISTS } from "../iam-server/operations.ts";
+import { LISTS } from "../../tools/iam-server/operations.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import type { CallRecord, Journal, WatchRecord } from "./journal.ts";
 

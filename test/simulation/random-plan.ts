@@ -1,7 +1,7 @@
 /** Runs with many faults, by chance: the same seed gives the same run. */
 
 import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
-import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../iam-server/shapes.ts";
+import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../../tools/iam-server/shapes.ts";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import { gatewayFaults } from "./plans.ts";

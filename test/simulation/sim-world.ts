@@ -6,7 +6,7 @@ import { collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
 import { startHousekeeping } from "../support/api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer, randomUid } from "../support/api-server/server.ts";
 import type { Change, Snapshot } from "../support/api-server/storage.ts";

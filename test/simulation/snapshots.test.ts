@@ -8,7 +8,7 @@ import type { ResourceType } from "../../src/kube/resource.ts";
 import { secretType } from "../../src/kube/resource-types.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { MINUTE } from "../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
 import { inNamespace } from "./scenarios.ts";
 import { connectionSpec } from "./sim-world.ts";
 import { endingStories } from "./stories/endings.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const sources = ["scripts", "test"].flatMap((folder) =>
+const sources = ["scripts", "test", "tools"].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
     .map((name) => join(folder, name)),
@@ -36,7 +36,7 @@ test.each(tasks.filter(([task]) => ["cluster", "iam-server"].includes(task)))(
 
 test("no task reads flags in another way", () => {
   const runner = readFileSync(join(root, "scripts/run.mjs"), "utf8");
-  const files = [...runner.matchAll(/command: \["((?:scripts|test)\/[^"]+\.ts)"/g)].map(
+  const files = [...runner.matchAll(/command: \["((?:scripts|test|tools)\/[^"]+\.ts)"/g)].map(
     ([, file = ""]) => file,
   );
   expect(files.length).toBeGreaterThan(8);

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { isTrue } from "../../src/api/conditions.ts";
 import { SECOND } from "../../src/util/time.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import type { World } from "../integration/support/world.ts";
 import { startImpostor } from "./impostor.ts";
 import {

@@ -8,7 +8,7 @@ import { createController } from "../../src/runtime/controller.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/meta.ts";
 import { pairHash } from "../../src/controllers/api-key/secret/pair.ts";
 import { Redacted } from "../../src/util/redacted.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { inWorld } from "../integration/support/in-world.ts";
 import type { World } from "../integration/support/world.ts";
 

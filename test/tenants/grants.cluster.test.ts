@@ -1,6 +1,6 @@
 /** What a ClusterConnection's grants give to a namespace, on a real API server. */
 import { describe, expect, test } from "vitest";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { inWorld } from "../integration/support/in-world.ts";
 import type { World } from "../integration/support/world.ts";
 import {

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { isTrue } from "../../src/api/conditions.ts";
 import { SECOND } from "../../src/util/time.ts";
-import type { FaultRule } from "../iam-server/faults.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import type { FaultRule } from "../../tools/iam-server/faults.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import type { World } from "../integration/support/world.ts";
 import { startWeb } from "../support/local-server.ts";
 import { withNeighbours } from "./support/neighbours.ts";

@@ -1,7 +1,7 @@
 /** A console, or a proxy in front of it, that asks to wait: all calls of its connection do, but not for long. */
 import { expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
 

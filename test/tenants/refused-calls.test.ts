@@ -6,7 +6,7 @@ import type { IamClient } from "../../src/iam/client/client.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { systemClock } from "../../src/util/time.ts";
-import { SEEDED } from "../iam-server/seed.ts";
+import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { connectionSpec } from "../unit/controllers/connection/specs.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "../unit/iam/clients.ts";
 

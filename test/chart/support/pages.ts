@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "../../../scripts/chart/helm.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { Cluster } from "./cluster.ts";
 
 const root = join(import.meta.dirname, "../../..");

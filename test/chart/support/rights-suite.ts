@@ -1,7 +1,7 @@
 /** With exactly the chart's rights the operator does all of its work, and uses every one of them: a suite for each scope. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import { type IamServer, startIamServer } from "../../iam-server/server.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
 import { type Cluster, install, startCluster } from "./cluster.ts";
 import { type OlderServer, startOlderServer } from "./older-server.ts";
 import { type DeployedOperator, startDeployed } from "./operator.ts";

@@ -1,7 +1,7 @@
 /** What a team does with the operator: every kind once, rotation, repair, and the end of it all. */
 import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import type { IamServer } from "../../iam-server/server.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import type { IamServer } from "../../../tools/iam-server/server.ts";
 
 const API = "iam-operator.io/v1alpha1";
 

@@ -8,9 +8,9 @@ import { installOperator, SYSTEM } from "../../../scripts/demo/install.ts";
 import { createKubectl, type Kubectl } from "../../../scripts/demo/kubectl.ts";
 import { findCondition, isTrue } from "../../../src/api/conditions.ts";
 import { API_VERSION } from "../../../src/api/meta.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import { type IamServer, startIamServer } from "../../iam-server/server.ts";
 import { startOperator } from "../../process/support/program.ts";
 import { FLUX, type Flux, startFlux } from "./flux.ts";
 

@@ -1,5 +1,5 @@
 /** Things that go wrong, each broken on purpose in one of two worlds: with a Connection, or with a ClusterConnection. */
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Kinds, World } from "./world.ts";
 
 export interface Symptom {

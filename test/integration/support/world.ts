@@ -32,9 +32,9 @@ import { createMetrics, type Metrics } from "../../../src/observability/metrics.
 import { startTracing } from "../../../src/observability/tracing.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { type Clock, systemClock } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import { type IamServer, startIamServer } from "../../iam-server/server.ts";
-import type { Shapes } from "../../iam-server/shapes.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
+import type { Shapes } from "../../../tools/iam-server/shapes.ts";
 import { collectSpans, type SeenSpan } from "../../support/spans.ts";
 import { findLeaks } from "./leak-check.ts";
 import { MortalProcess } from "./mortal-process.ts";

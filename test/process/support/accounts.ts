@@ -10,9 +10,9 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import type { Fault, FaultAction } from "../../iam-server/faults.ts";
-import type { AnyOperation } from "../../iam-server/operations.ts";
-import type { RequestRecord } from "../../iam-server/request-log.ts";
+import type { Fault, FaultAction } from "../../../tools/iam-server/faults.ts";
+import type { AnyOperation } from "../../../tools/iam-server/operations.ts";
+import type { RequestRecord } from "../../../tools/iam-server/request-log.ts";
 import { takeStock } from "./ledger.ts";
 import type { Place, Rig } from "./rig.ts";
 import { until } from "./until.ts";

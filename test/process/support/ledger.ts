@@ -8,7 +8,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
-import type { IamServer } from "../../iam-server/server.ts";
+import type { IamServer } from "../../../tools/iam-server/server.ts";
 
 export interface Stock {
   readonly objects: number;

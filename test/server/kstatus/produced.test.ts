@@ -9,7 +9,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { extraCalls } from "../../simulation/scenarios/console.ts";
 import {
   createBinding,

@@ -2,7 +2,7 @@
 
 import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
 import { DAY } from "../../../src/util/time.ts";
-import type { KeyRecord } from "../../iam-server/world.ts";
+import type { KeyRecord } from "../../../tools/iam-server/world.ts";
 import type { ServedKind } from "../../support/api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";

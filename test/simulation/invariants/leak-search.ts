@@ -1,5 +1,5 @@
 /** [S13] Finds secrets in what anybody may read. */
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 export class LeakSearch {

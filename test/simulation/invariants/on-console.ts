@@ -1,6 +1,6 @@
 /** What must hold of every change at the console. */
 import { FINALIZER } from "../../../src/api/meta.ts";
-import type { Change } from "../../iam-server/world.ts";
+import type { Change } from "../../../tools/iam-server/world.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { accountsOf, apiKeysOf, bindingsOf, issuerOf, placeOf } from "./view.ts";
 

@@ -2,7 +2,7 @@
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { MINUTE } from "../../../src/util/time.ts";
-import type { Change } from "../../iam-server/world.ts";
+import type { Change } from "../../../tools/iam-server/world.ts";
 import type { CallRecord } from "../journal.ts";
 import { accountsOf, bindingsOf } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";

@@ -8,8 +8,8 @@ import {
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { leaseType, secretType } from "../../../src/kube/resource-types.ts";
 import { toIso8601 } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord } from "../../iam-server/world.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import { ApiFailure } from "../../support/api-server/failure.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { NO_FAULTS, type Plan } from "../faults.ts";

@@ -1,5 +1,5 @@
 /** An invariant that remembers: what it is told of a world, in the order in which it happens. */
-import type { Change as ConsoleChange } from "../../iam-server/world.ts";
+import type { Change as ConsoleChange } from "../../../tools/iam-server/world.ts";
 import type { CallRecord } from "../journal.ts";
 import type { SimWorld } from "../sim-world.ts";
 import type { Circumstances } from "./circumstances.ts";

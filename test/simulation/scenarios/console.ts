@@ -2,7 +2,7 @@
 import { clusterConnectionType } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import {

@@ -7,7 +7,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { accountsOf, bindingsOf } from "../invariants/view.ts";
 import {

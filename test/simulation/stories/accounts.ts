@@ -6,8 +6,8 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord } from "../../iam-server/world.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { createInConsole, granting } from "./in-console.ts";

@@ -10,8 +10,8 @@ import {
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
-import type { Policy } from "../../iam-server/world.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import type { Policy } from "../../../tools/iam-server/world.ts";
 import { listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";

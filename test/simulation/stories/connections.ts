@@ -10,7 +10,7 @@ import {
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import { selfSigned } from "../../../src/observability/self-signed.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, DEPLOY, READ } from "../scenarios.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";

@@ -8,8 +8,8 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { namespaceType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord } from "../../iam-server/world.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { createInConsole, granting } from "./in-console.ts";

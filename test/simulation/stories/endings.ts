@@ -6,7 +6,7 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { CallFault } from "../faults.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, createAll, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";

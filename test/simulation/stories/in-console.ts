@@ -1,7 +1,7 @@
 /** What administrators do: in the console, and with the grants of the connection. */
 import { clusterConnectionType } from "../../../src/controllers/resource-types.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import type { AccountRecord } from "../../iam-server/world.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { MEMBER } from "../scenarios.ts";
 import type { StoryWorld } from "./story.ts";

@@ -7,8 +7,8 @@ import {
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
-import type { Quota } from "../../iam-server/world.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { Quota } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { createBinding, createKey, DEPLOY, inNamespace, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";

@@ -6,8 +6,12 @@ import { isIamError } from "../../../src/iam/errors.ts";
 import type { IamCredentials } from "../../../src/iam/model.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../iam-server/seed.ts";
-import { type IamServer, type IamServerOptions, startIamServer } from "../../iam-server/server.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
+import {
+  type IamServer,
+  type IamServerOptions,
+  startIamServer,
+} from "../../../tools/iam-server/server.ts";
 
 export const LOGIN: IamCredentials = {
   kind: "login",

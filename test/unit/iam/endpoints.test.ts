@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { isIamError } from "../../../src/iam/errors.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import { SHAPE_VARIANTS, type Shapes } from "../../iam-server/shapes.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import { SHAPE_VARIANTS, type Shapes } from "../../../tools/iam-server/shapes.ts";
 import { ACCOUNT, clientOf, failureOf, startConsole } from "./clients.ts";
 
 const READ_KEY = { description: "test", expiresInDays: 30 };

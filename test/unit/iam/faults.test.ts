@@ -8,8 +8,8 @@ import type { IamClient } from "../../../src/iam/client/client.ts";
 import { commitOutcome, IamError } from "../../../src/iam/errors.ts";
 import { spellings } from "../../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
-import type { FaultAction } from "../../iam-server/faults.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
+import type { FaultAction } from "../../../tools/iam-server/faults.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { startWeb } from "../../support/local-server.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
 

@@ -3,9 +3,9 @@ import { commitOutcome } from "../../../src/iam/errors.ts";
 import type { LoginEnd } from "../../../src/iam/session/session.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
-import type { Operation } from "../../iam-server/operations.ts";
-import { SEEDED } from "../../iam-server/seed.ts";
-import type { IamServer } from "../../iam-server/server.ts";
+import type { Operation } from "../../../tools/iam-server/operations.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { IamServer } from "../../../tools/iam-server/server.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
 

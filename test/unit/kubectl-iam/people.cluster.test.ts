@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { configMapType } from "../../../src/kube/resource-types.ts";
-import { startIamServer } from "../../iam-server/server.ts";
+import { startIamServer } from "../../../tools/iam-server/server.ts";
 import { World } from "../../integration/support/world.ts";
 import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";

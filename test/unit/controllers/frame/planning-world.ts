@@ -25,8 +25,8 @@ import { createMetrics } from "../../../../src/observability/metrics.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { systemRandom } from "../../../../src/util/random.ts";
 import { systemClock } from "../../../../src/util/time.ts";
-import { DEFAULT_CREDENTIALS, SEEDED } from "../../../iam-server/seed.ts";
-import { startIamServer } from "../../../iam-server/server.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../../tools/iam-server/seed.ts";
+import { startIamServer } from "../../../../tools/iam-server/server.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel

@@ -1,4 +1,4 @@
-/** The reference console on its own: `node test/iam-server/main.ts --port 8080`. */
+/** The reference console on its own: `node tools/iam-server/main.ts --port 8080`. */
 import { readFileSync } from "node:fs";
 import { readFlags } from "../../scripts/flags.ts";
 import { parseDuration } from "../../src/util/time.ts";

@@ -1,6 +1,6 @@
 import { request } from "node:https";
 import { expect, test } from "vitest";
-import { opensslCertificate } from "../support/openssl-certificate.ts";
+import { opensslCertificate } from "../../test/support/openssl-certificate.ts";
 import { startIamServer } from "./server.ts";
 import { ACCOUNTS } from "./test-client.ts";
 
