@@ -41,8 +41,7 @@ export async function recordCalls(rig: Rig, { args = [] }: RecordOptions = {}): 
   const gate = await place.openGate();
   const toConsole: { at: number; text: string }[] = [];
   place.iam.faults.add({
-    when: "beforeCommit",
-    action: { kind: "delay", ms: 0 },
+    fault: { kind: "Slow", ms: 0 },
     times: "always",
     where: ({ operation, method }) =>
       toConsole.push({ at: performance.now(), text: `console ${method} ${operation}` }) > 0,

@@ -101,8 +101,7 @@ function fail(count: number): Load {
   return async ({ rig, place }) => {
     const { keys, ids } = await createCrowd(place, count);
     place.iam.faults.add({
-      when: "beforeCommit",
-      action: { kind: "status", status: 500 },
+      fault: { kind: "Refuse", status: 500 },
       times: "always",
       where: ({ path }) => ids.some((id) => path.includes(id)),
     });

@@ -45,8 +45,7 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
   const posts: RequestRecord[] = [];
   place.iam.faults.add({
     operation: "issueKey",
-    when: "beforeCommit",
-    action: { kind: "delay", ms: ISSUE_MS },
+    fault: { kind: "Slow", ms: ISSUE_MS / 2 },
     times: "always",
     where: (request) => posts.push(request) > 0,
   });

@@ -57,8 +57,7 @@ test("a key is issued, switched to, and after the overlap the old one is disable
 
   const disabling = world.iam.faults.add({
     operation: "disableKey",
-    when: "beforeCommit",
-    action: { kind: "hold" },
+    fault: { kind: "Hold", when: "BeforeCommit" },
   });
   advance(2 * HOUR);
   await disabling.reached;
@@ -116,8 +115,7 @@ test("a deletion of the namespace in the middle of an issue ends", async () => {
   await opened();
   const hang = world.iam.faults.add({
     operation: "issueKey",
-    when: "afterCommit",
-    action: { kind: "delay", ms: 1_500 },
+    fault: { kind: "Slow", ms: 750 },
   });
   await world.apiKey("key");
   await hang.reached;

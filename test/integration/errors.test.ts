@@ -1,7 +1,7 @@
 /** Errors and broken answers of a console over real HTTP: nothing is made twice, and all is well once the fault is over. */
 import { expect, test } from "vitest";
 import { findCondition, isTrue } from "../../src/api/conditions.ts";
-import type { FaultAction } from "../../tools/iam-server/faults.ts";
+import type { ConsoleFault } from "../../tools/iam-server/faults.ts";
 import type { Operation } from "../../tools/iam-server/operations.ts";
 import { inWorld } from "./support/in-world.ts";
 import type { World } from "./support/world.ts";
@@ -11,19 +11,27 @@ import type { World } from "./support/world.ts";
  * `test/unit/iam/faults.test.ts` what each of them is called.
  */
 const cells = [
-  { operation: "login", name: "401", action: { kind: "status", status: 401 } },
-  { operation: "listServiceAccounts", name: "a reset", action: { kind: "reset" } },
-  { operation: "getServiceAccount", name: "an empty body", action: { kind: "body", text: "" } },
+  { operation: "login", name: "401", fault: { kind: "Refuse", status: 401 } },
+  {
+    operation: "listServiceAccounts",
+    name: "a reset",
+    fault: { kind: "Reset", when: "BeforeCommit" },
+  },
+  {
+    operation: "getServiceAccount",
+    name: "an empty body",
+    fault: { kind: "Garble", how: "Empty" },
+  },
   {
     operation: "searchActions",
     name: "503 with Retry-After",
-    action: { kind: "status", status: 503, retryAfter: 1 },
+    fault: { kind: "Refuse", status: 503, retryAfter: 1 },
   },
-  { operation: "syncBindings", name: "422", action: { kind: "status", status: 422 } },
+  { operation: "syncBindings", name: "422", fault: { kind: "Refuse", status: 422 } },
 ] as const satisfies readonly {
   readonly operation: Operation;
   readonly name: string;
-  readonly action: FaultAction;
+  readonly fault: ConsoleFault;
 }[];
 
 const objects = [
@@ -107,13 +115,12 @@ const expectOneOfEach = async (world: World) => {
 test(
   "no answer to a call does lasting harm, and a lost answer of issueKey is accounted for",
   inWorld({ bare: true }, async (world) => {
-    const faults = cells.map(({ operation, action }) => {
+    const faults = cells.map(({ operation, fault }) => {
       // Each failure of these is waited out for a while.
       const times = operation === "login" ? 1 : 2;
-      return world.iam.faults.add({ operation, when: "beforeCommit", action, times });
+      return world.iam.faults.add({ operation, fault, times });
     });
-    const action = { kind: "truncate" } as const;
-    world.iam.faults.add({ operation: "issueKey", when: "afterCommit", action });
+    world.iam.faults.add({ operation: "issueKey", fault: { kind: "Garble", how: "Truncated" } });
     await declare(world);
     await world.start();
     await Promise.all(faults.map(({ reached }) => reached));

@@ -52,14 +52,14 @@ describe.concurrent("the books balance", () => {
   test.each(LATE_SECONDS)("after an issueKey call that commits %i s late", async (seconds) => {
     const account = `late-${seconds}`;
     const where = await openAccount(account);
-    const action = { kind: "lateCommit", ms: seconds * SECOND } as const;
-    const { reached } = accounts.strike("issueKey", action, where);
+    const fault = { kind: "LateCommit", ms: seconds * SECOND } as const;
+    const { reached } = accounts.strike("issueKey", fault, where);
     await place.createKeys([{ name: account, account }]);
     await reached;
     const sentAt = performance.now();
     const ready = await accounts.untilReady(account);
     await until("both keys", () => accounts.keyIds(account).length === 2);
-    await sleep(Math.max(0, sentAt + action.ms + SECOND - performance.now()));
+    await sleep(Math.max(0, sentAt + fault.ms + SECOND - performance.now()));
     await accounts.reconcile(account, [account]);
     const named = await accounts.untilBalanced([account]);
     note(`issueKey commits ${seconds} s late`, { "Ready after": ready, "named after": named });
@@ -70,12 +70,12 @@ describe.concurrent("the books balance", () => {
     });
   });
 
-  test.each(["first", "second"] as const)(
+  test.each(["First", "Second"] as const)(
     "after an issueKey call that a gateway sends twice, with the %s response",
     async (answer) => {
-      const account = `twice-${answer}`;
+      const account = `twice-${answer.toLowerCase()}`;
       const where = await openAccount(account);
-      accounts.strike("issueKey", { kind: "doubleCommit", ms: 200, answer }, where);
+      accounts.strike("issueKey", { kind: "DoubleCommit", ms: 200, answer }, where);
       await place.createKeys([{ name: account, account }]);
       const ready = await accounts.untilReady(account);
       await until("both keys", () => accounts.keyIds(account).length === 2);
@@ -89,18 +89,14 @@ describe.concurrent("the books balance", () => {
     "after a createServiceAccount call that commits %i s late",
     async (seconds) => {
       const account = `made-late-${seconds}`;
-      const action = { kind: "lateCommit", ms: seconds * SECOND } as const;
-      const { reached } = accounts.strike(
-        "createServiceAccount",
-        action,
-        ofAccount(place, account),
-      );
+      const fault = { kind: "LateCommit", ms: seconds * SECOND } as const;
+      const { reached } = accounts.strike("createServiceAccount", fault, ofAccount(place, account));
       await place.createAccounts([account]);
       await reached;
       const sentAt = performance.now();
       await place.saIdOf(account);
       const ready = performance.now() - sentAt;
-      await sleep(Math.max(LIST_PAUSE_MS, sentAt + action.ms + SECOND - performance.now()));
+      await sleep(Math.max(LIST_PAUSE_MS, sentAt + fault.ms + SECOND - performance.now()));
       await accounts.reconcile(account);
       const named = await accounts.untilBalanced([account]);
       note(`createServiceAccount commits ${seconds} s late`, {
@@ -111,12 +107,12 @@ describe.concurrent("the books balance", () => {
     },
   );
 
-  test.each(["first", "second"] as const)(
+  test.each(["First", "Second"] as const)(
     "after a createServiceAccount call that a gateway sends twice, with the %s response",
     async (answer) => {
-      const account = `made-twice-${answer}`;
-      const action = { kind: "doubleCommit", ms: 200, answer } as const;
-      accounts.strike("createServiceAccount", action, ofAccount(place, account));
+      const account = `made-twice-${answer.toLowerCase()}`;
+      const fault = { kind: "DoubleCommit", ms: 200, answer } as const;
+      accounts.strike("createServiceAccount", fault, ofAccount(place, account));
       await place.createAccounts([account]);
       const saId = await place.saIdOf(account);
       await until("both accounts", () => accounts.accountIds(account).length === 2);
@@ -125,14 +121,14 @@ describe.concurrent("the books balance", () => {
       const named = await accounts.untilBalanced([account]);
       note(`createServiceAccount twice, ${answer} response`, { "named after": named });
       const made = accounts.accountIds(account);
-      expect(saId).toBe(made[answer === "first" ? 0 : 1]);
+      expect(saId).toBe(made[answer === "First" ? 0 : 1]);
     },
   );
 
   test("after the responses for three ApiKeys of one account are lost", async () => {
     const account = "lost-three";
     const where = await openAccount(account);
-    accounts.strike("issueKey", { kind: "reset" }, where, 3);
+    accounts.strike("issueKey", { kind: "Reset", when: "AfterCommit" }, where, 3);
     const names = [1, 2, 3].map((number) => `lost-${number}`);
     await place.createKeys(names.map((name) => ({ name, account })));
     const ready = await Promise.all(names.map((name) => accounts.untilReady(name, 90 * SECOND)));
@@ -192,8 +188,8 @@ describe.concurrent("the books balance", () => {
     const bound = () => place.iam.world.boundTo(made?.tpn ?? "");
     await accounts.bind(account, ["pol-read"]);
     await until("pol-read", () => bound().length === 1);
-    const action = { kind: "lateCommit", ms: 15 * SECOND } as const;
-    const { reached } = accounts.strike("syncBindings", action, where);
+    const fault = { kind: "LateCommit", ms: 15 * SECOND } as const;
+    const { reached } = accounts.strike("syncBindings", fault, where);
     await accounts.bind(account, ["pol-read", "pol-deploy"]);
     await reached;
     const at = performance.now();

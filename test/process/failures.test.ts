@@ -48,13 +48,12 @@ interface Trap {
 }
 
 const atConsole =
-  (operation: "issueKey" | "getServiceAccount", when: "beforeCommit" | "afterCommit") =>
+  (operation: "issueKey" | "getServiceAccount", when: "BeforeCommit" | "AfterCommit") =>
   ({ place, saId }: Trap) =>
     place.iam.faults.add({
       operation,
-      when,
       pathIncludes: saId,
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when },
     });
 
 const atServer =
@@ -76,11 +75,11 @@ const cleansUp = ({ method, path }: GateRequest, name: string) =>
   method === "DELETE" && path.includes(`/secrets/${name}-next`);
 
 const moments: readonly Moment[] = [
-  { name: "precheck", losesKey: false, arm: atConsole("getServiceAccount", "afterCommit") },
+  { name: "precheck", losesKey: false, arm: atConsole("getServiceAccount", "AfterCommit") },
   { name: "intent-unsent", losesKey: false, arm: atServer("before", recordsIntent) },
   { name: "intent-unheard", losesKey: false, arm: atServer("after", recordsIntent) },
-  { name: "issue-uncommitted", losesKey: true, arm: atConsole("issueKey", "beforeCommit") },
-  { name: "issue-unheard", losesKey: true, arm: atConsole("issueKey", "afterCommit") },
+  { name: "issue-uncommitted", losesKey: true, arm: atConsole("issueKey", "BeforeCommit") },
+  { name: "issue-unheard", losesKey: true, arm: atConsole("issueKey", "AfterCommit") },
   { name: "staging-unsent", losesKey: true, arm: atServer("before", stages) },
   { name: "staging-unheard", losesKey: false, arm: atServer("after", stages) },
   { name: "switch-unsent", losesKey: false, arm: atServer("before", switches) },
@@ -159,8 +158,7 @@ describe.concurrent("a process that fails", () => {
     await place.saIdOf("ci");
     const fault = place.iam.faults.add({
       operation: "issueKey",
-      when: "afterCommit",
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when: "AfterCommit" },
     });
     await place.createKeys([{ name: "one", account: "ci" }]);
     await fault.reached;

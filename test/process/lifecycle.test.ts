@@ -107,8 +107,7 @@ test("SIGTERM in the middle of an issue waits for the pair, keeps it, and gives 
   await place.saIdOf("ci");
   const fault = place.iam.faults.add({
     operation: "issueKey",
-    when: "afterCommit",
-    action: { kind: "hold" },
+    fault: { kind: "Hold", when: "AfterCommit" },
   });
   await place.createKeys([{ name: "one", account: "ci" }]);
   await fault.reached;

@@ -1,4 +1,5 @@
 /** What goes wrong, as plain data: a plan is a list of these, and a run with a plan repeats itself. */
+import type { Refusal, ServerFault } from "../../tools/server-fault.ts";
 
 export type ServerName = "kube" | "iam";
 
@@ -14,38 +15,13 @@ export interface CallSelector {
   readonly times?: number;
 }
 
-/** What happens to one call. Ids in brackets are those of the fault catalogue. */
+/** What happens to one call: on its way and at the server, or to the process that sends it. */
 export type CallFault =
+  | ServerFault
   /** [F1] The process dies: nothing was sent; it was done, but no answer came; just after the answer. */
   | { readonly kind: "Crash"; readonly when: "BeforeSend" | "AfterCommit" | "AfterAnswer" }
-  /** [F8, F9, F10] Answered instead of being done. */
-  | { readonly kind: "Refuse"; readonly status: number; readonly retryAfter?: number }
-  /** [F11, F12] No answer: the connection is reset before or after the call was done. */
-  | { readonly kind: "Reset"; readonly when: "BeforeCommit" | "AfterCommit" }
-  /** [F11, F12] No answer, ever: the caller's deadline ends it. */
-  | { readonly kind: "Silence"; readonly when: "BeforeCommit" | "AfterCommit" }
-  /** [F13, F30] Done, but the answer cannot be read, or its lists lack what they should hold. */
-  | {
-      readonly kind: "Garble";
-      readonly how: "Truncated" | "NotJson" | "WrongType" | "Nested" | "Empty" | "EmptyObject";
-    }
-  /** [F13] Done, and the answer is larger than anybody should read. */
-  | { readonly kind: "Huge" }
   /** [F3] The process is stopped for a while: with the call decided on but not sent; while the answer is on its way. */
-  | { readonly kind: "Pause"; readonly when: "BeforeSend" | "AfterCommit"; readonly ms: number }
-  /** [F11] Slow both ways. */
-  | { readonly kind: "Slow"; readonly ms: number }
-  /**
-   * Done `ms` after it arrived: by a queue, or by a gateway that has given up on it. The caller hears nothing, or at
-   * once that the gateway failed.
-   */
-  | { readonly kind: "LateCommit"; readonly ms: number; readonly status?: 502 | 504 }
-  /** Done, and done again `ms` later: a gateway that tries again. The caller gets the response to either. */
-  | { readonly kind: "DoubleCommit"; readonly answer: "First" | "Second"; readonly ms: number }
-  /** Done, and the response is another one. */
-  | { readonly kind: "Answer"; readonly status: number; readonly body: (body: string) => string }
-  /** Answered by a replica that is `ms` behind. */
-  | { readonly kind: "Behind"; readonly ms: number };
+  | { readonly kind: "Pause"; readonly when: "BeforeSend" | "AfterCommit"; readonly ms: number };
 
 /** [F4, F5, F6, F7] What happens to a watch, or to its nth event. */
 export type WatchFault =
@@ -60,12 +36,7 @@ export type WatchFault =
   /** The server is behind: it shows an older state at first, and the rest `ms` later. */
   | { readonly kind: "Stale"; readonly revisions: number; readonly ms: number }
   /** Refused instead of being opened. */
-  | {
-      readonly kind: "Refuse";
-      readonly status: number;
-      readonly retryAfter?: number;
-      readonly message?: string;
-    }
+  | Refusal
   /** Other bytes come instead of the nth event; `ends`: and then the stream ends. */
   | {
       readonly kind: "Garbled";

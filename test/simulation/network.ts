@@ -8,7 +8,8 @@ import {
   type HttpResponse,
   type SendHttp,
 } from "../../src/http/http.ts";
-import { ApiFailure } from "../support/api-server/failure.ts";
+import { altered, GARBLED, type Refusal } from "../../tools/server-fault.ts";
+import { refusal } from "../support/api-server/failure.ts";
 import type { Label } from "./event-queue.ts";
 import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
 import { type CallRecord, describeCall, type Journal } from "./journal.ts";
@@ -146,7 +147,7 @@ class Flight {
   #arrive(fault: CallFault | undefined): void {
     switch (fault?.kind) {
       case "Refuse":
-        this.#answer(this.#refusal(fault.status, fault.retryAfter));
+        this.#answer(this.#refusal(fault));
         break;
       case "Reset":
         if (fault.when === "AfterCommit") this.#commit();
@@ -167,7 +168,7 @@ class Flight {
   }
 
   #commitLate({ ms, status }: Extract<CallFault, { kind: "LateCommit" }>): void {
-    if (status !== undefined) this.#answer(this.#refusal(status, undefined));
+    if (status !== undefined) this.#answer(this.#refusal({ kind: "Refuse", status }));
     this.#commitAfter(ms);
   }
 
@@ -204,7 +205,7 @@ class Flight {
         this.#back(() => this.#fail("tooLarge"));
         break;
       case "Answer":
-        this.#answer({ ...answer, status: fault.status, body: fault.body(answer.body) });
+        this.#answer(altered(fault, answer));
         break;
       case "Garble":
         if (fault.how === "Truncated") this.#back(() => this.#fail("network"));
@@ -263,8 +264,8 @@ class Flight {
     if (this.#process.alive) tell();
   }
 
-  #refusal(status: number, retryAfter: number | undefined): Answer {
-    const { headers, body } = refusal({ status, retryAfter });
+  #refusal(fault: Refusal): Answer {
+    const { status, headers, body } = refusal(fault);
     return { status, headers, body: this.#isIam ? IAM_REFUSAL : JSON.stringify(body) };
   }
 
@@ -296,37 +297,4 @@ class Flight {
   }
 }
 
-const GARBLED = {
-  NotJson: "<html>",
-  WrongType: '{"result":7,"metadata":[],"keyId":{},"secret":9}',
-  Nested: "[".repeat(5_000) + "]".repeat(5_000),
-  Empty: "",
-  EmptyObject: "{}",
-} as const;
-
 const IAM_REFUSAL = JSON.stringify({ message: "injected", requestId: "request-0", result: {} });
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: "BadRequest",
-  403: "Forbidden",
-  404: "NotFound",
-  409: "Conflict",
-  410: "Expired",
-  422: "Invalid",
-  429: "TooManyRequests",
-};
-
-/** The API server's answer to a request that it does not carry out. */
-export function refusal({
-  status,
-  retryAfter,
-  message = "injected",
-}: {
-  readonly status: number;
-  readonly retryAfter?: number | undefined;
-  readonly message?: string | undefined;
-}): ApiFailure {
-  const headers: Record<string, string> =
-    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
-  return new ApiFailure(status, REASONS[status] ?? "InternalError", message, {}, headers);
-}

@@ -1,12 +1,12 @@
 /** Watches over the network: events arrive late but in order, and faults strike single streams. */
 import { HttpError, type OpenStream, type StreamResponse } from "../../src/http/http.ts";
-import { ApiFailure, expired } from "../support/api-server/failure.ts";
+import { ApiFailure, expired, refusal } from "../support/api-server/failure.ts";
 import type { ApiServer } from "../support/api-server/server.ts";
 import { errorEvent, toLine, type Watch, type WatchEvent } from "../support/api-server/watch.ts";
 import { ByteStream } from "./byte-stream.ts";
 import type { Label } from "./event-queue.ts";
 import type { WatchFault } from "./faults.ts";
-import { type NetworkContext, refusal } from "./network.ts";
+import type { NetworkContext } from "./network.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 const BOOKMARK_MS = 55_000;

@@ -25,6 +25,8 @@ import { createMetrics } from "../../src/observability/metrics.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type Clock, systemClock } from "../../src/util/time.ts";
+import type { Refusal } from "../../tools/server-fault.ts";
+import { refusal } from "./api-server/failure.ts";
 import { readCustomKinds, type ServedKind } from "./api-server/kinds.ts";
 import type { ApiRequest, Verb } from "./api-server/request.ts";
 import { ApiServer, answered } from "./api-server/server.ts";
@@ -61,11 +63,8 @@ export class MemoryCluster {
   reads = 0;
   /** While false, caches do not hear of changes. */
   watching = true;
-  /**
-   * Carries a write out, which throws an ApiFailure where the server refuses it, or does otherwise: throw an ApiFailure
-   * to refuse it, an HttpError to lose its answer.
-   */
-  onWrite: (write: Write, carryOut: () => Written) => Written = (_, carryOut) => carryOut();
+  /** The fault that strikes a write. */
+  strike: (write: Write) => Refusal | undefined = () => undefined;
   #made = 0;
   #cache: ClusterCache | undefined;
   /** Ends the watches of the latest caches. */
@@ -180,7 +179,9 @@ export class MemoryCluster {
     const { verb, kind, status, dryRun } = request as ApiRequest & Write;
     const name = request.name ?? (request.body as Raw)?.metadata?.name;
     const write = { verb, plural: kind.type.plural, name, status, dryRun, body: request.body };
-    const written = this.onWrite(write, () => this.server.carryOut(request));
+    const fault = this.strike(write);
+    if (fault !== undefined) throw refusal(fault);
+    const written = this.server.carryOut(request);
     if (!dryRun) this.writes.push(write);
     return written;
   }

@@ -93,8 +93,7 @@ test("an urgent call ends within 5 s, whatever the limits and the other calls of
   await client.authenticate();
   server.faults.add({
     operation: "listPolicies",
-    when: "beforeCommit",
-    action: { kind: "hang" },
+    fault: { kind: "Silence", when: "BeforeCommit" },
     times: "always",
   });
   const others = Array.from({ length: 5 }, () =>

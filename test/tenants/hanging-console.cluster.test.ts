@@ -17,7 +17,7 @@ const BOUND_MS = 10 * SECOND;
 const limits = { timeout: "30s", concurrency: 256, requestsPerSecond: 1_000, burst: 1_000 };
 
 const hang = ({ iam }: World, rule: Pick<FaultRule, "operation" | "where">) =>
-  iam.faults.add({ ...rule, when: "beforeCommit", action: { kind: "hang" }, times: "always" });
+  iam.faults.add({ ...rule, fault: { kind: "Silence", when: "BeforeCommit" }, times: "always" });
 const names = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
 const bind = (world: World, name: string) =>

@@ -15,8 +15,7 @@ async function asked(status: number) {
   await client.authenticate();
   server.faults.add({
     operation: "listPolicies",
-    when: "beforeCommit",
-    action: { kind: "status", status, retryAfter: 86_400 },
+    fault: { kind: "Refuse", status, retryAfter: 86_400 },
   });
   const { retryAt } = await failureOf(client.listPolicies(POLICIES));
   return { server, clock, client, retryAt };
@@ -43,8 +42,8 @@ test("calls that waited for their turn are held as well", async () => {
   const limits = { requestsPerSecond: 10_000, burst: 10_000, concurrency: 1, timeoutMs: 5_000 };
   const client = clientOf(server, { limits });
   await client.authenticate();
-  const action = { kind: "status", status: 429, retryAfter: 60 } as const;
-  server.faults.add({ operation: "listPolicies", when: "beforeCommit", action });
+  const fault = { kind: "Refuse", status: 429, retryAfter: 60 } as const;
+  server.faults.add({ operation: "listPolicies", fault });
   const [first, second] = [1, 2].map(() => failureOf(client.listPolicies(POLICIES)));
   expect(await first).toMatchObject({ sent: true });
   expect(await second).toMatchObject({ sent: false, code: "RateLimited" });
@@ -84,8 +83,8 @@ test("what a person asks for goes through, but is not a way to hammer the consol
 
 test("a shorter Retry-After of another answer does not end the wait", async () => {
   const { server, client, retryAt } = await asked(503);
-  const action = { kind: "status", status: 429, retryAfter: 1 } as const;
-  server.faults.add({ operation: "getServiceAccount", when: "beforeCommit", action });
+  const fault = { kind: "Refuse", status: 429, retryAfter: 1 } as const;
+  server.faults.add({ operation: "getServiceAccount", fault });
   await failureOf(client.urgent.getServiceAccount("sa-1"));
   expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ retryAt });
 });
@@ -93,8 +92,8 @@ test("a shorter Retry-After of another answer does not end the wait", async () =
 test("a refusal of one call holds nothing", async () => {
   const server = await startConsole();
   const client = clientOf(server);
-  const action = { kind: "status", status: 404, retryAfter: 60 } as const;
-  server.faults.add({ operation: "getServiceAccount", when: "beforeCommit", action });
+  const fault = { kind: "Refuse", status: 404, retryAfter: 60 } as const;
+  server.faults.add({ operation: "getServiceAccount", fault });
   await client.getServiceAccount("sa-1");
   expect(await client.listPolicies(POLICIES)).not.toHaveLength(0);
 });

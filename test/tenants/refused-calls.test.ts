@@ -45,8 +45,7 @@ test.each(["login", "token"] as const)(
     for (const [operation, attack] of Object.entries(attacks)) {
       server.faults.add({
         operation: operation as "getServiceAccount",
-        when: "beforeCommit",
-        action: { kind: "status", status: 401 },
+        fault: { kind: "Refuse", status: 401 },
         times: 6,
       });
       for (let turn = 0; turn < 6; turn += 1) {

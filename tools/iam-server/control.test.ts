@@ -51,7 +51,7 @@ test.each([
     'by: not a duration such as 90s or 24h: soon. Expected: POST /clock/advance  {"by":"24h"}',
   ],
   ["/clock/advance", undefined, /^body: .*\. Expected: POST \/clock\/advance/],
-  ["/faults", { operation: "fly" }, /^operation: .*; when: .*\. Expected: POST \/faults/],
+  ["/faults", { operation: "fly" }, /^operation: .*; fault: .*\. Expected: POST \/faults/],
 ])("a wrong body for %s is one line with what is expected", async (path, body, says) => {
   const { status, json } = await control("POST", path, body);
   expect(status).toBe(400);
@@ -68,14 +68,14 @@ test("the clock moves", async () => {
 });
 
 test("faults are set up and shown; without them, held calls go on", async () => {
-  const rule = { operation: "login", when: "beforeCommit" };
-  const failing = { ...rule, action: { kind: "status", status: 500 } };
+  const operation = "login";
+  const failing = { operation, fault: { kind: "Refuse", status: 500 } };
   const { json } = await control("POST", "/faults", failing);
   const login = () => client.send("POST", LOGIN, { body: DEFAULT_CREDENTIALS });
   expect((await login()).status).toBe(500);
   expect((await control("GET", "/state")).json.faults).toMatchObject([{ id: json.id, hits: 1 }]);
 
-  await control("POST", "/faults", { ...rule, action: { kind: "hold" } });
+  await control("POST", "/faults", { operation, fault: { kind: "Hold", when: "BeforeCommit" } });
   const answer = login();
   await expect.poll(() => server.faults.list.at(-1)?.hits).toBe(1);
   await control("DELETE", "/faults");

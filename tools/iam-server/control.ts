@@ -49,7 +49,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     call: "POST /faults",
-    help: '{"operation":"issueKey","when":"afterCommit","action":{"kind":"reset"}}',
+    help: '{"operation":"issueKey","fault":{"kind":"Reset","when":"AfterCommit"}}',
     run: ({ faults }, body) => ({ id: faults.add(FaultRule.parse(body) as FaultRule).id }),
   },
   {

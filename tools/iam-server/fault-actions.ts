@@ -2,64 +2,72 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { altered, GARBLED, type Refusal } from "../server-fault.ts";
 import { ApiError } from "./api-error.ts";
 import type { Deed } from "./deed.ts";
-import type { ActiveFault, FaultAction } from "./faults.ts";
+import type { ActiveFault, ConsoleFault } from "./faults.ts";
 import { type Reply, toErrorReply } from "./reply.ts";
 import type { Shapes } from "./shapes.ts";
+
+/** Twice as much as any caller should read. */
+const HUGE_BYTES = 16 * 1024 * 1024;
 
 export interface Wire {
   readonly deed: Deed;
   readonly response: ServerResponse;
   readonly shapes: Readonly<Shapes>;
   readonly now: number;
-  /** What the console would have answered. */
+  /** What the console would have answered; empty before the commit. */
   readonly reply: Reply;
+  /** How much longer the response takes. */
+  slowMs: number;
   /** Called with a status at the moment its head is sent. */
   readonly onStatus: (status: number) => void;
 }
 
 /** Answers whether the call has been ended by the fault. */
-export async function inflict(fault: ActiveFault, wire: Wire): Promise<boolean> {
-  const { action } = fault.rule;
-  switch (action.kind) {
-    case "delay":
-      await delay(action.ms);
+export async function inflict(
+  { rule: { fault }, released }: ActiveFault,
+  wire: Wire,
+): Promise<boolean> {
+  switch (fault.kind) {
+    case "Slow":
+      wire.slowMs += fault.ms;
+      await delay(fault.ms);
       return false;
-    case "hold":
-      await fault.released;
+    case "Hold":
+      await released;
       return false;
-    case "reset":
+    case "Reset":
       reset(wire.response.socket);
       return true;
-    case "hang":
+    case "Silence":
       return true;
-    case "truncate":
-      await truncate(wire, action.bytes ?? Math.floor(Buffer.byteLength(wire.reply.body) / 2));
+    case "Drip":
+      await drip(wire, fault.intervalMs, fault.chunkBytes ?? 1);
       return true;
-    case "drip":
-      await drip(wire, action.intervalMs, action.chunkBytes ?? 1);
+    case "Huge":
+      await sendHuge(wire);
       return true;
-    case "huge":
-      await sendHuge(wire, action.bytes);
+    case "Garble":
+      if (fault.how === "Truncated") await truncate(wire);
+      else send(wire, altered({ kind: "Answer", body: GARBLED[fault.how] }, wire.reply));
       return true;
-    case "lateCommit":
-      setTimeout(wire.deed.accept(), action.ms).unref();
-      if (action.status !== undefined)
-        send(wire, replacement({ kind: "status", status: action.status }, wire));
+    case "Answer":
+      send(wire, altered(fault, wire.reply));
       return true;
-    case "doubleCommit":
-      await commitTwice(wire, action);
+    case "LateCommit":
+      setTimeout(wire.deed.accept(), fault.ms).unref();
+      if (fault.status !== undefined) send(wire, refusal({ status: fault.status }, wire));
       return true;
-    case "behind":
-      send(wire, wire.deed.commit(action.ms));
+    case "DoubleCommit":
+      await commitTwice(wire, fault);
       return true;
-    case "status":
-    case "garbage":
-    case "nested":
-    case "redirect":
-    case "body":
-      send(wire, replacement(action, wire));
+    case "Behind":
+      send(wire, wire.deed.commit(fault.ms));
+      return true;
+    case "Refuse":
+      send(wire, refusal(fault, wire));
       return true;
   }
 }
@@ -84,55 +92,35 @@ export function reset(socket: Socket | null): void {
   }
 }
 
-type Replacing = Extract<
-  FaultAction,
-  { kind: "status" | "garbage" | "nested" | "redirect" | "body" }
->;
-
 async function commitTwice(
   wire: Wire,
-  { ms, answer }: Extract<FaultAction, { kind: "doubleCommit" }>,
+  { ms, answer }: Extract<ConsoleFault, { kind: "DoubleCommit" }>,
 ): Promise<void> {
   const first = wire.deed.commit();
-  if (answer === "first") send(wire, first);
+  if (answer === "First") send(wire, first);
   await delay(ms, undefined, { ref: false });
   const second = wire.deed.commit();
-  if (answer === "second") send(wire, second);
+  if (answer === "Second") send(wire, second);
 }
 
-function replacement(action: Replacing, { reply, shapes, now }: Wire): Reply {
-  const success = reply.status < 300 ? reply.status : 200;
-  const json = { "content-type": "application/json" };
-  switch (action.kind) {
-    case "status": {
-      const error = new ApiError(action.status, action.message ?? "injected fault");
-      const retry =
-        action.retryAfter === undefined ? {} : { "retry-after": String(action.retryAfter) };
-      return toErrorReply(error, shapes, now, retry);
-    }
-    case "garbage":
-      return { status: success, headers: json, body: '<html><body>{"result":' };
-    case "nested": {
-      const body = "[".repeat(action.depth) + "]".repeat(action.depth);
-      return { status: success, headers: json, body };
-    }
-    case "redirect":
-      return { status: action.status ?? 307, headers: { location: action.location }, body: "" };
-    case "body": {
-      const headers = { "content-type": action.contentType ?? "application/json" };
-      return { status: action.status ?? success, headers, body: action.text };
-    }
-  }
+function refusal(
+  { status, retryAfter, message = "injected" }: Omit<Refusal, "kind">,
+  { shapes, now }: Wire,
+): Reply {
+  const headers: Record<string, string> =
+    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+  return toErrorReply(new ApiError(status, message), shapes, now, headers);
 }
 
-async function truncate({ response, reply, onStatus }: Wire, bytes: number): Promise<void> {
+/** Announces the whole body, sends half of it and closes the connection. */
+async function truncate({ response, reply, onStatus }: Wire): Promise<void> {
   const whole = Buffer.from(reply.body);
   onStatus(reply.status);
   response.writeHead(reply.status, { ...reply.headers, "content-length": whole.length + 1 });
   response.flushHeaders();
   const ended = endOf(response);
   const { promise: flushed, resolve } = Promise.withResolvers<void>();
-  response.write(whole.subarray(0, bytes), () => resolve());
+  response.write(whole.subarray(0, whole.length / 2), () => resolve());
   await Promise.race([flushed, ended]);
   response.socket?.destroySoon();
 }
@@ -150,14 +138,14 @@ async function drip(wire: Wire, intervalMs: number, chunkBytes: number): Promise
   response.end();
 }
 
-async function sendHuge({ response, reply, onStatus }: Wire, bytes: number): Promise<void> {
+async function sendHuge({ response, reply, onStatus }: Wire): Promise<void> {
   const status = reply.status < 300 ? reply.status : 200;
   onStatus(status);
   response.writeHead(status, { "content-type": "application/json" });
   response.write('{"message":"');
   const ended = endOf(response);
   const chunk = Buffer.alloc(64 * 1024, "x");
-  for (let sent = 0; sent < bytes && !response.destroyed; sent += chunk.length) {
+  for (let sent = 0; sent < HUGE_BYTES && !response.destroyed; sent += chunk.length) {
     if (!response.write(chunk)) {
       const { promise: drained, resolve } = Promise.withResolvers<void>();
       response.once("drain", resolve);

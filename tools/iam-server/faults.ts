@@ -1,85 +1,40 @@
-/** What can go wrong between a caller and the console, as values. */
+/** What goes wrong between a caller and the console: which faults strike which calls, and other conditions. */
 import { z } from "zod";
+import { Moment, SERVER_FAULTS } from "../server-fault.ts";
 import { ALL_OPERATION_NAMES, type AnyOperation } from "./operations.ts";
 import type { RequestRecord } from "./request-log.ts";
 
-const Milliseconds = z.number().min(0);
-
-/** One thing that happens to a call. All but `delay` and `hold` end it. Gateways and replicas act before the commit. */
-export const FaultAction = z.discriminatedUnion("kind", [
-  /** Answers with this status instead; `retryAfter` as seconds or an HTTP date. */
-  z.strictObject({
-    kind: z.literal("status"),
-    status: z.int().min(200).max(599),
-    retryAfter: z.union([z.number(), z.string()]).optional(),
-    message: z.string().optional(),
-  }),
-  /** Goes on after so long. */
-  z.strictObject({ kind: z.literal("delay"), ms: Milliseconds }),
+/** All but `Slow` and `Hold` end the call. */
+export const ConsoleFault = z.discriminatedUnion("kind", [
+  ...SERVER_FAULTS,
   /** Goes on when the fault is released. */
-  z.strictObject({ kind: z.literal("hold") }),
-  /** Resets the connection. */
-  z.strictObject({ kind: z.literal("reset") }),
-  /** Never answers. */
-  z.strictObject({ kind: z.literal("hang") }),
-  /** Announces the whole body, sends `bytes` of it (default: half) and resets. */
-  z.strictObject({ kind: z.literal("truncate"), bytes: z.int().min(0).optional() }),
-  /** A success whose JSON is none. */
-  z.strictObject({ kind: z.literal("garbage") }),
-  /** A success of at least so many bytes. */
-  z.strictObject({ kind: z.literal("huge"), bytes: z.int().min(1) }),
-  /** A success of arrays so many levels deep. */
-  z.strictObject({ kind: z.literal("nested"), depth: z.int().min(1) }),
+  z.strictObject({ kind: z.literal("Hold"), when: Moment }),
+  /** Done, and the response comes in small pieces. */
   z.strictObject({
-    kind: z.literal("redirect"),
-    location: z.string(),
-    status: z.int().min(300).max(399).optional(),
-  }),
-  /** Sends the body slowly. */
-  z.strictObject({
-    kind: z.literal("drip"),
-    intervalMs: Milliseconds,
+    kind: z.literal("Drip"),
+    intervalMs: z.number().min(0),
     chunkBytes: z.int().min(1).optional(),
   }),
-  /** As a queue, or a gateway that has given up: commits after so long; answers nothing, or `status` at once. */
-  z.strictObject({
-    kind: z.literal("lateCommit"),
-    ms: Milliseconds,
-    status: z.int().min(500).max(599).optional(),
-  }),
-  /** As a gateway that tries again: commits, commits again after so long, and gives the answer to either. */
-  z.strictObject({
-    kind: z.literal("doubleCommit"),
-    ms: Milliseconds,
-    answer: z.enum(["first", "second"]),
-  }),
-  /** As a replica that is behind: answers a list from what was so then. */
-  z.strictObject({ kind: z.literal("behind"), ms: Milliseconds }),
-  /** Sends exactly this text. */
-  z.strictObject({
-    kind: z.literal("body"),
-    text: z.string(),
-    status: z.int().min(200).max(599).optional(),
-    contentType: z.string().optional(),
-  }),
 ]);
-export type FaultAction = z.infer<typeof FaultAction>;
+export type ConsoleFault = z.infer<typeof ConsoleFault>;
 
-/** Before the console has looked at the call, or after it has done everything but answer. */
-export type FaultMoment = "beforeCommit" | "afterCommit";
-
-/** Take the place of the commit. */
-const COMMITTING: ReadonlySet<FaultAction["kind"]> = new Set([
-  "lateCommit",
-  "doubleCommit",
-  "behind",
+/** They strike when everything but the answer is done. */
+const AFTER_COMMIT: ReadonlySet<ConsoleFault["kind"]> = new Set([
+  "Garble",
+  "Huge",
+  "Answer",
+  "Drip",
 ]);
 
-const Rule = z.strictObject({
+function momentOf(fault: ConsoleFault): Moment {
+  if ("when" in fault) return fault.when;
+  return AFTER_COMMIT.has(fault.kind) ? "AfterCommit" : "BeforeCommit";
+}
+
+export const FaultRule = z.strictObject({
   /** Absent: every call, also those which are not shown. */
   operation: z.enum(ALL_OPERATION_NAMES as [AnyOperation, ...AnyOperation[]]).optional(),
-  when: z.enum(["beforeCommit", "afterCommit"]),
-  action: FaultAction,
+  fault: ConsoleFault,
   /** Acts first on the nth matching call; default 1. */
   nth: z.int().min(1).optional(),
   /** On how many calls from there; default 1. */
@@ -87,11 +42,6 @@ const Rule = z.strictObject({
   /** Only calls whose path contains this. */
   pathIncludes: z.string().optional(),
 });
-
-export const FaultRule = Rule.refine(
-  ({ when, action }) => when === "beforeCommit" || !COMMITTING.has(action.kind),
-  "a gateway or a replica acts beforeCommit",
-);
 
 /** A fault, with a free condition where it is set up in the same process. */
 export type FaultRule = z.infer<typeof FaultRule> & {
@@ -188,7 +138,7 @@ export class Faults {
   }
 
   /** The faults which act on this call at this moment, in the order they were set up. */
-  acting(when: FaultMoment, request: RequestRecord): readonly ActiveFault[] {
+  acting(when: Moment, request: RequestRecord): readonly ActiveFault[] {
     if (this.#active.size === 0) return [];
     return [...this.#active.values()].filter((fault) => fault.acts(when, request));
   }
@@ -227,8 +177,8 @@ export class ActiveFault implements Fault {
   }
 
   /** Counts the call if it matches, and says whether the fault acts on it. */
-  acts(when: FaultMoment, request: RequestRecord): boolean {
-    if (this.rule.when !== when || !this.#matches(request)) return false;
+  acts(when: Moment, request: RequestRecord): boolean {
+    if (momentOf(this.rule.fault) !== when || !this.#matches(request)) return false;
     this.matched += 1;
     const first = this.rule.nth ?? 1;
     const times = this.rule.times ?? 1;

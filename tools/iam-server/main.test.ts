@@ -26,7 +26,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
         body,
       });
     expect((await post()).status).toBe(200);
-    const fault = { operation: "login", when: "afterCommit", action: { kind: "hang" } };
+    const fault = { operation: "login", fault: { kind: "Silence", when: "AfterCommit" } };
     await fetch(`${controlUrl}/faults`, { method: "POST", body: JSON.stringify(fault) });
     const unanswered = expect(post()).rejects.toThrow();
     const state = async () => (await fetch(`${controlUrl}/state`)).json();

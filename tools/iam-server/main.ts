@@ -62,7 +62,7 @@ try
     -d '{"username":"${username}","password":"${password}","domain":"${domain}"}'
   curl -s ${server.controlUrl}/state
   curl -s ${server.controlUrl}/clock/advance -d '{"by":"24h"}'
-  curl -s ${server.controlUrl}/faults -d '{"operation":"issueKey","when":"afterCommit","action":{"kind":"reset"}}'
+  curl -s ${server.controlUrl}/faults -d '{"operation":"issueKey","fault":{"kind":"Reset","when":"AfterCommit"}}'
   curl -s -X DELETE ${server.controlUrl}/faults
 
 Ctrl-C stops it.`);

@@ -35,11 +35,6 @@ export function toErrorReply(
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
-/** A fault that stands in for an answer the console never gave. */
-export function standIn(shapes: Readonly<Shapes>, now: number): Reply {
-  return toReply({ kind: "envelope", result: { data: [] } }, shapes, now);
-}
-
 function errorBody(error: ApiError, shapes: Readonly<Shapes>, now: number): Reply {
   switch (shapes.errorBody) {
     case "envelope":

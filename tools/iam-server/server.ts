@@ -10,15 +10,16 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../../src/util/time.ts";
+import type { Moment } from "../server-fault.ts";
 import { ApiError } from "./api-error.ts";
 import { offeredAuth, type Principal } from "./authentication.ts";
 import { WorldClock } from "./clock.ts";
 import { startControl } from "./control.ts";
 import { type Deed, deedOf } from "./deed.ts";
 import { inflict, reset, send, type Wire } from "./fault-actions.ts";
-import { type FaultMoment, Faults, type Reachability } from "./faults.ts";
+import { Faults, type Reachability } from "./faults.ts";
 import type { ExtraCalls } from "./operations.ts";
-import { type Reply, standIn, toErrorReply } from "./reply.ts";
+import { type Reply, toErrorReply } from "./reply.ts";
 import { RequestLog, type RequestRecord, withoutSecrets } from "./request-log.ts";
 import { type Route, Router } from "./router.ts";
 import { type Credentials, seed } from "./seed.ts";
@@ -57,6 +58,8 @@ export interface IamServer {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
+/** Until a call is committed. */
+const NO_REPLY: Reply = { status: 200, headers: {}, body: "" };
 
 export async function startIamServer(options: IamServerOptions = {}): Promise<IamServer> {
   const console = new ConsoleServer(options);
@@ -123,16 +126,14 @@ class ConsoleServer implements IamServer {
     if (this.faults.latencyMs > 0) await delay(this.faults.latencyMs);
     const refusal = this.#refusal();
     const deed = this.#deed(request, target, route, body, record);
-    const wire = {
-      ...this.#wire(response, record, refusal ?? standIn(this.shapes, this.#now())),
-      deed,
-    };
+    const wire = this.#wire(response, record, deed);
     if (refusal !== undefined) return send(wire, refusal);
     record.body = withoutSecrets(body.json);
-    if (await this.#suffer("beforeCommit", record, wire)) return;
+    if (await this.#suffer("BeforeCommit", record, wire)) return;
     const reply = deed.commit();
+    if (wire.slowMs > 0) await delay(wire.slowMs);
     const after = { ...wire, reply };
-    if (await this.#suffer("afterCommit", record, after)) return;
+    if (await this.#suffer("AfterCommit", record, after)) return;
     send(after, reply);
   }
 
@@ -171,9 +172,9 @@ class ConsoleServer implements IamServer {
     };
   }
 
-  async #suffer(when: FaultMoment, record: RequestRecord, wire: Wire): Promise<boolean> {
+  async #suffer(when: Moment, record: RequestRecord, wire: Wire): Promise<boolean> {
     for (const fault of this.faults.acting(when, record)) {
-      record.faults.push(fault.rule.action.kind);
+      record.faults.push(fault.rule.fault.kind);
       if (await inflict(fault, wire)) return true;
     }
     return false;
@@ -203,11 +204,12 @@ class ConsoleServer implements IamServer {
     };
   }
 
-  #wire(response: ServerResponse, record: RequestRecord, reply: Reply): Omit<Wire, "deed"> {
+  #wire(response: ServerResponse, record: RequestRecord, deed: Deed): Wire {
     const onStatus = (status: number) => {
       record.status = status;
     };
-    return { response, shapes: this.shapes, now: this.#now(), reply, onStatus };
+    const { shapes } = this;
+    return { deed, response, shapes, now: this.#now(), reply: NO_REPLY, slowMs: 0, onStatus };
   }
 
   #now(): number {

@@ -21,7 +21,7 @@ test.skipIf(tls === undefined)("serves, resets and refuses over TLS", async () =
   };
   expect(server.url).toMatch(/^https:/);
   expect(await status()).toBe(401);
-  server.faults.add({ when: "beforeCommit", action: { kind: "reset" } });
+  server.faults.add({ fault: { kind: "Reset", when: "BeforeCommit" } });
   await expect(status()).rejects.toThrow(/hang up|ECONNRESET/);
   await server.faults.setReachability("refuse");
   await expect(status()).rejects.toThrow(/ECONNREFUSED/);

@@ -10,7 +10,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
-import type { Fault, FaultAction } from "../../../tools/iam-server/faults.ts";
+import type { ConsoleFault, Fault } from "../../../tools/iam-server/faults.ts";
 import type { AnyOperation } from "../../../tools/iam-server/operations.ts";
 import type { RequestRecord } from "../../../tools/iam-server/request-log.ts";
 import { takeStock } from "./ledger.ts";
@@ -19,7 +19,7 @@ import { until } from "./until.ts";
 
 export interface Accounts {
   /** Has a gateway or the network befall one call, or some, for one account. */
-  strike(operation: AnyOperation, action: FaultAction, where: Where, times?: number): Fault;
+  strike(operation: AnyOperation, fault: ConsoleFault, where: Where, times?: number): Fault;
   /** Milliseconds until the ApiKey is Ready with a key that the console accepts, in its Secret. */
   untilReady(name: string, timeoutMs?: number): Promise<number>;
   /** Milliseconds until a status names every key and account that the console has of these accounts. */
@@ -65,14 +65,8 @@ export async function openAccounts(
   const connection = { namespace, name: "console" };
   await kube.mergePatch(connectionType, connection, { spec: { limits: { timeout: callTimeout } } });
   return {
-    strike: (operation, action, where, times = 1) =>
-      iam.faults.add({
-        operation,
-        when: action.kind === "reset" ? "afterCommit" : "beforeCommit",
-        action,
-        where,
-        times,
-      }),
+    strike: (operation, fault, where, times = 1) =>
+      iam.faults.add({ operation, fault, where, times }),
     untilReady: (name, timeoutMs = 120_000) =>
       taken(() => until(`${name} to be Ready`, async () => isUsable(await get(name)), timeoutMs)),
     untilBalanced: (accounts, timeoutMs = 120_000) =>

@@ -1,3 +1,4 @@
+import type { Refusal } from "../../../tools/server-fault.ts";
 import type { Tree } from "./tree.ts";
 
 /** An answer that is not a success, as metav1.Status. */
@@ -56,3 +57,20 @@ export const versionTooLarge = (wanted: string, current: string) =>
   new ApiFailure(504, "Timeout", `Too large resource version: ${wanted}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
   });
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Expired",
+  422: "Invalid",
+  429: "TooManyRequests",
+};
+
+/** The answer to a request that a fault refuses. */
+export function refusal({ status, retryAfter, message = "injected" }: Refusal): ApiFailure {
+  const headers: Record<string, string> =
+    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
+  return new ApiFailure(status, REASONS[status] ?? "InternalError", message, {}, headers);
+}

@@ -8,7 +8,7 @@ import type { IamClient } from "../../../src/iam/client/client.ts";
 import { commitOutcome, IamError } from "../../../src/iam/errors.ts";
 import { spellings } from "../../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
-import type { FaultAction } from "../../../tools/iam-server/faults.ts";
+import type { ConsoleFault } from "../../../tools/iam-server/faults.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { startWeb } from "../../support/local-server.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
@@ -31,22 +31,23 @@ const calls: Readonly<Record<string, (client: IamClient) => Promise<unknown>>> =
   searchActions: (client) => client.searchActions({ q: "a" }),
 };
 
-const faults: readonly { name: string; action: FaultAction; code: string }[] = [
-  { name: "reset", action: { kind: "reset" }, code: "Unavailable" },
-  { name: "hang", action: { kind: "hang" }, code: "Timeout" },
-  { name: "drip", action: { kind: "drip", intervalMs: 100, chunkBytes: 1 }, code: "Timeout" },
-  { name: "truncate", action: { kind: "truncate" }, code: "Unavailable" },
-  { name: "garbage", action: { kind: "garbage" }, code: "MalformedResponse" },
-  { name: "huge", action: { kind: "huge", bytes: 9 * 1_024 * 1_024 }, code: "MalformedResponse" },
-  { name: "nested", action: { kind: "nested", depth: 100_000 }, code: "MalformedResponse" },
-  { name: "redirect", action: { kind: "redirect", location: "/x" }, code: "MalformedResponse" },
-  { name: "a page", action: { kind: "body", text: "<html>" }, code: "MalformedResponse" },
-  { name: "no body", action: { kind: "body", text: "" }, code: "MalformedResponse" },
-  { name: "502", action: { kind: "status", status: 502 }, code: "Unavailable" },
-  { name: "429", action: { kind: "status", status: 429, retryAfter: 9 }, code: "RateLimited" },
+const DEEP = "[".repeat(100_000) + "]".repeat(100_000);
+const redirect = { status: 307, headers: { location: "/x" }, body: "" };
+const faults: readonly { name: string; fault: ConsoleFault; code: string }[] = [
+  { name: "reset", fault: { kind: "Reset", when: "BeforeCommit" }, code: "Unavailable" },
+  { name: "silence", fault: { kind: "Silence", when: "BeforeCommit" }, code: "Timeout" },
+  { name: "drip", fault: { kind: "Drip", intervalMs: 100 }, code: "Timeout" },
+  { name: "truncated", fault: { kind: "Garble", how: "Truncated" }, code: "Unavailable" },
+  { name: "a page", fault: { kind: "Garble", how: "NotJson" }, code: "MalformedResponse" },
+  { name: "huge", fault: { kind: "Huge" }, code: "MalformedResponse" },
+  { name: "nested", fault: { kind: "Answer", body: DEEP }, code: "MalformedResponse" },
+  { name: "redirect", fault: { kind: "Answer", ...redirect }, code: "MalformedResponse" },
+  { name: "no body", fault: { kind: "Garble", how: "Empty" }, code: "MalformedResponse" },
+  { name: "502", fault: { kind: "Refuse", status: 502 }, code: "Unavailable" },
+  { name: "429", fault: { kind: "Refuse", status: 429, retryAfter: 9 }, code: "RateLimited" },
 ];
 
-describe.each(faults)("$name", ({ name, action, code }) => {
+describe.each(faults)("$name", ({ name, fault, code }) => {
   test("is a typed error of every call, made once", { timeout: 20_000 }, async () => {
     const server = await startConsole();
     // Only what never ends is to be cut off.
@@ -56,7 +57,7 @@ describe.each(faults)("$name", ({ name, action, code }) => {
     const failed = Object.entries(calls).map(async ([operation, call]) => {
       const isOpaque = operation === "validateKey" || operation === "evaluatePolicy";
       if (isOpaque && name === "no body") return;
-      server.faults.add({ operation: operation as never, when: "beforeCommit", action });
+      server.faults.add({ operation: operation as never, fault });
       // A Retry-After would hold the others back.
       const failure = await failureOf(call(client.urgent));
       expect(failure).toMatchObject({ code, operation, sent: true });
@@ -72,7 +73,7 @@ test("a key whose answer is lost was issued once, and is Unknown", async () => {
   const server = await startConsole();
   const client = clientOf(server);
   const { saId } = await client.createServiceAccount(ACCOUNT);
-  server.faults.add({ operation: "issueKey", when: "afterCommit", action: { kind: "reset" } });
+  server.faults.add({ operation: "issueKey", fault: { kind: "Reset", when: "AfterCommit" } });
   const failure = await failureOf(client.issueKey({ saId, ...KEY }));
   expect(commitOutcome(failure)).toBe("Unknown");
   expect((await client.getServiceAccount(saId))?.keyIds).toHaveLength(1);
@@ -137,8 +138,7 @@ test("closing the client ends running calls, and waiting calls are not sent", as
   await client.authenticate();
   const held = server.faults.add({
     operation: "issueKey",
-    when: "afterCommit",
-    action: { kind: "hold" },
+    fault: { kind: "Hold", when: "AfterCommit" },
   });
   const { saId } = await client.createServiceAccount(ACCOUNT);
   const running = failureOf(client.issueKey({ saId, ...KEY }));
@@ -164,8 +164,7 @@ test("every request is counted by its outcome", async () => {
   await client.getServiceAccount("sa-1");
   server.faults.add({
     operation: "listServiceAccounts",
-    when: "beforeCommit",
-    action: { kind: "reset" },
+    fault: { kind: "Reset", when: "BeforeCommit" },
   });
   await failureOf(client.listServiceAccounts());
   expect(seen).toEqual([

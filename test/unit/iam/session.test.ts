@@ -10,13 +10,13 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts";
 
 const WRONG = { ...LOGIN, kind: "login", password: new Redacted("wrong-password") } as typeof LOGIN;
+const REDIRECT = { kind: "Answer", status: 307, headers: { location: "/" }, body: "" } as const;
 const POLICIES = { orgId: SEEDED.orgId };
 
 function refuse(server: IamServer, operation: Operation, status = 401): void {
   server.faults.add({
     operation,
-    when: "beforeCommit",
-    action: { kind: "status", status },
+    fault: { kind: "Refuse", status },
     times: "always",
   });
 }
@@ -204,14 +204,14 @@ describe("a login", () => {
   });
 
   test.each([
-    { name: "503", action: { kind: "status", status: 503 }, code: "Unavailable" },
-    { name: "502", action: { kind: "status", status: 502 }, code: "Unavailable" },
-    { name: "reset", action: { kind: "reset" }, code: "Unavailable" },
-    { name: "garbage", action: { kind: "garbage" }, code: "MalformedResponse" },
-    { name: "redirect", action: { kind: "redirect", location: "/" }, code: "MalformedResponse" },
+    { name: "503", fault: { kind: "Refuse", status: 503 }, code: "Unavailable" },
+    { name: "502", fault: { kind: "Refuse", status: 502 }, code: "Unavailable" },
+    { name: "reset", fault: { kind: "Reset", when: "BeforeCommit" }, code: "Unavailable" },
+    { name: "garbage", fault: { kind: "Garble", how: "NotJson" }, code: "MalformedResponse" },
+    { name: "redirect", fault: REDIRECT, code: "MalformedResponse" },
   ] as const)("that ends in $name is no refusal: never paused, the call unsent", async (row) => {
     const server = await startConsole();
-    server.faults.add({ operation: "login", when: "beforeCommit", action: row.action, times: 6 });
+    server.faults.add({ operation: "login", fault: row.fault, times: 6 });
     const client = clientOf(server);
     for (let n = 0; n < 6; n += 1) {
       const failure = await failureOf(client.createServiceAccount(ACCOUNT));
@@ -227,8 +227,7 @@ describe("a login", () => {
       const server = await startConsole();
       server.faults.add({
         operation: "login",
-        when: "beforeCommit",
-        action: { kind: "status", status },
+        fault: { kind: "Refuse", status },
       });
       const failure = await failureOf(clientOf(server).getServiceAccount("sa-1"));
       expect(failure).toMatchObject({ code: "Unauthenticated", status, sent: false });
@@ -238,8 +237,8 @@ describe("a login", () => {
   test("is not tried before Retry-After", async () => {
     const server = await startConsole();
     const clock = createFakeClock();
-    const action = { kind: "status", status: 429, retryAfter: 30 } as const;
-    server.faults.add({ operation: "login", when: "beforeCommit", action });
+    const fault = { kind: "Refuse", status: 429, retryAfter: 30 } as const;
+    server.faults.add({ operation: "login", fault });
     const client = clientOf(server, { clock });
     for (let n = 0; n < 5; n += 1) {
       expect(await failureOf(client.authenticate())).toMatchObject({
@@ -257,8 +256,7 @@ describe("a login", () => {
     const server = await startConsole();
     const fault = server.faults.add({
       operation: "login",
-      when: "beforeCommit",
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when: "BeforeCommit" },
     });
     const client = clientOf(server);
     const cancel = new AbortController();

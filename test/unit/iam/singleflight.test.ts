@@ -9,8 +9,7 @@ describe("those who list accounts at about the same time", () => {
     const client = clientOf(server);
     const fault = server.faults.add({
       operation: OPERATION,
-      when: "afterCommit",
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when: "AfterCommit" },
     });
     const first = client.listServiceAccounts();
     await fault.reached;
@@ -41,7 +40,7 @@ describe("those who list accounts at about the same time", () => {
 
   test("share a failure, and the next caller calls again", async () => {
     const { server, client, first, release } = await held();
-    server.faults.add({ operation: OPERATION, when: "beforeCommit", action: { kind: "reset" } });
+    server.faults.add({ operation: OPERATION, fault: { kind: "Reset", when: "BeforeCommit" } });
     const others = [1, 2].map(() => failureOf(client.listServiceAccounts()));
     release();
     await first;
@@ -74,8 +73,7 @@ describe("concurrent readers of an account", () => {
     await client.authenticate();
     const interfering = server.faults.add({
       operation: "listPolicies",
-      when: "beforeCommit",
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when: "BeforeCommit" },
     });
     const slow = client.listPolicies({ orgId: ACCOUNT.orgId });
     await interfering.reached;
@@ -96,8 +94,7 @@ describe("concurrent readers of an account", () => {
     const { saId } = server.world.createAccount(ACCOUNT);
     const fault = server.faults.add({
       operation: "getServiceAccount",
-      when: "afterCommit",
-      action: { kind: "hold" },
+      fault: { kind: "Hold", when: "AfterCommit" },
     });
     const first = client.getServiceAccount(saId);
     await fault.reached;

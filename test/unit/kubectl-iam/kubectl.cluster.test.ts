@@ -261,8 +261,7 @@ describe("a terminal", () => {
   test("shows the progress of a rotation; without a terminal it does not", async () => {
     world.iam.faults.add({
       operation: "issueKey",
-      when: "beforeCommit",
-      action: { kind: "delay", ms: 1_500 },
+      fault: { kind: "Slow", ms: 750 },
     });
     const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key", 80);
     expect(plain(text)).toMatch(/\riamkey\/ci-bot-key \(\d+ s\): the new key is not issued yet: /);
@@ -378,8 +377,7 @@ describe("acting", () => {
 
     const fault = world.iam.faults.add({
       operation: "issueKey",
-      when: "afterCommit",
-      action: { kind: "reset" },
+      fault: { kind: "Reset", when: "AfterCommit" },
     });
     await output("rotate ci-bot-key --no-wait");
     await fault.reached;
@@ -485,8 +483,7 @@ describe("the console", () => {
   test("an error has the request's id", async () => {
     world.iam.faults.add({
       operation: "listServiceAccounts",
-      when: "beforeCommit",
-      action: { kind: "status", status: 403 },
+      fault: { kind: "Refuse", status: 403 },
     });
     const { code, notes } = await iam(`console accounts ${withConsole}`);
     expect(code).toBe(3);
@@ -498,8 +495,7 @@ describe("the console", () => {
   test("a call with an unknown outcome says how to find out", async () => {
     world.iam.faults.add({
       operation: "createServiceAccount",
-      when: "afterCommit",
-      action: { kind: "reset" },
+      fault: { kind: "Reset", when: "AfterCommit" },
     });
     const { code, notes } = await iam(`console create-account doubtful ${withConsole}`);
     expect(code).toBe(3);

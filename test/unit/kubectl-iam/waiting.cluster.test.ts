@@ -36,8 +36,7 @@ const consoleIsDown = () =>
   (["login", "getServiceAccount", "listServiceAccounts", "issueKey"] as const).map((operation) =>
     world.iam.faults.add({
       operation,
-      when: "beforeCommit",
-      action: { kind: "status", status: 502 },
+      fault: { kind: "Refuse", status: 502 },
       times: "always",
     }),
   );

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, test } from "vitest";
 import { secretType } from "../../../../src/controllers/resource-types.ts";
 import { toIamReader } from "../../../../src/iam/client/reader.ts";
 import { toKubeReader } from "../../../../src/kube/client/reader.ts";
-import { ApiFailure } from "../../../support/api-server/failure.ts";
 import { clientOf } from "../../iam/clients.ts";
 import {
   type KindName,
@@ -196,13 +195,11 @@ test("a pair that nobody else has is written although a plan is wanted", async (
   world = await planningWorld();
   await settle();
   world.put("ApiKey", "other", KEY);
-  world.cluster.onWrite = ({ plural, dryRun }, carryOut) => {
-    if (plural === "secrets" && !dryRun) throw new ApiFailure(503, "ServiceUnavailable", "down");
-    return carryOut();
-  };
+  world.cluster.strike = ({ plural, dryRun }) =>
+    plural === "secrets" && !dryRun ? { kind: "Refuse", status: 503 } : undefined;
   await expect(world.reconcile("ApiKey", "other")).rejects.toThrow();
   world.put("ApiKey", "other", KEY, true);
-  world.cluster.onWrite = (_, carryOut) => carryOut();
+  world.cluster.strike = () => undefined;
   const before = world.calls();
   await world.reconcile("ApiKey", "other");
   const kept = world.cluster.peek(secretType, { namespace: "team", name: "other-next" });

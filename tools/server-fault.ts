@@ -1,0 +1,91 @@
+/**
+ * What can go wrong with a call between its caller and a server, as plain data: the same words in the reference console
+ * and in the simulation.
+ */
+import { z } from "zod";
+
+const Milliseconds = z.number().min(0);
+const Status = z.int().min(200).max(599);
+/** Nothing has happened yet, or everything but the answer. */
+export const Moment = z.enum(["BeforeCommit", "AfterCommit"]);
+export type Moment = z.infer<typeof Moment>;
+
+export const SERVER_FAULTS = [
+  /** Answered instead of being done; `retryAfter` in seconds. */
+  z.strictObject({
+    kind: z.literal("Refuse"),
+    status: Status,
+    retryAfter: z.number().optional(),
+    message: z.string().optional(),
+  }),
+  /** No answer: the connection is reset. */
+  z.strictObject({ kind: z.literal("Reset"), when: Moment }),
+  /** No answer, ever: the caller's deadline ends it. */
+  z.strictObject({ kind: z.literal("Silence"), when: Moment }),
+  /** Done, but the answer cannot be read, or its lists lack what they should hold. */
+  z.strictObject({
+    kind: z.literal("Garble"),
+    how: z.enum(["Truncated", "NotJson", "WrongType", "Nested", "Empty", "EmptyObject"]),
+  }),
+  /** Done, and the answer is larger than anybody should read. */
+  z.strictObject({ kind: z.literal("Huge") }),
+  /** Takes so much longer each way. */
+  z.strictObject({ kind: z.literal("Slow"), ms: Milliseconds }),
+  /**
+   * Done `ms` after it arrived: by a queue, or by a gateway that has given up on it. The caller hears nothing, or at
+   * once that the gateway failed.
+   */
+  z.strictObject({
+    kind: z.literal("LateCommit"),
+    ms: Milliseconds,
+    status: z.literal([502, 504]).optional(),
+  }),
+  /** Done, and done again `ms` later: a gateway that tries again. The caller gets the response to either. */
+  z.strictObject({
+    kind: z.literal("DoubleCommit"),
+    answer: z.enum(["First", "Second"]),
+    ms: Milliseconds,
+  }),
+  /** Done, and the response is another one: by default a success. */
+  z.strictObject({
+    kind: z.literal("Answer"),
+    status: Status.optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+    body: z.union([
+      z.string(),
+      z.custom<(body: string) => string>((value) => typeof value === "function"),
+    ]),
+  }),
+  /** Answered by a replica that is `ms` behind. */
+  z.strictObject({ kind: z.literal("Behind"), ms: Milliseconds }),
+] as const;
+export type ServerFault = z.infer<(typeof SERVER_FAULTS)[number]>;
+
+export type Refusal = Extract<ServerFault, { kind: "Refuse" }>;
+
+/** Answers that are no answer to any call. */
+export const GARBLED = {
+  NotJson: "<html>",
+  WrongType: '{"result":7,"metadata":[],"keyId":{},"secret":9}',
+  Nested: "[".repeat(5_000) + "]".repeat(5_000),
+  Empty: "",
+  EmptyObject: "{}",
+} as const;
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What the caller gets in place of an answer. */
+export function altered(
+  { status, headers, body }: Extract<ServerFault, { kind: "Answer" }>,
+  answer: Answered,
+): Answered {
+  return {
+    status: status ?? (answer.status < 300 ? answer.status : 200),
+    headers: { ...answer.headers, ...headers },
+    body: typeof body === "string" ? body : body(answer.body),
+  };
+}
