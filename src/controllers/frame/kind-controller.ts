@@ -6,6 +6,7 @@
 import type { ParsedSpec } from "../../api/parse-spec.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
+import type { Data } from "./data.ts";
 import type { Failing, Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
 import type { Report } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
@@ -24,9 +25,14 @@ export interface KindController<K extends KindTypes> {
 
   /**
    * Only reads: caches, live objects, the console. Changes nothing, not even process state. Rejects with a
-   * PartialFailure if enough is known to report the failure on the object, otherwise with any other error.
+   * PartialFailure if enough is known to report the failure on the object, otherwise with any other error. A snapshot is
+   * data: no client, session or function.
    */
-  observe(object: K["Object"], spec: K["Spec"], run: ReadContext<K>): Promise<K["Snapshot"]>;
+  observe(
+    object: K["Object"],
+    spec: K["Spec"],
+    run: ReadContext<K>,
+  ): Promise<K["Snapshot"] & Data<K["Snapshot"]>>;
 
   /** Pure. The next action, or why there is none. */
   next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled | Failing;
