@@ -1,6 +1,7 @@
 /** What other kinds conclude from a ServiceAccount's Ready condition. Pure. */
-import { findCondition } from "../api/conditions.ts";
+import { findCondition, type Readiness } from "../api/conditions.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
+import { type IamErrorCode, isUnanswered } from "../iam/errors.ts";
 
 /** Reasons in a ServiceAccount's conditions that other kinds evaluate; its own rules use these constants. */
 export const ACCOUNT_REASON = {
@@ -11,10 +12,13 @@ export const ACCOUNT_REASON = {
   deleteNotPossible: "DeleteNotPossible",
   notFound: "ServiceAccountNotFound",
   gone: "ServiceAccountGone",
+  mismatch: "ServiceAccountMismatch",
+  foreignOrganization: "OrganizationMismatch",
+  foreignProject: "ProjectMismatch",
 } as const;
 
 export type Standing =
-  /** The ServiceAccount is ready, or its deletion waits for the deletion of its users. */
+  /** The ServiceAccount is usable, or its deletion waits for the deletion of its users. */
   | "InCharge"
   /** The ServiceAccount is not ready, but the account certainly belongs to it. */
   | "NotReady"
@@ -23,6 +27,18 @@ export type Standing =
   /** The account may belong to another object. */
   | "Uncertain";
 
+/** Reasons of a ServiceAccount whose call was rejected, or not answered in a readable form. */
+const REJECTED: ReadonlySet<string> = new Set<IamErrorCode>([
+  "Unauthenticated",
+  "PermissionDenied",
+  "NotFound",
+  "AlreadyExists",
+  "InvalidArgument",
+  "FailedPrecondition",
+  "MalformedResponse",
+  "MfaRequired",
+  "LoginPaused",
+]);
 const OWN: ReadonlySet<string> = new Set([
   ACCOUNT_REASON.inUse,
   ACCOUNT_REASON.notGranted,
@@ -32,10 +48,33 @@ const OWN: ReadonlySet<string> = new Set([
 ]);
 const GONE: ReadonlySet<string> = new Set([ACCOUNT_REASON.gone, ACCOUNT_REASON.notFound]);
 
-export function accountStanding({ metadata, status }: ServiceAccount): Standing {
-  const { status: ready, reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
+export function accountStanding(account: ServiceAccount): Standing {
+  const { metadata, status } = account;
+  const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
   const isDeleted = metadata.deletionTimestamp !== undefined;
-  if (ready === "True" || (isDeleted && reason === ACCOUNT_REASON.inUse)) return "InCharge";
-  if (OWN.has(reason)) return "NotReady";
+  if (isUsable(account) || (isDeleted && reason === ACCOUNT_REASON.inUse)) return "InCharge";
+  if (OWN.has(reason) || REJECTED.has(reason)) return "NotReady";
   return GONE.has(reason) ? "Gone" : "Uncertain";
+}
+
+/** Whether the account is ready, as far as is known: a console that does not answer proves nothing about it. */
+export function isUsable({ status }: ServiceAccount): boolean {
+  const { status: ready, reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
+  return ready === "True" || isUnanswered(reason);
+}
+
+const FINDINGS: ReadonlySet<string> = new Set([
+  ACCOUNT_REASON.notActive,
+  ACCOUNT_REASON.notFound,
+  ACCOUNT_REASON.gone,
+  ACCOUNT_REASON.mismatch,
+  ACCOUNT_REASON.foreignOrganization,
+  ACCOUNT_REASON.foreignProject,
+]);
+
+/** What the console last answered about the account, if it cannot be used: a failed call does not disprove it. */
+export function findingOn({ status }: ServiceAccount): Readiness | undefined {
+  const found = findCondition(status?.conditions, "Stalled");
+  if (found === undefined || !FINDINGS.has(found.reason)) return undefined;
+  return { state: "Stalled", reason: found.reason, message: found.message };
 }

@@ -18,6 +18,11 @@ export type IamErrorCode =
   /** Too many failed logins: no login is tried before `retryAt`. */
   | "LoginPaused";
 
+/** Whether a failure has this code because the console did not answer, or asked to wait. */
+export function isUnanswered(code: string): boolean {
+  return code === "Unavailable" || code === "Timeout" || code === "RateLimited";
+}
+
 interface IamErrorDetails {
   readonly operation: string;
   readonly status?: number;

@@ -32,9 +32,9 @@ export type ErrorOutcome =
   | { readonly kind: "Conflict" }
   /**
    * Exponential back-off with jitter. Not before `notBefore` (an Instant, at most 5 min ahead), unless a user changes
-   * or deletes the object.
+   * or deletes the object. `isUrgent`: the back-off ends at 80 seconds instead of 5 minutes.
    */
-  | { readonly kind: "Retry"; readonly notBefore?: number }
+  | { readonly kind: "Retry"; readonly notBefore?: number; readonly isUrgent?: boolean }
   /** A user or another system must act first. Retried after minutes. */
   | { readonly kind: "SlowRetry"; readonly notBefore?: number }
   /** Only a change can help. Retried after half an hour, or after `resyncMs`. */

@@ -39,7 +39,7 @@ export class Retries {
   }
 
   /** Counts a failure and returns when to retry. */
-  delay(key: string, outcome: RetriedOutcome, isUrgent = false): Delay {
+  delay(key: string, outcome: RetriedOutcome): Delay {
     const failures = this.#failures.get(key) ?? { conflicts: 0, others: 0 };
     this.#failures.set(key, failures);
     if (outcome.kind === "Conflict") {
@@ -49,7 +49,7 @@ export class Retries {
       failures.conflicts = 0;
     }
     failures.others += 1;
-    return this.#slower(outcome, failures.others, isUrgent);
+    return this.#slower(outcome, failures.others);
   }
 
   /** Failures since the last success; conflicts count up to four. */
@@ -63,7 +63,8 @@ export class Retries {
     this.#failures.delete(key);
   }
 
-  #slower(outcome: RetriedOutcome, failures: number, isUrgent: boolean): Delay {
+  #slower(outcome: RetriedOutcome, failures: number): Delay {
+    const isUrgent = outcome.kind === "Retry" && outcome.isUrgent === true;
     const ordinary = isUrgent ? urgentBackOff : retryBackOff;
     const backOff = outcome.kind === "SlowRetry" ? slowBackOff : ordinary;
     const notBefore = outcome.kind === "Conflict" ? undefined : outcome.notBefore;

@@ -14,8 +14,6 @@ import type { Retries } from "./retries.ts";
 interface RunnerOptions<T> {
   readonly name: string;
   readonly reconcile: Reconcile<T>;
-  /** Urgent objects are retried at least every 100 seconds if their failure may pass without any action. */
-  readonly isUrgent?: (object: T) => boolean;
   readonly errorPolicy: ErrorPolicy;
   readonly retries: Retries;
   readonly resyncMs: number;
@@ -72,8 +70,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
       const outcome = isShuttingDown ? undefined : options.errorPolicy(error);
       logFailure(log, outcome, { err: toError(error), durationMs: durationMs() });
       noteFailure(span, outcome, error);
-      const isUrgent = options.isUrgent?.(object) ?? false;
-      const again = failed(options, key, outcome ?? { kind: "Retry" }, isUrgent);
+      const again = failed(options, key, outcome ?? { kind: "Retry" });
       // After a conflict the request is still open.
       return outcome?.kind === "Conflict" && isRequested
         ? { ...again, bypassBackoff: true }
@@ -131,12 +128,7 @@ function succeeded<T>(
   return sooner ? { afterMs: Math.max(1, requeueAfterMs), priority: "requeue" } : resync;
 }
 
-function failed<T>(
-  options: RunnerOptions<T>,
-  key: string,
-  outcome: ErrorOutcome,
-  isUrgent: boolean,
-): AddOptions {
+function failed<T>(options: RunnerOptions<T>, key: string, outcome: ErrorOutcome): AddOptions {
   const { name, metrics, retries } = options;
   if (outcome.kind === "Terminal") {
     retries.forget(key);
@@ -149,7 +141,7 @@ function failed<T>(
   if (outcome.kind === "Conflict") count(options, "requeue");
   else countError(options);
   const priority = outcome.kind === "Conflict" ? "requeue" : "retry";
-  return { ...retries.delay(key, outcome, isUrgent), priority };
+  return { ...retries.delay(key, outcome), priority };
 }
 
 function nextResync<T>({ resyncMs, random }: Pick<RunnerOptions<T>, "resyncMs" | "random">): {

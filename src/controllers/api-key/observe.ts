@@ -1,9 +1,9 @@
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
-import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
+import { isUsable } from "../account-standing.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import type { ConnectionAccess } from "../frame/context.ts";
@@ -116,7 +116,7 @@ async function readAccount(
     );
   const spec = parseSpec(serviceAccountKind, object);
   // The keys of a deleted ApiKey are revoked even while the account is being deleted.
-  const usable = deletingSince === undefined ? isUsable(object) : isKnown(object);
+  const usable = deletingSince === undefined ? takesKeys(object) : isKnown(object);
   if (!spec.ok || !usable)
     return {
       ...reconciling(
@@ -177,10 +177,9 @@ function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
   return age < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS - age } : {};
 }
 
-/** Keys may be issued only for an account that is Ready, known and active. */
-function isUsable(account: ServiceAccount): boolean {
-  const { conditions, state } = account.status ?? {};
-  return isTrue(conditions, "Ready") && isKnown(account) && state === "active";
+/** Keys may be issued only for an account that is usable, known and active. */
+function takesKeys(account: ServiceAccount): boolean {
+  return isUsable(account) && isKnown(account) && account.status?.state === "active";
 }
 
 function isKnown({ status }: ServiceAccount): boolean {

@@ -1,12 +1,12 @@
 /** Changes of other objects that enqueue ApiKeys. */
 import { isDeepStrictEqual } from "node:util";
-import { isTrue } from "../../api/conditions.ts";
 import { labels } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/store/store.ts";
 import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
+import { isUsable } from "../account-standing.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
 import { hasHadItsTurn } from "../new-account.ts";
@@ -92,7 +92,7 @@ function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean 
 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
-  const { conditions, saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
-  const readiness = [isTrue(conditions, "Ready"), hasHadItsTurn(account)];
+  const { saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
+  const readiness = [isUsable(account), hasHadItsTurn(account)];
   return [...readiness, saId, tpn, orgId, projectId, state, consoleURL];
 }

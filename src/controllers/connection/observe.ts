@@ -8,6 +8,7 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { clientIdentity } from "../../connections/client-settings.ts";
 import { parseInputs, sourcesOf } from "../../connections/inputs.ts";
 import type { SourceObject } from "../../connections/source.ts";
+import { isUnanswered } from "../../iam/errors.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
@@ -91,7 +92,7 @@ function outageOf(
 /** Whether the last run over the object failed because the console did not answer. */
 function isWaiting({ status }: KubeObject & { readonly status?: CommonStatus }): boolean {
   const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
-  return reason === "Unavailable" || reason === "Timeout" || reason === "RateLimited";
+  return isUnanswered(reason);
 }
 
 /** An invalid spec is a result and not an error, so that its session is closed and its deletion continues. */

@@ -27,6 +27,15 @@ export class StatusWriteFailed extends Error {
   }
 }
 
+/** A failed run that had to withdraw permissions: it is retried sooner. `cause` is the failure. */
+export class UrgentFailure extends Error {
+  override readonly name = "UrgentFailure";
+
+  constructor(cause: unknown) {
+    super(toError(cause).message, { cause });
+  }
+}
+
 /**
  * The answer to a status write was lost, so the status may be stored. The failure is not reported: the report would be
  * another status, computed from data older than the first status.

@@ -5,7 +5,7 @@ import type { Result } from "../../runtime/result.ts";
 import type { Log } from "../../util/log.ts";
 import { toError } from "../../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
-import { StatusWriteFailed } from "./errors.ts";
+import { StatusWriteFailed, UrgentFailure } from "./errors.ts";
 import type { KindController } from "./kind-controller.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
@@ -27,7 +27,8 @@ export async function reportOutcome<K extends KindTypes>(
 ): Promise<Result> {
   if (calls === undefined && outcome.kind === "Waiting" && isDeferred(progress, outcome))
     return toResult(requeueMs(outcome, undefined));
-  const made = await report(kind, progress, outcome, run, calls && toPlan(calls));
+  const made = reportOf(kind, progress, outcome, run);
+  await publishReport(made, progress, outcome, run, calls && toPlan(calls));
   return toResult(outcome.kind === "Failed" ? undefined : requeueMs(outcome, made.requeueAfterMs));
 }
 
@@ -61,22 +62,17 @@ export async function reportFailure<K extends KindTypes>(
   // The stop of the process is not a failure of the object.
   const isStop = run.signal.aborted && error === run.signal.reason;
   if (progress === undefined || readiness === undefined || isStop) throw error;
-  let requeueAfterMs: number | undefined;
-  const said = await tryReport(
-    error,
-    async () => {
-      ({ requeueAfterMs } = await report(
-        kind,
-        progress,
-        { kind: "Failed", error, readiness },
-        run,
-      ));
-    },
-    run.log,
-  );
+  const outcome = { kind: "Failed", error, readiness } as const;
+  let made: Report | undefined;
+  const publishing = async () => {
+    made = reportOf(kind, progress, outcome, run);
+    await publishReport(made, progress, outcome, run);
+  };
+  const said = await tryReport(error, publishing, run.log);
+  const { requeueAfterMs, isUrgent } = made ?? {};
   if (requeueAfterMs !== undefined && errorPolicy(said).kind === "Terminal")
     return { requeueAfterMs };
-  throw said;
+  throw isUrgent ? new UrgentFailure(said) : said;
 }
 
 /**
@@ -136,14 +132,13 @@ export function rejection<K extends KindTypes>(
   return owned(kind, { type: kind.type, object, status, readiness });
 }
 
-async function report<K extends KindTypes>(
-  kind: KindController<K>,
+async function publishReport<K extends KindTypes>(
+  made: Report<K["State"]>,
   progress: Progress<K>,
   outcome: Outcome,
   run: RunContext<K>,
   plan?: Plan,
-): Promise<Report<K["State"]>> {
-  const made = reportOf(kind, progress, outcome, run);
+): Promise<void> {
   if ("state" in made) run.setState(made.state);
   const objects =
     plan === undefined ? made.objects : made.objects.map((each) => ({ ...each, plan }));
@@ -155,7 +150,6 @@ async function report<K extends KindTypes>(
     if (!isDeleting || outcome.kind === "Failed") throw error;
     run.log.debug({ err: toError(error) }, "could not write the status");
   }
-  return made;
 }
 
 /** The kind's report, completed by what is the same for all kinds. */

@@ -1,5 +1,6 @@
 /** What the queue holds: ServiceAccounts by key, even if they do not exist and only a PolicyBinding names them. */
 import { isDeepStrictEqual } from "node:util";
+import { findCondition } from "../../api/conditions.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
@@ -81,15 +82,15 @@ export function toRef(key: ObjectKey): AccountRef {
   };
 }
 
-/** Whether anything changed except `status.bindings`, which this controller writes itself. */
+/** Whether anything changed that the policies depend on. The rest of the status changes more often. */
 function accountMatters(change: StoreChange<ServiceAccount>): boolean {
   return (
-    ignoreStatusChanges(change) ||
-    !isDeepStrictEqual(withoutBindings(change.old), withoutBindings(change.new))
+    ignoreStatusChanges(change) || !isDeepStrictEqual(inputsOf(change.old), inputsOf(change.new))
   );
 }
 
-function withoutBindings(account: ServiceAccount | undefined): object {
-  const { bindings: _, ...rest } = account?.status ?? {};
-  return rest;
+function inputsOf(account: ServiceAccount | undefined): readonly unknown[] {
+  const { tpn, orgId, origin, consoleURL, conditions } = account?.status ?? {};
+  const { status, reason } = findCondition(conditions, "Ready") ?? {};
+  return [tpn, orgId, origin, consoleURL, status, reason];
 }

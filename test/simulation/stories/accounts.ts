@@ -161,6 +161,24 @@ export const accountStories: readonly Story[] = [
     unready,
   ),
   story(
+    "an account that was made for another object is left alone while the console does not answer",
+    async (world) => {
+      await beginAlone(world, {});
+      const theirs = createNamesake(world);
+      nameInStatus(world, theirs);
+      await world.pass(6 * MINUTE);
+      world.fault("getServiceAccount", refused(503), 1_000);
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("the finding stays", reason, "ServiceAccountMismatch");
+      createBinding(world.sim, "reader", [READ]);
+      await world.pass(MINUTE);
+      world.expect("nothing is bound to it or unbound", boundTo(world, theirs), [MEMBER]);
+    },
+    unready,
+  ),
+  story(
     "policies that were read of one account are not written to another",
     async (world) => {
       await beginAlone(world, {});

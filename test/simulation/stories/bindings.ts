@@ -15,7 +15,7 @@ import type { Policy } from "../../../tools/iam-server/world.ts";
 import { listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
-import { bindInConsole, createInConsole, granting } from "./in-console.ts";
+import { bindInConsole, createInConsole, grant, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story } from "./story.ts";
 
 const unready = { endsReady: false } as const;
@@ -42,6 +42,16 @@ function reasonOf(world: StoryWorld, name = "reader"): string | undefined {
 function recordOf(world: StoryWorld): Tree {
   return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
 }
+
+const withdrawals: readonly [what: string, act: (world: StoryWorld) => void, left: string[]][] = [
+  ["a PolicyBinding is deleted", (world) => world.sim.delete(policyBindingType, "reader"), []],
+  [
+    "a PolicyBinding declares less",
+    (world) => world.change(policyBindingType, "reader", { policyIds: [READ] }),
+    [READ],
+  ],
+  ["a grant names less", (world) => grant(world, { policyIds: [READ] }), [READ]],
+];
 
 export const bindingStories: readonly Story[] = [
   story("policies of two PolicyBindings are bound together", async (world) => {
@@ -409,16 +419,52 @@ export const bindingStories: readonly Story[] = [
     },
     unready,
   ),
+  ...withdrawals.map(([what, withdraw, left]) =>
+    story(
+      `policies are unbound within two minutes after an outage: ${what}`,
+      async (world) => {
+        await world.begin({ policyIds: [DEPLOY, READ] });
+        const refused = { kind: "Refuse", status: 503 } as const;
+        for (const call of ["getServiceAccount", "listBindings", "syncBindings"])
+          world.fault(call, refused, 10_000);
+        await world.pass(30 * MINUTE);
+        withdraw(world);
+        await world.pass(6 * MINUTE);
+        world.expect("they are still bound", world.bound, [DEPLOY, READ]);
+        world.cease();
+        await world.pass(2 * MINUTE);
+        world.expect("they are unbound", world.bound, left);
+      },
+      { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
+    ),
+  ),
+  story(
+    "a rejected revocation is not repeated when its account is written",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.fault("syncBindings", { kind: "Refuse", status: 403 }, 100);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(2 * SECOND);
+      const before = world.calls("syncBindings");
+      const listed = () => world.sim.get(serviceAccountType, ACCOUNT)?.status;
+      const old = JSON.stringify(listed());
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      world.expect("the account is written", JSON.stringify(listed()) !== old);
+      world.expect("no call", world.calls("syncBindings") - before, 0);
+    },
+    unready,
+  ),
   story(
     "a revocation that the console rejects is tried again within minutes",
     async (world) => {
       await world.begin({ policyIds: [READ] });
-      world.fault("syncBindings", { kind: "Refuse", status: 403 }, 2);
+      world.fault("syncBindings", { kind: "Refuse", status: 403 });
       world.sim.delete(policyBindingType, "reader");
       await world.pass(2 * SECOND);
       world.expect("it stays", reasonOf(world), "PermissionDenied");
       await world.pass(5 * MINUTE);
-      world.expect("few calls", world.calls("syncBindings") <= 4);
+      world.expect("few calls", world.calls("syncBindings") <= 3);
       world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
     },
     unready,

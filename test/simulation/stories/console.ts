@@ -164,6 +164,26 @@ export const consoleStories: readonly Story[] = [
     await world.pass(30 * SECOND);
     world.expect("a rotation goes through", world.issued, 2);
   }),
+  story(
+    "what people do goes through for an account whose own read was told to wait",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      world.fault("getServiceAccount", { kind: "Refuse", status: 429, retryAfter: 240 });
+      reconcile(world, ACCOUNT);
+      await world.pass(2 * SECOND);
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it asks to wait", reason, "RateLimited");
+      world.change(policyBindingType, "reader", { policyIds: [DEPLOY, READ] });
+      await world.pass(10 * SECOND);
+      world.expect("a changed PolicyBinding goes through", world.bound, [DEPLOY, READ]);
+      world.rotate("one");
+      await world.pass(10 * SECOND);
+      world.expect("a rotation goes through", world.issued, 2);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(10 * SECOND);
+      world.expect("and a deletion", world.bound, []);
+    },
+  ),
   story("a console that is down costs no object its state", async (world) => {
     await world.begin({ policyIds: [READ] });
     await world.pass(MINUTE);

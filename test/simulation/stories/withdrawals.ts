@@ -369,13 +369,14 @@ const suspensionStories: readonly Story[] = [
     ),
   ),
   story(
-    "Retain without the right to it waits for an account that is not available",
+    "Retain without the right to it waits for a console that does not answer",
     async (world) => {
       await beginWithTwo(world, {
         connection: granting({ retainPolicies: false }),
         spec: { deletionPolicy: "Retain" },
       });
-      world.fault("getServiceAccount", { kind: "Refuse", status: 503 }, 10_000);
+      for (const operation of ["getServiceAccount", "listBindings", "syncBindings"])
+        world.fault(operation, { kind: "Refuse", status: 503 }, 10_000);
       await world.pass(6 * MINUTE);
       world.expect(
         "unavailable",

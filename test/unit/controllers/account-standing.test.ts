@@ -11,12 +11,16 @@ function account(status: "True" | "False", reason: string, deletionTimestamp?: s
 test.each([
   ["InCharge", account("True", "Created")],
   ["InCharge", account("False", ACCOUNT_REASON.inUse, "2026-01-01T00:00:00Z")],
+  ["InCharge", account("False", "Unavailable")],
+  ["InCharge", account("False", "RateLimited")],
+  ["NotReady", account("False", "PermissionDenied")],
   ["NotReady", account("False", ACCOUNT_REASON.inUse)],
   ["NotReady", account("False", ACCOUNT_REASON.suspended)],
   ["NotReady", account("False", ACCOUNT_REASON.notActive)],
   ["Gone", account("False", ACCOUNT_REASON.gone)],
   ["Gone", account("False", ACCOUNT_REASON.notFound)],
   ["Uncertain", account("False", "AlreadyClaimed")],
+  ["Uncertain", account("False", "InternalError")],
   ["Uncertain", { metadata: {} } as unknown as ServiceAccount],
 ])("an account is %s: %#", (expected, given) => {
   expect(accountStanding(given)).toBe(expected);

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { IamObject } from "../../../src/api/meta.ts";
-import { SpecError, StatusWriteFailed } from "../../../src/controllers/frame/errors.ts";
+import {
+  SpecError,
+  StatusWriteFailed,
+  UrgentFailure,
+} from "../../../src/controllers/frame/errors.ts";
 import { writeStatus } from "../../../src/controllers/frame/publish.ts";
 import { tryReport } from "../../../src/controllers/frame/report-run.ts";
 import { errorPolicy } from "../../../src/controllers/frame/rules/error-policy.ts";
@@ -46,6 +50,11 @@ test.each([
     name: "and at once where the object has changed",
     error: new StatusWriteFailed(wrong, conflict),
     outcome: { kind: "Conflict" },
+  },
+  {
+    name: "a withdrawal is tried again sooner, also after a pause",
+    error: new UrgentFailure(new StatusWriteFailed(down(), busy)),
+    outcome: { kind: "Retry", notBefore: 3_000, isUrgent: true },
   },
   {
     name: "a report that can never be written is no reason to try",

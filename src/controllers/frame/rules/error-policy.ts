@@ -2,7 +2,7 @@ import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
 import type { ErrorOutcome } from "../../../runtime/result.ts";
 import { MINUTE } from "../../../util/time.ts";
-import { SpecError, StatusUnanswered, StatusWriteFailed } from "../errors.ts";
+import { SpecError, StatusUnanswered, StatusWriteFailed, UrgentFailure } from "../errors.ts";
 
 type ErrorOutcomeKind = ErrorOutcome["kind"];
 
@@ -45,6 +45,10 @@ export const UNKNOWN_RESYNC_MS = 5 * MINUTE;
  * What follows a failed run, by the error's code and never by its text. An unknown error is a bug and retried slowly.
  */
 export function errorPolicy(error: unknown): ErrorOutcome {
+  if (error instanceof UrgentFailure) {
+    const failure = errorPolicy(error.cause);
+    return failure.kind === "Retry" ? { ...failure, isUrgent: true } : failure;
+  }
   if (error instanceof StatusWriteFailed)
     return later(errorPolicy(error.cause), errorPolicy(error.refusal));
   if (error instanceof StatusUnanswered) return errorPolicy(error.cause);

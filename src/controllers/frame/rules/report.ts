@@ -45,6 +45,8 @@ export interface Report<State = unknown> {
    * would wait for a change of the object. Absent: the controller's resync.
    */
   readonly requeueAfterMs?: number | undefined;
+  /** Whether a failed run is retried sooner, because it had to withdraw permissions. */
+  readonly isUrgent?: boolean;
   /** The new process state; absent if it does not change. */
   readonly state?: State;
 }

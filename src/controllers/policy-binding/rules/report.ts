@@ -20,8 +20,8 @@ import { stateAfter } from "./state-after.ts";
 import { describeUnanswered } from "./unanswered-sync.ts";
 import type { BindingView } from "./views.ts";
 
-/** The retry interval of a failed revocation: an object being deleted is not expected to change (L6). */
-const REFUSED_REVOCATION_MS = 5 * MINUTE;
+/** The retry interval of a rejected call: the change that helps may happen in the console (L6). */
+const REJECTED_MS = 5 * MINUTE;
 
 const RETAIN_REFUSED =
   " The grant of the connection does not allow to retain policies: a deletion unbinds them.";
@@ -49,7 +49,17 @@ export function report(
       },
     ];
   });
-  return { objects, state, requeueAfterMs };
+  return { objects, state, requeueAfterMs, isUrgent: hasToUnbind(snapshot) };
+}
+
+/** Whether policies have to be unbound, as far as the run knows. */
+function hasToUnbind(snapshot: BindingsSnapshot): boolean {
+  if (snapshot.bindings.some(({ stage }) => stage === "Revoking")) return true;
+  if (!isUsable(snapshot)) return false;
+  const { input, decision, before } = choose(snapshot);
+  const { accessRevoked, record, withdrawn } = input.account;
+  const isRevoking = accessRevoked && !record.revocationProven;
+  return isRevoking || withdrawn.length > 0 || !contains(decision.bound, before);
 }
 
 function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
@@ -215,10 +225,7 @@ function requeueAfter(
   state: AccountBindingsState | undefined,
 ): number | undefined {
   if (outcome.kind === "Waiting") return outcome.afterMs;
-  if (outcome.kind === "Failed")
-    return snapshot.bindings.some(({ stage }) => stage === "Revoking")
-      ? REFUSED_REVOCATION_MS
-      : undefined;
+  if (outcome.kind === "Failed") return REJECTED_MS;
   if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
   // The next run starts at once and binds the next postponed object.
   return choose(snapshot).decision.postponed.size > 0 ? 1 : untilAsked(snapshot, state);

@@ -108,7 +108,7 @@ function createdMismatch(
     ? `was made for ServiceAccount ${quoteServerText(maker)}`
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
   return stalled(
-    "ServiceAccountMismatch",
+    ACCOUNT_REASON.mismatch,
     `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
   );
 }
@@ -119,7 +119,7 @@ function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Wai
   const { orgId } = desiredAccount(snapshot);
   if (account.orgId !== orgId) {
     return stalled(
-      "OrganizationMismatch",
+      ACCOUNT_REASON.foreignOrganization,
       `Service account ${account.saId} does not belong to organization ${orgId} of the connection.`,
     );
   }
@@ -130,7 +130,7 @@ function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Wai
 
 function projectMismatch(saId: string, projectId: string): Waiting {
   return stalled(
-    "ProjectMismatch",
+    ACCOUNT_REASON.foreignProject,
     `Service account ${saId} does not belong to project ${projectId}.`,
   );
 }

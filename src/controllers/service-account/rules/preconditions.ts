@@ -48,7 +48,7 @@ function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | u
   return spec.orgId === undefined || spec.orgId === orgId
     ? undefined
     : stalled(
-        "OrganizationMismatch",
+        ACCOUNT_REASON.foreignOrganization,
         `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Leave it out, or use a connection of that organization.`,
         RECHECK_MS,
       );

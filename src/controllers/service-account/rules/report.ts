@@ -4,11 +4,13 @@ import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
+import { findingOn } from "../../account-standing.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { CREATING } from "../../new-account.ts";
 import { serviceAccountType } from "../../resource-types.ts";
+import { isRevocationProven } from "../../revocation-proof.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
@@ -61,6 +63,9 @@ export function report(
       outcome.kind === "Failed"
         ? undefined
         : soonest(requeueAfterMs(snapshot, readiness, state, at), audit?.afterMs),
+    // Without the account, its policies cannot be unbound.
+    isUrgent:
+      snapshot.spec.access === "Revoked" && !isRevocationProven(snapshot.object.status?.bindings),
     state,
   };
 }
@@ -120,7 +125,7 @@ function keyListTime(
 }
 
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
-  if (outcome.kind === "Failed") return outcome.readiness;
+  if (outcome.kind === "Failed") return findingOn(snapshot.object) ?? outcome.readiness;
   // Also for a suspended object: the objects that block its deletion rely on the reason.
   if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot.users);
   return outcome.kind === "Waiting" ? outcome : standingOf(snapshot);
