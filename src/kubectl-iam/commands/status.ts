@@ -102,16 +102,16 @@ async function showAll(
     { title: "AGE", cell: ({ created }) => age(created, now), wide: true },
     { title: "NEXT", cell: ({ next }) => next, flexible: true },
   ];
-  if (scope !== undefined && shown.every(({ metadata }) => metadata.namespace === undefined))
-    await requireNamespace(cluster, scope);
+  const isEmpty = shown.every(({ metadata }) => metadata.namespace === undefined);
+  if (scope !== undefined && isEmpty) await requireNamespace(cluster, scope);
+  const what = kind === undefined ? "objects of the operator" : `${kind}s`;
   const empty =
     scope === undefined
-      ? "No objects of the operator in any namespace."
-      : `No objects of the operator in namespace ${scope}; -A shows all namespaces.`;
+      ? `No ${what} in any namespace.`
+      : `No ${what} in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
-  const isEmpty = shown.every(({ metadata }) => metadata.namespace === undefined);
-  if (scope !== undefined && isEmpty && rows.length > 0 && !isStructured(invocation))
-    io.note(empty);
+  const hasOnlyOthers = scope !== undefined && kind === undefined && isEmpty && rows.length > 0;
+  if (hasOnlyOthers && !isStructured(invocation)) io.note(empty);
   noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
   return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }

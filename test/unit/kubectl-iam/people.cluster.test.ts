@@ -180,6 +180,9 @@ test("unknown names, contexts and namespaces are reported", async () => {
   });
   // Other tests on this API server create ClusterConnections, which are in every namespace's list.
   expect((await iam("status iamkey -n kube-public")).notes).toBe(
+    "No ApiKeys in namespace kube-public; -A shows all namespaces.\n",
+  );
+  expect((await iam("status -n kube-public")).notes).toBe(
     "No objects of the operator in namespace kube-public; -A shows all namespaces.\n",
   );
   expect(await iam("status --context nope")).toMatchObject({
