@@ -99,7 +99,11 @@ const status = z.object({
   lastKeyListTime: timestamp
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
-  keyCount: z.int().min(0).optional().meta({ description: "How many keys the console lists." }),
+  keyCount: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "How many keys the console lists; absent until it has listed one." }),
   unmanagedKeys: atomic(
     z.object({
       keyId: z.string().max(256).meta({ description: "The key's identifier in the console." }),

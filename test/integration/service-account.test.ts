@@ -12,7 +12,7 @@ describe.concurrent("a ServiceAccount", () => {
         tpn = "",
         ...status
       } = (await world.get("ServiceAccount", "ci")).status ?? {};
-      expect(status).toMatchObject({ state: "active", origin: "Created", keyCount: 0 });
+      expect(status).toMatchObject({ state: "active", origin: "Created", liveKeyIds: [] });
       expect(world.iam.world.accounts.get(saId)).toMatchObject({
         name: `${world.namespace}-ci`,
         orgId: "org-1",

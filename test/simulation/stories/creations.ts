@@ -52,10 +52,13 @@ export const creationStories: readonly Story[] = [
   story("a new account says where it comes from, and its object what it is", async (world) => {
     await world.begin({ account: { description: "builds" } });
     const [account] = accountsOf(world);
-    const { saId, tpn, orgId, projectId, state, origin, attempt } = statusOf(world);
+    const { saId, tpn, orgId, projectId, state, origin, attempt, keyCount } = statusOf(world);
     world.expect("what it is", [saId, tpn], [account?.saId, account?.tpn]);
     world.expect("where it is", [orgId, projectId], [SEEDED.orgId, SEEDED.projectId]);
     world.expect("how it is", [state, origin, attempt], ["active", "Created", undefined]);
+    world.expect("its keys are not counted before they are listed", keyCount, undefined);
+    await world.pass(MINUTE);
+    world.expect("then they are", statusOf(world).keyCount, 1);
     const description = /^builds k8s team-a\/ci-bot#[0-9a-f]{8}-[0-9a-z]{12}$/;
     world.expect("its description", description.test(account?.description ?? ""));
     world.expect("one call", creations(world), 1);

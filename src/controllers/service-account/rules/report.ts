@@ -87,13 +87,19 @@ function objectReport(
     expiredKeyIds,
     orphanedAccounts: orphanedAccounts(snapshot, now),
     state: account?.state?.slice(0, 64).toWellFormed(),
-    keyCount: account?.liveKeyIds?.length,
+    keyCount: keyCountOf(snapshot),
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
     attempt,
     lastAttemptId: attempt === undefined ? lastAttemptId(object) : object.status?.lastAttemptId,
     lastRecoveryTime: recoveryTime,
   });
   return { type: serviceAccountType, object, status, readiness };
+}
+
+/** Absent until a list has shown a key: the empty list of a new account soon lacks keys that are issued for it. */
+function keyCountOf({ account, object }: AccountSnapshot): number | undefined {
+  const count = account?.liveKeyIds?.length;
+  return count === 0 && object.status?.keyCount === undefined ? undefined : count;
 }
 
 /** Whether a user's request stays open: the run has failed, or is about to create the account. */
