@@ -391,7 +391,7 @@ function withRules<Schema extends typeof anyConnectionSpec>(schema: Schema): Sch
 
 const anyConnectionSpec = z.object(connectionFields);
 export const connectionSpec = withRules(anyConnectionSpec);
-export const clusterConnectionSpec = withRules(
+const clusterConnectionSpec = withRules(
   z.object({
     ...connectionFields,
     grants: mapOf(grant, ["name"], 64).default([]).meta({

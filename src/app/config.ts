@@ -185,7 +185,7 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-export type Command =
+type Command =
   | { readonly kind: "Run"; readonly config: Config }
   | { readonly kind: "Help"; readonly text: string }
   | { readonly kind: "Version" };

@@ -116,8 +116,8 @@ export function metricsPages(
 }
 
 /** Returns a reason to fail; `undefined` if the check passes. */
-export type Check = () => string | undefined;
-export type Checks = Readonly<Record<string, Check>>;
+type Check = () => string | undefined;
+type Checks = Readonly<Record<string, Check>>;
 
 /** `/healthz` and `/readyz`: 200 if every check passes, otherwise 503 with the reasons. */
 export function probePages({ live, ready }: { live: Checks; ready: Checks }): Pages {

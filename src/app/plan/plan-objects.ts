@@ -21,7 +21,7 @@ import { listingPlanned } from "./planned-accounts.ts";
 import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
 import { noEvents, noMetrics } from "./unobserved.ts";
 
-export interface PlanRequest {
+interface PlanRequest {
   /** The only access to the cluster. */
   readonly kube: KubeReader;
   readonly objects: readonly GivenObject[];

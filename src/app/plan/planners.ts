@@ -31,7 +31,7 @@ export type PlannedKind =
   | "PolicyBinding"
   | "ApiKey";
 
-export interface Planner {
+interface Planner {
   /** The object that says whether it would be ready. */
   readonly get: (key: ObjectKey) => ReportedObject | undefined;
   /** `undefined` if the object does not exist. */

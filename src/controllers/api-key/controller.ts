@@ -33,7 +33,7 @@ export interface ApiKeyController extends KindReconciler<ApiKeyKind> {
   saveHeldPairs(signal: AbortSignal): Promise<void>;
 }
 
-export interface ApiKeyOptions {
+interface ApiKeyOptions {
   /** Called with the key of an object to reconcile now. */
   readonly enqueue: (key: string) => void;
   readonly timing?: Partial<Timing>;

@@ -32,7 +32,7 @@ export function otherClaimOn(object: ApiKey, caches: Pick<Caches, "of">): Secret
 }
 
 /** Other ApiKeys that claim one of the object's Secrets. */
-export function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[] {
+function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[] {
   const apiKeys = caches.of(apiKeyType);
   const { namespace = "", uid } = object.metadata;
   const [target, staging] = secretNames(object);

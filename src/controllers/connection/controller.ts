@@ -18,7 +18,7 @@ import { report } from "./rules/report.ts";
 import type { ConnectionKind } from "./rules/snapshot.ts";
 import { connectionSteps } from "./steps/steps.ts";
 
-export interface ConnectionReconciler<T> {
+interface ConnectionReconciler<T> {
   readonly reconcile: Reconcile<T>;
   readonly onGone: (key: ObjectKey) => void;
   readonly plan: (object: T, run: Pick<Run, "signal">) => Promise<PlannedObject>;

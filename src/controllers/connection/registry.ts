@@ -38,7 +38,7 @@ export interface ConnectionRegistry extends Connections<WithClient> {
   close(): Promise<void>;
 }
 
-export interface ConnectionsOptions extends SessionsOptions {
+interface ConnectionsOptions extends SessionsOptions {
   readonly caches: Pick<Caches, "of">;
 }
 

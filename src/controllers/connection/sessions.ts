@@ -41,7 +41,7 @@ export interface Session extends SessionState {
 }
 
 /** The console rejected calls even though the previous login had succeeded. */
-export interface LoginRefusal {
+interface LoginRefusal {
   readonly at: Instant;
   readonly count: number;
   /** No new login before this time. */

@@ -67,7 +67,7 @@ export type ConnectionLookup<Console = ConsoleSession> =
     };
 
 /** A connection that a namespace must not use any more; the operator uses it to remove what the namespace has. */
-export type UngrantedAccess<Console = ConsoleSession> = Console & {
+type UngrantedAccess<Console = ConsoleSession> = Console & {
   readonly spec: ConnectionSpec;
   /** How long the operator waits before it removes anything; if absent, it never does. */
   readonly gracePeriodMs: number | undefined;

@@ -13,7 +13,7 @@ type WithAttempt = KubeObject & {
 };
 
 /** What an intent is stored as, see `intentText`. */
-export interface Intent {
+interface Intent {
   readonly attemptId: string;
   readonly text: string;
 }

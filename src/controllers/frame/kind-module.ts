@@ -37,7 +37,7 @@ export interface KindModule<
 }
 
 /** How the objects of a kind are kept in memory. */
-export interface KindCache<T extends KubeObject> {
+interface KindCache<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
   /**
    * The form of an object in the cache. `trimmed` is the default: the object itself, or its reduced form if the object
@@ -47,7 +47,7 @@ export interface KindCache<T extends KubeObject> {
 }
 
 /** How a kind's queue differs from the default; see ControllerOptions. */
-export interface KindQueue<Work extends KubeObject> {
+interface KindQueue<Work extends KubeObject> {
   /** The objects to reconcile, instead of the objects of the kind. */
   readonly store?: QueueSource<Work>;
   readonly predicate?: (change: StoreChange<Work>) => boolean;
@@ -59,7 +59,7 @@ export interface KindQueue<Work extends KubeObject> {
   readonly isMain?: boolean;
 }
 
-export interface ModuleReconciler<Work extends KubeObject = KubeObject> {
+interface ModuleReconciler<Work extends KubeObject = KubeObject> {
   readonly reconcile: Reconcile<Work>;
   /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;

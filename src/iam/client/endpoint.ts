@@ -26,7 +26,7 @@ export type Ids = Readonly<Record<string, string>>;
 /** A parameter is repeated for each value of a list, and left out if `undefined`. */
 type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-export type Reading<Input, Answer> = Endpoint<Input, Answer> & { readonly isMutating: false };
+type Reading<Input, Answer> = Endpoint<Input, Answer> & { readonly isMutating: false };
 export type Mutating<Input, Answer> = Endpoint<Input, Answer> & { readonly isMutating: true };
 export type Row<Input, Answer> = Reading<Input, Answer> | Mutating<Input, Answer>;
 

@@ -2,7 +2,7 @@ import { SECOND } from "../../util/time.ts";
 import { callApi, type KubeApi } from "./api-call.ts";
 import { isRecord } from "./status.ts";
 
-export type Access = "Allowed" | "Forbidden" | "Unauthenticated";
+type Access = "Allowed" | "Forbidden" | "Unauthenticated";
 
 const TIMEOUT_MS = 5 * SECOND;
 

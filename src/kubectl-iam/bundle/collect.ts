@@ -35,7 +35,7 @@ export async function collect(invocation: Invocation, cluster: Cluster): Promise
 }
 
 /** If the part cannot be read, the file and `missing` say why. Rejects with any error other than a KubeError. */
-export async function part(name: string, read: () => Promise<string>): Promise<File> {
+async function part(name: string, read: () => Promise<string>): Promise<File> {
   try {
     return { name, text: await read() };
   } catch (error) {

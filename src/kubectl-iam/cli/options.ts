@@ -6,9 +6,9 @@ import { UsageError } from "./errors.ts";
 
 type OutputFormat = "table" | "wide" | "json" | "yaml" | "name" | `jsonpath=${string}`;
 
-export type DryRun = "client" | "server";
+type DryRun = "client" | "server";
 
-export type Level = "debug" | "info" | "warn" | "error";
+type Level = "debug" | "info" | "warn" | "error";
 
 interface OptionSpec<Value> {
   readonly flags: string;

@@ -34,7 +34,7 @@ export function unobserved(
     : { text: "waiting for the operator to notice the change" };
 }
 
-export interface Waiting {
+interface Waiting {
   /** `undefined` once the work is done. `before` is the object as it was when the wait began. */
   readonly findMissing: (
     now: AnyObject,

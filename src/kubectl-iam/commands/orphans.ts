@@ -11,7 +11,7 @@ import type { Column } from "../view/table.ts";
 import { namespaceColumn } from "../view/table.ts";
 import { relative } from "../view/time.ts";
 
-export interface Orphan {
+interface Orphan {
   readonly namespace: string | undefined;
   readonly object: string;
   /** The attempt's ID if the key's ID is unknown. */

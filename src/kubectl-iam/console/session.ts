@@ -42,7 +42,7 @@ export interface ConsoleSession extends AsyncDisposable {
 }
 
 /** The credentials that a call requires according to the console's documentation. */
-export type Needs = "user" | "key" | "either" | "anonymous";
+type Needs = "user" | "key" | "either" | "anonymous";
 
 /** Throws UsageError if the command line is incomplete, and Failure if the cluster's objects are. */
 export async function openConsole(invocation: Invocation, needs: Needs): Promise<ConsoleSession> {

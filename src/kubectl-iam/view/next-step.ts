@@ -14,7 +14,7 @@ import { adviceIn } from "./advice.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
 
-export interface NextStep {
+interface NextStep {
   /** Whether manual action is required. */
   readonly isNeeded: boolean;
   readonly text: string;

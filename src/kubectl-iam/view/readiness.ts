@@ -5,7 +5,7 @@ import type { Io } from "../cli/io.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import type { Cell } from "./table.ts";
 
-export interface Readiness {
+interface Readiness {
   /** The condition's status; `Unknown` if the operator has not reported. */
   readonly ready: Condition["status"];
   readonly reason: string;

@@ -17,7 +17,7 @@ export function isDelivered({ status, target }: ApiKeySnapshot): boolean {
 }
 
 /** The declared content of the Secret, with the delivered pair. */
-export interface Rendering extends SecretContents {
+interface Rendering extends SecretContents {
   /** Whether the stored Secret matches. */
   readonly isInPlace: boolean;
 }

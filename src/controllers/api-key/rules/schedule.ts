@@ -11,7 +11,7 @@ const DEFAULT_PERCENTAGE = 33;
 /** The minimum time for consumers to pick up a new Secret. */
 const MIN_OVERLAP = 5 * 60_000;
 
-export interface Lifetime {
+interface Lifetime {
   readonly issueTime: Instant;
   readonly expirationTime: Instant;
 }

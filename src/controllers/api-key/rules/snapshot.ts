@@ -122,7 +122,7 @@ export interface LateKey {
 }
 
 /** Findings so far about an open attempt. Times are from the monotonic clock. */
-export interface KeyRecovery {
+interface KeyRecovery {
   readonly attemptId: string;
   readonly since: number;
   readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };

@@ -8,7 +8,7 @@ import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { annotations } from "../../../api/meta.ts";
 import type { Secret } from "../../resource-types.ts";
 
-export interface TemplateNames {
+interface TemplateNames {
   readonly labels: readonly string[];
   readonly annotations: readonly string[];
 }

@@ -34,13 +34,13 @@ export type SecretView =
  * Belongs to the ApiKey, and is unchanged since the status recorded that it matches the declaration. Only its metadata
  * is known.
  */
-export interface UnreadSecret {
+interface UnreadSecret {
   readonly kind: "Unread";
   readonly keyId: string;
   readonly previousKeyId: string | undefined;
 }
 
-export interface OwnSecret {
+interface OwnSecret {
   readonly kind: "Ours";
   readonly uid: string;
   readonly resourceVersion: string;

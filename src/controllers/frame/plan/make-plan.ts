@@ -14,7 +14,7 @@ import { stepOf } from "../steps.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
 
-export interface MadePlan<K extends KindTypes> {
+interface MadePlan<K extends KindTypes> {
   readonly calls: readonly PlannedCall[];
   /** Why no step is next, if every effect is answered as assumed. */
   readonly end: End | { readonly kind: "Failed"; readonly error: unknown };

@@ -27,7 +27,7 @@ export interface Access {
   readonly refusal?: UnavailableAccount;
 }
 
-export interface Situation {
+interface Situation {
   readonly account: ServiceAccount | undefined;
   readonly bindings: readonly BindingView[];
   readonly state: AccountBindingsState | undefined;

@@ -23,7 +23,7 @@ export interface Problem {
 }
 
 /** `status.bindings` of a ServiceAccount: how the last finished sync left the console. */
-export interface BindingsRecord {
+interface BindingsRecord {
   /** `undefined` if no sync has finished yet, or the record is lost. */
   readonly ours: PolicySet | undefined;
   readonly foreign: PolicySet;
@@ -202,7 +202,7 @@ function waiting(message: string): UnavailableAccount {
 
 export type PolicyGrant = Pick<Rights, "policyIds" | "withdrawsPolicies">;
 
-export interface BindingContext {
+interface BindingContext {
   /** Policies bound by PolicyBindings, according to the account's record. */
   readonly recorded: PolicySet;
   /** `undefined` while the grant is unknown. */

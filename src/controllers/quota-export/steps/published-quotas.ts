@@ -8,7 +8,7 @@ import type { Metrics } from "../../../observability/metrics.ts";
 import { type Clock, parseInstant, SECOND } from "../../../util/time.ts";
 import { cut } from "../rules/listing.ts";
 
-export interface QuotaListing {
+interface QuotaListing {
   readonly clusterId: number;
   readonly quotas: readonly Quota[];
   readonly intervalMs: number;

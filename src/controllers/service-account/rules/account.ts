@@ -59,7 +59,7 @@ function tpnOf(saId: string, tpn: string | undefined): string | undefined {
   return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
 }
 
-export type JudgedAnswer =
+type JudgedAnswer =
   | { readonly account: KnownAccount; readonly finding?: undefined }
   | { readonly account?: undefined; readonly finding: Waiting };
 

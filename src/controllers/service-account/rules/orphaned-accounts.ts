@@ -9,7 +9,7 @@ import { type AccountStatus, accountStatusCodec } from "./status.ts";
 /** Maximum number of accounts in the status. */
 const MAX_LISTED = 20;
 
-export type OrphanedAccount = NonNullable<AccountStatus["orphanedAccounts"]>[number];
+type OrphanedAccount = NonNullable<AccountStatus["orphanedAccounts"]>[number];
 
 /**
  * Findings of the last list, or the earlier findings. An object without an account, or with an open attempt, keeps the

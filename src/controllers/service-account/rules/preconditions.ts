@@ -14,7 +14,7 @@ import type { AccountSnapshot } from "./snapshot.ts";
 const RECHECK_MS = MINUTE;
 const CLAIM_RECHECK_MS = 10 * MINUTE;
 
-export type Precondition = (snapshot: AccountSnapshot) => Waiting | undefined;
+type Precondition = (snapshot: AccountSnapshot) => Waiting | undefined;
 
 /** In order: each rule may rely on all earlier rules having found nothing. */
 export const preconditions: readonly Precondition[] = [

@@ -4,7 +4,7 @@ import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
 import type { CreationAttempt } from "./status.ts";
 
-export type Search =
+type Search =
   | { readonly kind: "Found"; readonly account: IamServiceAccount }
   | { readonly kind: "Nothing" }
   /** Accounts that may be the object's own, and may belong to another owner. */
