@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { compareSequence } from "./fidelity/compare.ts";
+import { compareOddWatches, compareSequence } from "./fidelity/compare.ts";
 import { modelServer, type RealServer, realServer } from "./fidelity/servers.ts";
 
 let real: RealServer;
@@ -20,4 +20,8 @@ test("the model answers random commands as the real API server does", {
     if (difference !== undefined) differences.push(difference);
   }
   expect(differences).toEqual([]);
+});
+
+test("the model answers watches of too old, future and invalid versions as the real API server does", async () => {
+  expect(await compareOddWatches({ model: modelServer(), real })).toEqual([]);
 });

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { readFlags } from "../../scripts/flags.ts";
-import { compareSequence, type Difference } from "./fidelity/compare.ts";
+import { compareOddWatches, compareSequence, type Difference } from "./fidelity/compare.ts";
 import { modelServer, realServer } from "./fidelity/servers.ts";
 
 const values = readFlags("fidelity", {
@@ -36,6 +36,7 @@ const work = async () => {
 };
 
 try {
+  differences.push(...(await compareOddWatches({ model, real })));
   await Promise.all(Array.from({ length: Number(values.parallel) }, work));
 } finally {
   await real.stop();

@@ -178,6 +178,7 @@ class OpenWatch {
   /** At once where nothing is under way: most of what happens in a quiet world are bookmarks. */
   #sendBookmark(): void {
     const event = this.#watch.bookmark();
+    if (event === undefined) return;
     if (this.#isFrozen || this.#underWay.length > 0) this.#send(event);
     else this.#process.deliver(() => this.#body.push(toLine(event)));
   }

@@ -1,16 +1,17 @@
 /** One sequence of commands on both servers, answer by answer and event by event. */
-import { collectionPath } from "../../../src/kube/client/api-path.ts";
-import { canonical, isTree, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
+import { apiVersionOf, collectionPath } from "../../../src/kube/client/api-path.ts";
+import { canonical, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 import { type Command, KINDS, type KindName, randomCommands } from "./commands.ts";
 import { randomObject } from "./objects.ts";
-import { LAST, type Server } from "./servers.ts";
+import type { Server } from "./servers.ts";
 import type { Side } from "./side.ts";
+import { ENDS, maskedEvents, ODD_WATCHES, type WatchRequest, watchesOf } from "./watches.ts";
 
 export interface Difference {
   readonly seed: number;
   readonly step: number;
-  readonly command: Command | string;
+  readonly command: Command | WatchRequest;
   readonly model: unknown;
   readonly real: unknown;
   /** The words of both where they refused. */
@@ -47,15 +48,32 @@ export async function compareSequence(
     }
   }
   for (const kind of Object.keys(KINDS) as KindName[]) {
-    const [modelled, actual] = await Promise.all([
-      events(model, sides.model, kind, starts.model),
-      events(real, sides.real, kind, starts.real),
-    ]);
-    if (canonical(modelled) !== canonical(actual)) {
-      return { seed, step: LENGTH, command: `watch ${kind}`, model: modelled, real: actual };
+    await Promise.all([createEnds(model, kind, namespace), createEnds(real, kind, namespace)]);
+    for (const request of watchesOf(kind)) {
+      const [modelled, actual] = await Promise.all([
+        watched(model, sides.model, request, starts.model),
+        watched(real, sides.real, request, starts.real),
+      ]);
+      if (canonical(modelled) !== canonical(actual))
+        return { seed, step: LENGTH, command: request, model: modelled, real: actual };
     }
   }
   return undefined;
+}
+
+/** What both answer to watches that tell of no change. */
+export async function compareOddWatches({ model, real }: Servers): Promise<readonly Difference[]> {
+  const namespace = "fidelity-watches";
+  const sides = { model: await model.side(namespace), real: await real.side(namespace) };
+  const compared = ODD_WATCHES.map(async (request) => {
+    const [modelled, actual] = await Promise.all([
+      watched(model, sides.model, request, ""),
+      watched(real, sides.real, request, ""),
+    ]);
+    const isAlike = canonical(modelled) === canonical(actual);
+    return isAlike ? [] : [{ seed: 0, step: 0, command: request, model: modelled, real: actual }];
+  });
+  return (await Promise.all(compared)).flat();
 }
 
 async function versionAt(server: Server, namespace: string): Promise<string> {
@@ -66,24 +84,22 @@ async function versionAt(server: Server, namespace: string): Promise<string> {
   return textAt(treeAt(body, "metadata"), "resourceVersion") ?? "";
 }
 
-async function events(server: Server, side: Side, kind: KindName, since: string) {
+async function createEnds(server: Server, kind: KindName, namespace: string): Promise<void> {
   const type = KINDS[kind];
   const spec = kind === "Secret" ? {} : randomObject(seededRandom(3), kind);
-  await server.send({
-    method: "POST",
-    path: collectionPath(type, side.namespace),
-    body: {
-      ...spec,
-      apiVersion: `${type.group && `${type.group}/`}${type.version}`,
-      kind,
-      metadata: { name: LAST },
-    },
-  });
-  const all = await server.events(kind, side.namespace, since);
-  return all.map(
-    ({ type: what, object }): Tree => ({
-      what,
-      object: isTree(object) ? side.masked(object) : null,
-    }),
-  );
+  for (const metadata of ENDS)
+    await server.send({
+      method: "POST",
+      path: collectionPath(type, namespace),
+      body: { ...spec, apiVersion: apiVersionOf(type), kind, metadata },
+    });
+}
+
+async function watched(
+  server: Server,
+  side: Side,
+  request: WatchRequest,
+  start: string,
+): Promise<Tree> {
+  return maskedEvents(await server.watch(request, side.namespace, start), side);
 }

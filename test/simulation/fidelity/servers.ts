@@ -6,26 +6,27 @@ import { namespaceType } from "../../../src/kube/resource-types.ts";
 import { splitLines } from "../../../src/kube/watch/lines.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { connect, type RealClient } from "../../cluster/real-client.ts";
+import { ApiFailure } from "../../support/api-server/failure.ts";
 import { ApiServer, randomUid } from "../../support/api-server/server.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
+import { type Tree, textAt } from "../../support/api-server/tree.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
-import { KINDS, type KindName } from "./commands.ts";
+import { KINDS } from "./commands.ts";
 import { type Answer, type Call, Side } from "./side.ts";
-
-/** What a watch tells, up to an object of this name. */
-export const LAST = "zz-last";
+import { acceptOf, isLast, type Watched, type WatchRequest, watchPath } from "./watches.ts";
 
 export interface Server {
   side(namespace: string): Promise<Side>;
   send(call: Call): Promise<Answer>;
-  /** The events of one kind in one namespace since `version`, up to that of {@link LAST}. */
-  events(kind: KindName, namespace: string, version: string): Promise<readonly Tree[]>;
+  /** What a watch tells up to its last event; `start` is the version from before the first command. */
+  watch(request: WatchRequest, namespace: string, start: string): Promise<Watched>;
 }
 
 export function modelServer(): Server {
   const start = Date.UTC(2026, 0, 1);
   const random = seededRandom(1);
   const server = new ApiServer({ now: () => start, newUid: () => randomUid(random) });
+  // Neither server remembers how it began.
+  server.storage.compact();
   const send = async ({ method, path, contentType, body }: Call): Promise<Answer> =>
     // Through text, as over the wire.
     parsed(
@@ -39,10 +40,17 @@ export function modelServer(): Server {
   return {
     send,
     side: (namespace) => openSide(namespace, send),
-    events: async (kind, namespace, version) => {
-      const url = `http://model${watchPath(kind, namespace, version)}`;
-      const { first } = server.watch({ method: "GET", url, headers: {} });
-      return first.map((event) => JSON.parse(JSON.stringify(event)) as Tree);
+    watch: async (request, namespace, start) => {
+      const url = `http://model${watchPath(request, namespace, start)}`;
+      const headers = { accept: acceptOf(request) };
+      try {
+        const { first } = server.watch({ method: "GET", url, headers });
+        const events = first.map((event) => JSON.parse(JSON.stringify(event)) as Tree);
+        return { status: 200, reason: "", events: upToLast(request, events) };
+      } catch (error) {
+        if (!(error instanceof ApiFailure)) throw error;
+        return { status: error.status, reason: error.reason, events: [] };
+      }
     },
   };
 }
@@ -95,22 +103,22 @@ function toServer(cluster: ControlPlane, { transport, api }: RealClient): RealSe
   return {
     send,
     side: (namespace) => openSide(namespace, send),
-    events: async (kind, namespace, version) => {
+    watch: async (request, namespace, start) => {
       const ending = new AbortController();
-      const { body } = await transport.openStream({
-        url: `${api.baseURL}${watchPath(kind, namespace, version)}`,
-        headers: {},
+      const { status, body } = await transport.openStream({
+        url: `${api.baseURL}${watchPath(request, namespace, start)}`,
+        headers: { accept: acceptOf(request) },
         headTimeoutMs: 30_000,
         signal: ending.signal,
       });
       const events: Tree[] = [];
       for await (const line of splitLines(body, 2 ** 24)) {
-        const event = JSON.parse(line) as Tree;
-        events.push(event);
-        if (isLast(event)) break;
+        events.push(JSON.parse(line) as Tree);
+        if (status !== 200 || isLast(request, events.at(-1) ?? {})) break;
       }
       ending.abort();
-      return events;
+      const reason = status === 200 ? "" : (textAt(events[0] ?? {}, "reason") ?? "");
+      return { status, reason, events: status === 200 ? events : [] };
     },
     stop: async () => {
       await transport.close();
@@ -130,11 +138,7 @@ async function openSide(namespace: string, send: Server["send"]): Promise<Side> 
   return new Side(namespace, send);
 }
 
-function watchPath(kind: KindName, namespace: string, version: string): string {
-  return `${collectionPath(KINDS[kind], namespace)}?watch=true&resourceVersion=${version}`;
-}
-
-function isLast(event: Tree): boolean {
-  const object = event.object as { readonly metadata?: { readonly name?: string } };
-  return event.type === "ERROR" || object.metadata?.name === LAST;
+function upToLast(request: WatchRequest, events: readonly Tree[]): readonly Tree[] {
+  const last = events.findIndex((event) => isLast(request, event));
+  return last < 0 ? events : events.slice(0, last + 1);
 }
