@@ -10,7 +10,7 @@ import type { KindController } from "./kind-controller.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness } from "./rules/failure.ts";
-import { type Outcome, PartialFailure, type Settled } from "./rules/outcome.ts";
+import { failureIn, type Outcome, type Settled } from "./rules/outcome.ts";
 import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
 import { requeueMs } from "./rules/requeue.ts";
 import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
@@ -54,9 +54,7 @@ export async function reportFailure<K extends KindTypes>(
   thrown: unknown,
   run: RunContext<K>,
 ): Promise<Result> {
-  const isPartial = thrown instanceof PartialFailure;
-  const progress: Performed<K> | undefined = isPartial ? (thrown.progress as Performed<K>) : before;
-  const error: unknown = isPartial ? thrown.cause : thrown;
+  const { error, progress } = failureIn<Performed<K> | undefined>(thrown, before);
   publishEvents(progress?.events ?? [], run);
   const readiness = failureReadiness(error);
   // The stop of the process is not a failure of the object.

@@ -7,7 +7,7 @@ import { readTimes } from "../clock-reading.ts";
 import { withFinalizer } from "../finalizers.ts";
 import type { KindController } from "../kind-controller.ts";
 import type { End } from "../rules/next-step.ts";
-import { PartialFailure } from "../rules/outcome.ts";
+import { failureIn } from "../rules/outcome.ts";
 import type { KindTypes, Performed, Progress, ReadContext, RunContext } from "../run-context.ts";
 import { runSteps } from "../run-steps.ts";
 import { stepOf } from "../steps.ts";
@@ -70,9 +70,7 @@ export async function makePlan<K extends KindTypes>(
     });
     return { calls, end, progress, known, hasEffects };
   } catch (thrown) {
-    const isPartial = thrown instanceof PartialFailure;
-    const error = isPartial ? thrown.cause : thrown;
-    const reached = isPartial ? (thrown.progress as Progress<K>) : progress;
+    const { error, progress: reached } = failureIn(thrown, progress);
     const end = { kind: "Failed", error } as const;
     return { calls, end, progress: reached, known: hasEffects ? known : reached, hasEffects };
   }

@@ -3,7 +3,7 @@ import type { ResourceType } from "../../../kube/resource.ts";
 import type { KindController } from "../kind-controller.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
 import { isReleased } from "../rules/next-step.ts";
-import { PartialFailure } from "../rules/outcome.ts";
+import { failureIn } from "../rules/outcome.ts";
 import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
 import type { KindTypes, RunContext } from "../run-context.ts";
 import { makePlan } from "./make-plan.ts";
@@ -32,7 +32,6 @@ export async function planObject<K extends KindTypes>(
     if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: [] };
     return { calls, objects: after(reportOf(kind, progress, end, run).objects) };
   } catch (thrown) {
-    const error = thrown instanceof PartialFailure ? thrown.cause : thrown;
-    return { calls: [], objects: [], error };
+    return { calls: [], objects: [], error: failureIn(thrown, undefined).error };
   }
 }

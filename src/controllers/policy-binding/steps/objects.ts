@@ -79,21 +79,20 @@ function releaseEvents(
   because: ReleaseCause,
 ): readonly EventOf[] {
   if (applied.length === 0) return [];
-  const warning = (reason: string, note: string) =>
-    warningOf(object, reason, "RemoveFinalizer", note);
-  const refused = `The grant of the connection does not allow to retain policies: ${listed(applied)} were unbound.`;
-  const why = LEFT_BOUND[because];
-  return [
-    ...(because === "Revoked" && retainRefused ? [warning("RetainNotGranted", refused)] : []),
-    ...(why === undefined
-      ? []
-      : [
-          warning(
-            "PoliciesNotRevoked",
-            `${why} These policies ${because === "GaveUp" ? "are still" : "stay"} bound: ${listed(applied)}.`,
-          ),
-        ]),
+  const warning = (reason: string, note: string) => [
+    warningOf(object, reason, "RemoveFinalizer", note),
   ];
+  if (because === "Revoked" && retainRefused)
+    return warning(
+      "RetainNotGranted",
+      `The grant of the connection does not allow to retain policies: ${listed(applied)} were unbound.`,
+    );
+  const why = LEFT_BOUND[because];
+  if (why === undefined) return [];
+  return warning(
+    "PoliciesNotRevoked",
+    `${why} These policies are still bound: ${listed(applied)}.`,
+  );
 }
 
 function warningOf(
