@@ -27,11 +27,11 @@ export interface ConditionUpdate {
   readonly type: string;
   readonly status: Condition["status"];
   readonly reason: string;
-  /** A whole sentence without secrets; cut to 1,024 characters. */
+  /** A whole sentence without secrets; cut to `MAX_MESSAGE` characters. */
   readonly message: string;
 }
 
-const MAX_MESSAGE = 1_024;
+export const MAX_MESSAGE = 1_024;
 
 /**
  * Returns a new list with the updated condition. `lastTransitionTime` changes only with the status; the other

@@ -1,7 +1,9 @@
 /** Reads an account and its PolicyBindings from the caches or from the API server. */
+import { MAX_MESSAGE } from "../../api/conditions.ts";
 import type { Rights } from "../../api/connection.ts";
 import { requestAnnotations } from "../../api/meta.ts";
-import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { Plan } from "../../api/plan.ts";
+import type { PolicyBinding, PolicyBindingStatus } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
@@ -24,6 +26,11 @@ import {
   toBindingView,
   type UnavailableAccount,
 } from "./rules/views.ts";
+
+/** Characters of JSON. */
+const MOST_OF_PLAN = 8_192;
+/** In place of a large plan: differs from every plan, so that the next status replaces it. */
+const NO_PLAN: Plan = { calls: [{ call: "", object: "", message: "" }] };
 
 type SnapshotBase = Pick<BindingsSnapshot, "object" | "source" | "now" | "live" | "state">;
 
@@ -70,12 +77,27 @@ export async function readLive(
   return toSnapshot({ ...snapshot, source: "Server" }, { account, bindings: named }, run);
 }
 
-/** An account can have many PolicyBindings, and tenants decide how large their metadata is. */
+/**
+ * An account can have many PolicyBindings, which are in memory together, and tenants decide how large they are. Keeps
+ * the metadata that a run reads, and conditions that the operator can have written.
+ */
 function withoutExtras(binding: PolicyBinding): PolicyBinding {
   const stored: PolicyBinding["metadata"] & { readonly managedFields?: unknown } = binding.metadata;
   const { labels, ownerReferences, managedFields, annotations: notes, ...metadata } = stored;
   const kept = Object.entries(notes ?? {}).filter(([name]) => requestAnnotations.includes(name));
-  return { ...binding, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
+  const annotations = Object.fromEntries(kept);
+  const whole = { ...binding, metadata: { ...metadata, annotations } };
+  return whole.status === undefined ? whole : { ...whole, status: smaller(whole.status) };
+}
+
+function smaller({ plan, conditions, ...status }: PolicyBindingStatus): PolicyBindingStatus {
+  return {
+    ...status,
+    ...(plan && { plan: JSON.stringify(plan).length > MOST_OF_PLAN ? NO_PLAN : plan }),
+    ...(conditions && {
+      conditions: conditions.filter(({ message }) => message.length <= MAX_MESSAGE),
+    }),
+  };
 }
 
 /** `undefined` while a cache has not been listed or has not seen the operator's own last writes. */
