@@ -9,7 +9,8 @@ export interface Invocation {
   readonly options: Options;
 }
 
-export type Run = (invocation: Invocation) => Promise<ExitCode>;
+/** Without an exit status, the command has succeeded. */
+export type Run = (invocation: Invocation) => Promise<ExitCode> | Promise<void>;
 
 /** What completion offers for an argument. */
 type Completes = "object" | "apikey" | "serviceaccount" | "reason" | "shell";

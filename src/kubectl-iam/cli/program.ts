@@ -94,7 +94,8 @@ function addCommand(
   command.addHelpText("after", `\nExamples:\n${examples.join("\n")}`);
   command.action(async () => {
     const { run } = await spec.load();
-    onEnd(await run({ io, args: command.args, options: optionsOf(command, spec) }));
+    const end = await run({ io, args: command.args, options: optionsOf(command, spec) });
+    onEnd(end ?? exitCode.ok);
   });
 }
 

@@ -6,13 +6,13 @@ import { labels } from "../../api/meta.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
-import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { Failure } from "../cli/errors.ts";
 import { changeOf, makeChanges } from "../cluster/change.ts";
 import { notFound, openCluster } from "../cluster/cluster.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
 import { readObject } from "../cluster/read.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const { name } = parseApiKeyName(args[0] ?? "");
   await using cluster = await openCluster(io, options);
@@ -43,5 +43,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     },
     changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "adopts it"),
   ]);
-  return exitCode.ok;
 }

@@ -2,7 +2,7 @@
 
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { UsageError } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type IamEvent, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
@@ -13,7 +13,7 @@ import { clean, screenOf } from "../view/screen.ts";
 import { namespaceColumn } from "../view/table.ts";
 import { age } from "../view/time.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options } = invocation;
   if (options.watch && isStructured(invocation))
     throw new UsageError("--watch prints lines: leave out --output");
@@ -37,7 +37,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: `No events about ${wanted === undefined ? "objects of the operator" : toText(wanted)}.`,
   });
-  if (!options.watch) return exitCode.ok;
+  if (!options.watch) return;
   const { paint } = screenOf(io);
   for await (const event of followEvents(cluster, namespace, io.interrupted)) {
     if (!isWanted(event)) continue;
@@ -47,7 +47,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       `${event.time.slice(0, 19)}Z  ${where}${type}  ${objectOf(event)}  ${clean(event.reason)}  ${clean(event.note)}`,
     );
   }
-  return exitCode.ok;
 }
 
 function objectOf({ kind, name }: IamEvent): string {

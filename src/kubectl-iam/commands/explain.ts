@@ -2,14 +2,14 @@
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { reasons } from "../../api/reasons/sections.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { screenOf, wrap } from "../view/screen.ts";
 
-export async function run({ io, args: [wanted] }: Invocation): Promise<ExitCode> {
+export async function run({ io, args: [wanted] }: Invocation): Promise<void> {
   if (wanted === undefined) {
     for (const name of Object.keys(reasons).toSorted()) io.print(name);
-    return exitCode.ok;
+    return;
   }
   const found = Object.entries(reasons).find(
     ([name]) => name.toLowerCase() === wanted.toLowerCase(),
@@ -25,7 +25,6 @@ export async function run({ io, args: [wanted] }: Invocation): Promise<ExitCode>
   printEntry(io, `Fix: ${fix}`);
   // Not wrapped, so that they can be copied.
   for (const command of commands) io.print(`    ${command}`);
-  return exitCode.ok;
 }
 
 function printEntry(io: Io, text: string): void {

@@ -1,13 +1,13 @@
 /** `forget-orphan`: removes an orphaned key from an ApiKey's list. */
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { UsageError } from "../cli/errors.ts";
 import { changeOf, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { parseApiKeyName } from "../cluster/names.ts";
 import { readObject } from "../cluster/read.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const [nameText = "", keyId = ""] = args;
   const { name } = parseApiKeyName(nameText);
@@ -33,5 +33,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   };
   const change = changeOf(apiKey, patch, `no longer lists key ${keyId}`, "status");
   await makeChanges(invocation, cluster, [change]);
-  return exitCode.ok;
 }

@@ -1,7 +1,7 @@
 /** `logs`: prints the logs of the operator's Pods, all lines or the lines about one object. */
 import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { Failure } from "../cli/errors.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import type { ObjectName } from "../cluster/kinds.ts";
 import {
@@ -24,7 +24,7 @@ interface Line {
   readonly name?: unknown;
 }
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const given = parseNames(args);
   await using cluster = await openCluster(io, options);
@@ -47,7 +47,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const ordered = lines.toSorted((a, b) => timeOf(a.line).localeCompare(timeOf(b.line)));
   for (const { text } of ordered) io.print(clean(text));
   if (ordered.length === 0) io.note("No matching lines; --since and --tail look further back.");
-  return exitCode.ok;
 }
 
 /** Rejects with Failure if the API server does not return the log. */

@@ -1,13 +1,12 @@
 /** `quotas`: prints the quotas of ResourceQuotaExports as bars. */
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { readWorld } from "../cluster/read.ts";
 import { isStructured } from "../view/output.ts";
 import { printQuotas } from "../view/print-quotas.ts";
 import { toQuotaRows } from "../view/quota-rows.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options } = invocation;
   await using cluster = await openCluster(io, options);
   const { world } = await readWorld(cluster, scopeOf(cluster, options), {
@@ -30,5 +29,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       `iamrq/${metadata.name} shows the first ${status?.quotas?.length} of ${status?.total} quotas; ` +
         "the metrics and kubectl iam console quotas have all of them.",
     );
-  return exitCode.ok;
 }

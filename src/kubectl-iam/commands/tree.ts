@@ -3,7 +3,6 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type Named, nameOf, toText } from "../cluster/kinds.ts";
 import { podsBySecret } from "../cluster/pods.ts";
@@ -27,7 +26,7 @@ interface Leaf {
 
 type Pods = ReadonlyMap<string, readonly string[]> | undefined;
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options } = invocation;
   await using cluster = await openCluster(io, options);
   const namespace = scopeOf(cluster, options);
@@ -37,10 +36,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   ]);
   const now = io.clock.now();
   const roots = growTree(world, pods, now);
-  if (isStructured(invocation)) {
-    await printValue(invocation, { items: roots });
-    return exitCode.ok;
-  }
+  if (isStructured(invocation)) return await printValue(invocation, { items: roots });
   await printTable(invocation, {
     rows: drawTree(roots),
     columns: [
@@ -58,7 +54,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   noteUnreadable(io, unreadable);
   if (pods === undefined)
     io.note("Pods are left out: you do not have permission to list them here.");
-  return exitCode.ok;
 }
 
 function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {

@@ -2,18 +2,17 @@
 import { version } from "../../app/version.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
+import { UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { operatorDeployments, operatorNamespace } from "../cluster/operator.ts";
 
 const VERSION_LABEL = "app.kubernetes.io/version";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options } = invocation;
   io.print(`kubectl-iam ${version}`);
-  if (options.client) return exitCode.ok;
+  if (options.client) return;
   for (const line of await operatorVersions(invocation)) io.print(line);
-  return exitCode.ok;
 }
 
 /** Empty, with a note, if the version is unknown. */

@@ -3,7 +3,6 @@
 import type { Json } from "../../iam/model.ts";
 import { isJsonObject } from "../../iam/wire/json.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { isStructured, printValue } from "../view/output.ts";
 import type { ConsoleSession } from "./session.ts";
 
@@ -33,8 +32,7 @@ export async function printAnswer(
   invocation: Invocation,
   { answers }: Pick<ConsoleSession, "answers">,
   show: () => void | Promise<void>,
-): Promise<ExitCode> {
+): Promise<void> {
   if (isStructured(invocation)) await printJson(invocation, answers.at(-1)?.json ?? null);
   else await show();
-  return exitCode.ok;
 }

@@ -1,12 +1,12 @@
 /** `getServiceAccount`. */
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, Failure } from "../../cli/errors.ts";
+import { Failure } from "../../cli/errors.ts";
 import { printAnswer } from "../../console/print.ts";
 import { openConsole } from "../../console/session.ts";
 import { field, renderFields } from "../../view/fields.ts";
 import { screenOf } from "../../view/screen.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, args } = invocation;
   const [saId = ""] = args;
   await using session = await openConsole(invocation, "user");
@@ -26,5 +26,5 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     field("Description", account.description || undefined),
     field("Keys", ...(account.keyIds ?? ["not listed by this console"])),
   ];
-  return await printAnswer(invocation, session, () => io.print(renderFields(fields, screenOf(io))));
+  await printAnswer(invocation, session, () => io.print(renderFields(fields, screenOf(io))));
 }

@@ -1,10 +1,9 @@
 /** `listServiceAccounts`. */
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
 import { printTable } from "../../view/output.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   await using session = await openConsole(invocation, "user");
   await printTable(invocation, {
     rows: await session.client.listServiceAccounts(),
@@ -18,5 +17,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: "The console lists no service accounts.",
   });
-  return exitCode.ok;
 }

@@ -2,14 +2,13 @@
 
 import { readListing } from "../../../iam/wire/listing.ts";
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
 import { isStructured, printTable, printValue } from "../../view/output.ts";
 
 /** The largest page that the console's documentation allows. */
 const PAGE_SIZE = 1_000;
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   await using session = await openConsole(invocation, "either");
   const found = await session.client.searchActions({
@@ -41,5 +40,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     io.note(
       `These are the first ${PAGE_SIZE} that the console found: search for something longer.`,
     );
-  return exitCode.ok;
 }

@@ -4,14 +4,14 @@ import type { Json } from "../../../iam/model.ts";
 import { isJsonObject } from "../../../iam/wire/json.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { UsageError } from "../../cli/errors.ts";
 import { type ConsoleSession, openConsole } from "../../console/session.ts";
 import { printTable } from "../../view/output.ts";
 
 const PAGE_SIZE = 100;
 const MOST_PAGES = 1_000;
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   await using session = await openConsole(invocation, "key");
   await printTable(invocation, {
     rows: await readInstances(session),
@@ -24,7 +24,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: "The console lists no instances for this key.",
   });
-  return exitCode.ok;
 }
 
 /** The documentation does not show the response, so a page that is not full counts as the last page. */

@@ -2,14 +2,14 @@
 import { open, rm } from "node:fs/promises";
 import type { KeyPair } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
 import { explainUncertainOutcome } from "../../console/uncertain-outcome.ts";
 import { printValue } from "../../view/output.ts";
 
 const DEFAULT_DAYS = 90;
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const [saId = ""] = args;
   const { secretFile, reveal, printOnly } = options;
@@ -22,10 +22,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     description: options.description ?? "",
     expiresInDays: options.expiresInDays ?? DEFAULT_DAYS,
   };
-  if (printOnly) {
-    await printValue(invocation, key);
-    return exitCode.ok;
-  }
+  if (printOnly) return await printValue(invocation, key);
   const issue = () =>
     explainUncertainOutcome(
       session.client.issueKey({ saId, ...key }),
@@ -33,7 +30,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     );
   if (secretFile === undefined) await printValue(invocation, shown(await issue()));
   else io.print(await issueInto(secretFile, issue));
-  return exitCode.ok;
 }
 
 function shown({ keyId, secret }: KeyPair) {

@@ -1,12 +1,11 @@
 /** `listPolicies`. */
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode } from "../../cli/errors.ts";
 import { readPolicyRecords, type Statement } from "../../console/policy-records.ts";
 import { openConsole } from "../../console/session.ts";
 import { count } from "../../view/object-screen.ts";
 import { isStructured, printTable, printValue } from "../../view/output.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { options } = invocation;
   await using session = await openConsole(invocation, "user");
   const policies = await session.client.listPolicies({
@@ -15,10 +14,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ...(options.search === undefined ? {} : { search: options.search }),
   });
   const records = readPolicyRecords(session.answers.at(-1)?.json);
-  if (isStructured(invocation)) {
-    await printValue(invocation, { items: records.map(({ json }) => json) });
-    return exitCode.ok;
-  }
+  if (isStructured(invocation))
+    return await printValue(invocation, { items: records.map(({ json }) => json) });
   const statements = new Map(records.map((record) => [record.policyId, record.statements]));
   await printTable(invocation, {
     rows: policies,
@@ -39,7 +36,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ],
     empty: "The console lists no policies.",
   });
-  return exitCode.ok;
 }
 
 function summary(statements: readonly Statement[] | undefined): string {

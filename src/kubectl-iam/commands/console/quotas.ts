@@ -1,12 +1,12 @@
 /** `listResourceQuotas`, all pages. */
 import type { Invocation } from "../../cli/command.ts";
-import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
 import { isStructured, printValue } from "../../view/output.ts";
 import { printQuotas } from "../../view/print-quotas.ts";
 import { toQuotaRows } from "../../view/quota-rows.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { options } = invocation;
   const { clusterId, quotaNamespace = [], quotaName = [] } = options;
   if (clusterId === undefined)
@@ -14,10 +14,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using session = await openConsole(invocation, "either");
   const query = { clusterId, namespaces: quotaNamespace, filterNames: quotaName, key: session.key };
   const quotas = await session.client.listResourceQuotas(query);
-  if (isStructured(invocation)) {
-    await printValue(invocation, { items: quotas });
-    return exitCode.ok;
-  }
+  if (isStructured(invocation)) return await printValue(invocation, { items: quotas });
   const texts = quotas.map((quota) => ({
     ...quota,
     request: quota.displayRequest,
@@ -25,5 +22,4 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }));
   const rows = toQuotaRows(clusterId, texts);
   await printQuotas(invocation, { rows, texts, empty: "The console lists no quotas." });
-  return exitCode.ok;
 }

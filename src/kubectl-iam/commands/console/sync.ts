@@ -4,11 +4,11 @@ import { endpoints } from "../../../iam/endpoints.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { confirm } from "../../cli/confirm.ts";
-import { type ExitCode, exitCode, UsageError } from "../../cli/errors.ts";
+import { UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";
 import { printValue } from "../../view/output.ts";
 
-export async function run(invocation: Invocation): Promise<ExitCode> {
+export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const [tpn = ""] = args;
   const policyIds = [...new Set(options.policy ?? [])];
@@ -18,15 +18,15 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     );
   await using session = await openConsole(invocation, "user");
   const bindings = { tpn, orgId: session.target.orgId, policyIds };
-  if (options.printOnly) {
-    await printValue(invocation, toCall("syncBindings", endpoints.syncBindings, bindings).body);
-    return exitCode.ok;
-  }
+  if (options.printOnly)
+    return await printValue(
+      invocation,
+      toCall("syncBindings", endpoints.syncBindings, bindings).body,
+    );
   io.note(describe(await session.client.listBindings(tpn), policyIds));
   await confirm(invocation, "The list replaces all bound policies. Send it?");
   await session.client.syncBindings(bindings);
   io.print(`${tpn} has ${policyIds.join(", ") || "no policy"} bound`);
-  return exitCode.ok;
 }
 
 function describe(before: LiveBindings, wanted: readonly string[]): string {
