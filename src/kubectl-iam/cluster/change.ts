@@ -6,7 +6,7 @@ import type { ResourceType } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
 import type { Options } from "../cli/options.ts";
 import type { Cluster } from "./cluster.ts";
-import { type AnyObject, kindOf, toText, typeOf } from "./kinds.ts";
+import { type AnyObject, kindOf, nameOf, typeOf } from "./kinds.ts";
 
 export interface Change {
   readonly type: ResourceType;
@@ -25,14 +25,15 @@ export interface Change {
 
 /** A change to one of the operator's custom resources. */
 export function changeOf(
-  { kind, metadata }: AnyObject,
+  object: AnyObject,
   patch: object,
   done: string,
   subresource?: "status",
 ): Change {
+  const { kind, metadata } = object;
   return {
     type: typeOf(kind as KindName),
-    label: toText({ kind: kind as KindName, name: metadata.name }),
+    label: nameOf(object),
     resource: `${kindOf(kind).plural}.${GROUP}`,
     namespace: metadata.namespace ?? "",
     name: metadata.name,

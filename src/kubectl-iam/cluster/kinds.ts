@@ -71,6 +71,13 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   return { kind: fallback, name: checkName(first) };
 }
 
+/** Parses `ci-bot` or `iamsa/ci-bot`, for an argument that accepts one kind only. Throws UsageError. */
+export function parseNameOf(kind: KindName, text: string): ObjectName {
+  const found = parseObjectName(text, kind);
+  if (found.kind === kind) return found;
+  throw new UsageError(`"${text}" is not of kind ${kind}: give a name such as ci-bot`);
+}
+
 /** Finds a kind by any name that kubectl accepts, in any case. */
 export function findKind(text: string): KindName | undefined {
   const [word = ""] = text.toLowerCase().split(`.${GROUP}`);

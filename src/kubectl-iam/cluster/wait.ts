@@ -7,7 +7,7 @@ import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { type Change, isToWait, makeChanges } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
-import { type AnyObject, toText, typeOf } from "./kinds.ts";
+import { type AnyObject, nameOf, typeOf } from "./kinds.ts";
 import { readLeader } from "./leader.ts";
 import { operatorNamespace } from "./operator.ts";
 
@@ -97,7 +97,7 @@ async function waitFor(
   const { io } = invocation;
   const { clock, interrupted } = io;
   const { name, namespace = "" } = object.metadata;
-  const about = toText({ kind: object.kind as KindName, name });
+  const about = nameOf(object);
   const say = createReporter(io, about);
   const startedAt = clock.monotonic();
   for (;;) {

@@ -9,12 +9,12 @@ import { confirm } from "../cli/confirm.ts";
 import { Failure } from "../cli/errors.ts";
 import { changeOf, makeChanges } from "../cluster/change.ts";
 import { notFound, openCluster } from "../cluster/cluster.ts";
-import { parseApiKeyName } from "../cluster/names.ts";
+import { parseNameOf } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 
 export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
-  const { name } = parseApiKeyName(args[0] ?? "");
+  const { name } = parseNameOf("ApiKey", args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const { namespace } = cluster;
   const apiKey = await readObject(cluster, "ApiKey", name);

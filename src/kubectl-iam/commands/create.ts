@@ -9,8 +9,7 @@ import { type ExitCode, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { createObject, printManifest } from "../cluster/create-object.ts";
-import { checkName, findKind, kindOf, typeOf } from "../cluster/kinds.ts";
-import { parseAccountName } from "../cluster/names.ts";
+import { checkName, findKind, kindOf, parseNameOf, typeOf } from "../cluster/kinds.ts";
 import { connectionRefOf } from "../console/from-cluster.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -69,7 +68,8 @@ function connectionOf(options: Options): object {
 }
 
 function accountOf({ account }: Options): object {
-  const { name } = account === undefined ? missing("--account") : parseAccountName(account);
+  const { name } =
+    account === undefined ? missing("--account") : parseNameOf("ServiceAccount", account);
   return { serviceAccountRef: { name } };
 }
 

@@ -2,7 +2,7 @@
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { parseApiKeyName } from "../cluster/names.ts";
+import { parseNameOf } from "../cluster/kinds.ts";
 import { examineDenial } from "../doctor/denial.ts";
 import { renderFindings } from "../doctor/finding.ts";
 import { examineInstallation } from "../doctor/installation.ts";
@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     throw new UsageError(
       "--action and --body are about a denied call: name the ApiKey that it was made with",
     );
-  const apiKey = text === undefined ? undefined : parseApiKeyName(text).name;
+  const apiKey = text === undefined ? undefined : parseNameOf("ApiKey", text).name;
   await using cluster = await openCluster(io, options);
   const { findings } =
     apiKey === undefined

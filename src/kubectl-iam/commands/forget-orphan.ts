@@ -4,13 +4,13 @@ import { confirm } from "../cli/confirm.ts";
 import { UsageError } from "../cli/errors.ts";
 import { changeOf, makeChanges } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import { parseApiKeyName } from "../cluster/names.ts";
+import { parseNameOf } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 
 export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
   const [nameText = "", keyId = ""] = args;
-  const { name } = parseApiKeyName(nameText);
+  const { name } = parseNameOf("ApiKey", nameText);
   await using cluster = await openCluster(io, options);
   const apiKey = await readObject(cluster, "ApiKey", name);
   const orphaned = apiKey.status?.orphaned ?? [];

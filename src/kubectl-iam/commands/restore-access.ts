@@ -11,10 +11,8 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
-import { parseAccountName } from "../cluster/names.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { changeAndWait, type Missing, unobserved } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
@@ -23,7 +21,7 @@ import { screenOf } from "../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
-  const { name } = parseAccountName(args[0] ?? "");
+  const { name } = parseNameOf("ServiceAccount", args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
   const { apiKeys, policyBindings } = await readUsers(cluster, name);

@@ -7,10 +7,8 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
-import { parseAccountName } from "../cluster/names.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
@@ -19,7 +17,7 @@ import { screenOf } from "../view/screen.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
-  const { name } = parseAccountName(args[0] ?? "");
+  const { name } = parseNameOf("ServiceAccount", args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
   const changed =

@@ -6,16 +6,14 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { changeOf } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
-import { nameOf } from "../cluster/kinds.ts";
-import { parseApiKeyName } from "../cluster/names.ts";
+import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { selectObjects } from "../cluster/resolve.ts";
 import { rotationMissing } from "../cluster/rotation.ts";
 import { changeAndWait } from "../cluster/wait.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
-  const names = args.map(parseApiKeyName);
+  const names = args.map((text) => parseNameOf("ApiKey", text));
   await using cluster = await openCluster(io, options);
   const keys = await selectObjects(cluster, names, ["ApiKey"], options);
   const token = toMicroTime(io.clock.now());
