@@ -761,6 +761,22 @@ export const bindingStories: readonly Story[] = [
       world.expect("then it is", world.bound, [MEMBER, READ]);
     },
   ),
+  story("a PolicyBinding with a large status is bound, and loses an old plan", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    const message = "x".repeat(1_000);
+    const calls = Array.from({ length: 20 }, () => ({
+      call: "syncBindings",
+      object: "a",
+      message,
+    }));
+    const status = { plan: { calls } };
+    world.sim.meddle(() => world.sim.patch(policyBindingType, "reader", { status }, "status"));
+    world.change(policyBindingType, "reader", { policyIds: [DEPLOY] });
+    await world.pass(5 * SECOND);
+    world.expect("it is bound", world.bound, [DEPLOY]);
+    const { plan } = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
+    world.expect("the plan is gone", plan, undefined);
+  }),
   story(
     "a plan for everything changes nothing",
     async (world) => {
