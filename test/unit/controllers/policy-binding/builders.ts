@@ -61,6 +61,28 @@ export const refused: Partial<BindingView> = {
   problem: { reason: "PolicyNotGranted", message: "no" },
 };
 
+export const listOf = (ids: string) => ids.split(" ").filter((id) => id !== "");
+const words = {
+  suspended: { suspended: true },
+  new: { hasFinalizer: false },
+  refused,
+  revoking,
+  releasing,
+};
+
+/** `p1 p2 suspended, on record: p1`: what the spec names, what the object is like, and what it has bound if not the same. */
+export function bindingOf(text: string, index = 0): BindingView {
+  const [said = "", applied] = text.split(", on record: ");
+  const ids = listOf(said).filter((word) => !Object.hasOwn(words, word));
+  const fields = listOf(said).map((word) => words[word as keyof typeof words]);
+  const had = listOf(said).includes("new") ? [] : ids;
+  return binding(
+    `${index}`,
+    ids,
+    Object.assign({ applied: applied === undefined ? had : listOf(applied) }, ...fields),
+  );
+}
+
 export function input(
   who: BoundAccount,
   bindings: readonly BindingView[],

@@ -1,224 +1,93 @@
 import { describe, expect, test } from "vitest";
-import {
-  type DecisionInput,
-  decide,
-} from "../../../../src/controllers/policy-binding/rules/decide.ts";
-import { account, binding, input, recorded, refused, releasing, revoking } from "./builders.ts";
+import { decide } from "../../../../src/controllers/policy-binding/rules/decide.ts";
+import type { BoundAccount } from "../../../../src/controllers/policy-binding/rules/views.ts";
+import { account, bindingOf, input, listOf, recorded } from "./builders.ts";
 
-const fresh = { applied: [], hasFinalizer: false };
 const kept = account();
 const removing = account({ foreignPolicies: "Remove" });
 const imported = account({ created: false });
 const closed = account({ accessRevoked: true });
+const closedLater = { ...closed, record: { ...recorded([]).record, revocationProven: false } };
+const withdrawing = (...ids: string[]) => account({ withdrawn: ids });
+const having = (...ids: string[]) => account(recorded(ids));
 
-const cases: readonly [string, DecisionInput, readonly string[] | undefined][] = [
+const UNREADABLE = "unreadable";
+/** PolicyBindings, what is bound according to the console, and what is submitted, if anything. */
+type Case = [string, BoundAccount, readonly string[], string, string?];
+
+const cases: Case[] = [
+  ["the union of all bindings is submitted", kept, ["p1 p2 new", "p2 p3 new"], "", "p1 p2 p3"],
+  ["nothing is submitted if the console is as declared", kept, ["p1"], "p1"],
+  ["foreign policies stay under Keep", kept, ["p1 new"], "f", "f p1"],
+  ["foreign policies alone are no reason to write under Keep", kept, ["p1"], "p1 f"],
+  ["foreign policies go under Remove", removing, ["p1"], "p1 f", "p1"],
+  ["a policy that a spec no longer names goes", kept, ["p1, on record: p1 p2"], "p1 p2", "p1"],
+  ["a deleted binding takes its policies along", kept, ["p1", "p2 revoking"], "p1 p2 f", "p1 f"],
+  ["a deleted binding leaves what another one wants", kept, ["p1", "p1 revoking"], "p1"],
+  ["the last deleted binding empties the account", kept, ["p1 revoking"], "p1", ""],
+  ["a retained binding leaves its policies behind", kept, ["p1 releasing"], "p1"],
+  ["a policy on record that no binding names stays (S20)", having("p1", "p2"), ["p1"], "p1 p2"],
+  ["an account without bindings is not emptied under Remove (S11)", removing, [], "f"],
+  ["a suspended binding keeps what it bound", kept, ["p1 p2 suspended, on record: p1"], "p1"],
+  ["a suspended binding causes no write if its policy is gone", kept, ["p1 suspended"], ""],
+  ["a binding without a grant keeps what it bound", kept, ["p1 p2 refused, on record: p1"], "p1"],
+  ["a withdrawn policy goes, others stay", withdrawing("p2"), ["p1 p2 refused"], "p1 p2 f", "p1 f"],
+  ["it goes from a suspended binding", withdrawing("p1"), ["p1 suspended refused"], "p1", ""],
   [
-    "the union of all bindings is submitted",
-    input(kept, [binding("a", ["p1", "p2"], fresh), binding("b", ["p2", "p3"], fresh)], []),
-    ["p1", "p2", "p3"],
+    "it goes from a deleted binding that retains it",
+    withdrawing("p1"),
+    ["p1 releasing"],
+    "p1 f",
+    "f",
   ],
+  ["it goes if no binding names it", withdrawing("p1"), [], "p1 f", "f"],
+  ["it stays if another binding may bind it", withdrawing("p1"), ["p1 refused", "p1"], "p1"],
+  ["a refused binding does not block others", kept, ["p1 new refused", "p2 new"], "", "p2"],
+  ["revoked access unbinds everything, foreign policies included", closed, ["p1"], "p1 f", ""],
+  ["revoked access is quiet once nothing is bound", closed, ["p1"], ""],
   [
-    "nothing is submitted where the console is as declared",
-    input(kept, [binding("a", ["p1"])], ["p1"]),
-    undefined,
+    "a created account is written from its record",
+    having("p1"),
+    ["p1", "p2 new"],
+    UNREADABLE,
+    "p1 p2",
   ],
-  [
-    "foreign policies stay under Keep",
-    input(kept, [binding("a", ["p1"], fresh)], ["f"]),
-    ["f", "p1"],
-  ],
-  [
-    "foreign policies alone are no reason to write under Keep",
-    input(kept, [binding("a", ["p1"])], ["p1", "f"]),
-    undefined,
-  ],
-  [
-    "foreign policies go under Remove",
-    input(removing, [binding("a", ["p1"])], ["p1", "f"]),
-    ["p1"],
-  ],
-  [
-    "a policy that a spec no longer names goes",
-    input(kept, [binding("a", ["p1"], { applied: ["p1", "p2"] })], ["p1", "p2"]),
-    ["p1"],
-  ],
-  [
-    "a deleted binding takes its policies along",
-    input(kept, [binding("a", ["p1"]), binding("b", ["p2"], revoking)], ["p1", "p2", "f"]),
-    ["p1", "f"],
-  ],
-  [
-    "a deleted binding leaves what another one wants",
-    input(kept, [binding("a", ["p1"]), binding("b", ["p1"], revoking)], ["p1"]),
-    undefined,
-  ],
-  [
-    "the last deleted binding empties the account",
-    input(kept, [binding("a", ["p1"], revoking)], ["p1"]),
-    [],
-  ],
-  [
-    "a retained binding leaves its policies behind",
-    input(kept, [binding("a", ["p1"], releasing)], ["p1"]),
-    undefined,
-  ],
-  [
-    "a policy that no existing binding accounts for stays although it is on record (S20)",
-    input(account(recorded(["p1", "p2"])), [binding("a", ["p1"])], ["p1", "p2"]),
-    undefined,
-  ],
-  [
-    "an account without bindings is not emptied under Remove (S11)",
-    input(removing, [], ["f"]),
-    undefined,
-  ],
-  [
-    "a suspended binding keeps what it bound",
-    input(kept, [binding("a", ["p1", "p2"], { applied: ["p1"], suspended: true })], ["p1"]),
-    undefined,
-  ],
-  [
-    "a suspended binding causes no write where its policy is gone",
-    input(kept, [binding("a", ["p1"], { suspended: true })], []),
-    undefined,
-  ],
-  [
-    "a binding whose grant was taken away keeps what it bound and binds nothing new",
-    input(kept, [binding("a", ["p1", "p2"], { applied: ["p1"], ...refused })], ["p1"]),
-    undefined,
-  ],
-  [
-    "a withdrawn policy goes, and what the object has besides stays",
-    input(
-      { ...kept, withdrawn: ["p2"] },
-      [binding("a", ["p1", "p2"], { ...refused })],
-      ["p1", "p2", "f"],
-    ),
-    ["p1", "f"],
-  ],
-  [
-    "a withdrawn policy goes although its binding is suspended",
-    input(
-      { ...kept, withdrawn: ["p1"] },
-      [binding("a", ["p1"], { suspended: true, ...refused })],
-      ["p1"],
-    ),
-    [],
-  ],
-  [
-    "a withdrawn policy goes although its binding is deleted and retains it",
-    input({ ...kept, withdrawn: ["p1"] }, [binding("a", ["p1"], releasing)], ["p1", "f"]),
-    ["f"],
-  ],
-  [
-    "a withdrawn policy goes although no binding accounts for it any more",
-    input({ ...kept, withdrawn: ["p1"] }, [], ["p1", "f"]),
-    ["f"],
-  ],
-  [
-    "a withdrawn policy that another binding may bind stays",
-    input(
-      { ...kept, withdrawn: ["p1"] },
-      [binding("a", ["p1"], { ...refused }), binding("b", ["p1"])],
-      ["p1"],
-    ),
-    undefined,
-  ],
-  [
-    "a refused binding does not block others",
-    input(kept, [binding("a", ["p1"], { ...fresh, ...refused }), binding("b", ["p2"], fresh)], []),
-    ["p2"],
-  ],
-  [
-    "suspended access unbinds everything, foreign policies included",
-    input(closed, [binding("a", ["p1"])], ["p1", "f"]),
-    [],
-  ],
-  [
-    "suspended access is quiet once nothing is bound",
-    input(closed, [binding("a", ["p1"])], []),
-    undefined,
-  ],
-  [
-    "new policies go one binding at a time after a refusal",
-    input(kept, [binding("a", ["p1"], fresh), binding("b", ["p2"], fresh)], [], true),
-    ["p1"],
-  ],
-  [
-    "an unreadable created account is written from what is on record",
-    input(
-      account(recorded(["p1"])),
-      [binding("a", ["p1"]), binding("b", ["p2"], fresh)],
-      "unreadable",
-    ),
-    ["p1", "p2"],
-  ],
-  [
-    "an unreadable created account in step with its record is left alone",
-    input(account(recorded(["p1"])), [binding("a", ["p1"])], "unreadable"),
-    undefined,
-  ],
-  [
-    "an unreadable account is written again where an intent may have arrived",
-    input(
-      account(recorded(["p1"])),
-      [binding("a", ["p1"], { applied: ["p1", "p2"] })],
-      "unreadable",
-    ),
-    ["p1"],
-  ],
-  [
-    "an unreadable imported account is left alone under Keep",
-    input(imported, [binding("a", ["p1"], fresh)], "unreadable"),
-    undefined,
-  ],
-  [
-    "an unreadable imported account is written under Remove",
-    input(
-      account({ created: false, foreignPolicies: "Remove" }),
-      [binding("a", ["p1"], fresh)],
-      "unreadable",
-    ),
-    ["p1"],
-  ],
-  [
-    "access is revoked on an unreadable imported account",
-    input(account({ created: false, accessRevoked: true }), [binding("a", ["p1"])], "unreadable"),
-    [],
-  ],
-  [
-    "an unreadable account whose record is empty is emptied if access was revoked after the record",
-    input(
-      account({
-        accessRevoked: true,
-        record: { ours: [], foreign: [], left: [], revocationProven: false },
-      }),
-      [],
-      "unreadable",
-    ),
-    [],
-  ],
-  [
-    "an unreadable account is emptied once",
-    input(account({ ...recorded([]), accessRevoked: true }), [], "unreadable"),
-    undefined,
-  ],
+  ["one in step with its record is left alone", having("p1"), ["p1"], UNREADABLE],
+  ["an intent may have arrived", having("p1"), ["p1, on record: p1 p2"], UNREADABLE, "p1"],
+  ["an imported account is left alone under Keep", imported, ["p1 new"], UNREADABLE],
+  ["it is written under Remove", { ...removing, created: false }, ["p1 new"], UNREADABLE, "p1"],
+  ["access is revoked on it", { ...closed, created: false }, ["p1"], UNREADABLE, ""],
+  ["access was revoked after the record", closedLater, [], UNREADABLE, ""],
+  ["an account is emptied once", { ...closed, ...recorded([]) }, [], UNREADABLE],
 ];
 
+function decided(who: BoundAccount, bindings: readonly string[], live: string) {
+  return decide(input(who, bindings.map(bindingOf), live === UNREADABLE ? live : listOf(live)));
+}
+
 describe("decide", () => {
-  test.each(cases)("%s", (_, given, expected) => {
-    expect(decide(given).sync).toEqual(expected);
+  test.each<Case>(cases)("%s", (_, who, bindings, live, expected) => {
+    expect(decided(who, bindings, live).sync).toEqual(
+      expected === undefined ? undefined : listOf(expected),
+    );
+  });
+
+  test("new policies go one binding at a time after a refusal", () => {
+    const bindings = ["p1 new", "p2 new"].map(bindingOf);
+    expect(decide(input(kept, bindings, [], true)).sync).toEqual(["p1"]);
   });
 
   test("an unreadable imported account says what to do", () => {
-    const { blocked } = decide(input(imported, [binding("a", ["p1"], fresh)], "unreadable"));
+    const { blocked } = decided(imported, ["p1 new"], UNREADABLE);
     expect(blocked).toMatchObject({ reason: "BindingsUnreadable" });
     expect(blocked?.message).toContain("foreignPolicies: Remove");
   });
 
   test("more policies than a status can name are not bound", () => {
     const many = Array.from({ length: 1_001 }, (_, index) => `p${index}`);
-    const decision = decide(input(kept, [binding("a", many, fresh)], []));
-    expect(decision).toMatchObject({ sync: undefined, blocked: { reason: "TooManyPolicies" } });
+    expect(decided(kept, [`${many.join(" ")} new`], "")).toMatchObject({
+      sync: undefined,
+      blocked: { reason: "TooManyPolicies" },
+    });
   });
 });

@@ -5,30 +5,37 @@ import type {
   BindingsDone,
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
-import type { UnavailableAccount } from "../../../../src/controllers/policy-binding/rules/views.ts";
+import type {
+  BoundAccount,
+  UnavailableAccount,
+} from "../../../../src/controllers/policy-binding/rules/views.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { DAY, MINUTE } from "../../../../src/util/time.ts";
-import {
-  account,
-  binding,
-  NOW,
-  recorded,
-  refused,
-  releasing,
-  revoking,
-  snapshot,
-  stored,
-} from "./builders.ts";
+import { account, bindingOf, NOW, recorded, snapshot, stored } from "./builders.ts";
 
-const fresh = { applied: [], hasFinalizer: false };
 const nothing = { readable: true, policyIds: [] } as const;
-const p1 = { readable: true, policyIds: ["p1"] } as const;
-const server = { source: "Server", live: nothing } as const;
 const refusal = new IamError("InvalidArgument", "no", { operation: "syncBindings", sent: true });
 const kept = account(recorded(["p1"]));
-const late = { ...revoking, blockedSince: NOW - 10 * MINUTE };
-const held = binding("a", ["p1"], { applied: [] });
-const ready = binding("a", ["p1"]);
+const created = account();
+const withForeign = account(recorded(["p1"], ["f"]));
+const closed = account({ ...recorded(["p1"]), accessRevoked: true });
+const late = NOW - 10 * MINUTE;
+
+const server = { source: "Server", live: nothing } as const;
+const bound = { source: "Server", live: { readable: true, policyIds: ["p1"] } } as const;
+const unreadable = { source: "Server", live: { readable: false } } as const;
+const behind = { source: "Behind" } as const;
+
+/** With PolicyBindings as `bindingOf` reads them; those that are deleted wait since `since`. */
+function seen(
+  who: BoundAccount,
+  texts: readonly string[],
+  fields: Partial<BindingsSnapshot> = {},
+  since?: number,
+): BindingsSnapshot {
+  const views = texts.map(bindingOf).map((view) => ({ ...view, blockedSince: since }));
+  return snapshot(who, views, fields);
+}
 
 function unavailable(fields: Partial<UnavailableAccount> = {}): Partial<BindingsSnapshot> {
   return {
@@ -47,250 +54,135 @@ function withState(fields: object): Partial<BindingsSnapshot> {
   return { state: state && { ...state, ...fields } };
 }
 
-/** The stored object as an intent has left it. */
-function withIntent(given: BindingsSnapshot, policyIds: readonly string[]): BindingsSnapshot {
-  const object = stored(binding("a", ["p1"], { applied: policyIds }));
-  return { ...given, objects: new Map([["a-uid", object]]) };
+const due = withState({ askedAt: NOW - DAY });
+const failed = withState({ hasFailed: true });
+const missing = unavailable({ endsAs: "AccountMissing" });
+
+/** The caches lack the intent that the stored object has. */
+function withIntent(): BindingsSnapshot {
+  const given = seen(created, ["p1, on record: "], server);
+  return { ...given, objects: new Map([["0-uid", stored(bindingOf("p1"))]]) };
 }
 
-const steps: readonly [string, BindingsSnapshot, BindingsDone, object][] = [
-  [
-    "caches that are behind",
-    snapshot(kept, [ready], { source: "Behind" }),
-    {},
-    { kind: "Waiting", afterMs: 1_000 },
-  ],
-  [
-    "a replaced account",
-    snapshot(kept, [ready], server),
-    { accountReplaced: true },
-    { kind: "Waiting", afterMs: 1_000 },
-  ],
-  ["everything as recorded", snapshot(kept, [ready]), {}, { kind: "Settled" }],
+const waiting = { kind: "Waiting", reason: "WaitingForServiceAccount" };
+const inASecond = { kind: "Waiting", afterMs: 1_000 };
+const sync = { kind: "SyncBindings", policyIds: ["p1"], reason: "PoliciesSynced", isDrift: false };
+const correct = { ...sync, reason: "DriftCorrected", isDrift: true };
+const intent = (policyIds: string[]) => ({
+  kind: "WriteIntents",
+  intents: [{ uid: "0-uid", policyIds }],
+});
+const record = { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } };
+const release = (because: string) => ({ kind: "RemoveFinalizers", because });
+const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
+const done = { synced: true, recorded: true };
+const gaveUp = { unrevoked: ["p1"] };
+const vanished = withState({ vanished: { ids: ["f"], since: NOW - 5_000 } });
+
+/** The kind of step, or what it has to be like. */
+type Case = [string, BindingsSnapshot, string | object, BindingsDone?];
+
+test.each<Case>([
+  ["caches that are behind", seen(kept, ["p1"], behind), inASecond],
+  ["a replaced account", seen(kept, ["p1"], server), inASecond, { accountReplaced: true }],
+  ["everything as recorded", seen(kept, ["p1"]), "Settled"],
   [
     "a deleted binding of an imported account whose bindings cannot be read",
-    snapshot(account({ created: false }), [binding("a", ["p1"], revoking)], {
-      source: "Server",
-      live: { readable: false },
-    }),
+    seen(account({ created: false }), ["p1 revoking"], unreadable),
+    "Settled",
     { recorded: true },
-    { kind: "Settled" },
   ],
-  [
-    "a new binding",
-    snapshot(kept, [ready, binding("b", ["p2"], fresh)]),
-    {},
-    { kind: "ListBindings" },
-  ],
-  [
-    "a drift check that is due",
-    snapshot(kept, [ready], withState({ askedAt: NOW - DAY })),
-    {},
-    { kind: "ListBindings" },
-  ],
-  [
-    "an account without bindings",
-    snapshot(kept, [], withState({ askedAt: NOW - DAY })),
-    {},
-    { kind: "Settled" },
-  ],
-  [
-    "revoked access",
-    snapshot(account({ ...recorded(["p1"]), accessRevoked: true }), []),
-    {},
-    { kind: "ListBindings" },
-  ],
-  [
-    "an answer that changes something",
-    snapshot(account(), [binding("a", ["p1"], fresh)], { live: nothing }),
-    {},
-    { kind: "ReadLive" },
-  ],
-  [
-    "a policy that is bound already",
-    snapshot(kept, [ready, binding("b", ["p1"], fresh)]),
-    {},
-    { kind: "ReadLive" },
-  ],
+  ["a new binding", seen(kept, ["p1", "p2 new"]), "ListBindings"],
+  ["a drift check that is due", seen(kept, ["p1"], due), "ListBindings"],
+  ["an account without bindings", seen(kept, [], due), "Settled"],
+  ["revoked access", seen(closed, []), "ListBindings"],
+  ["an answer that changes something", seen(created, ["p1 new"], { live: nothing }), "ReadLive"],
+  ["a policy that is bound already", seen(kept, ["p1", "p1 new"]), "ReadLive"],
   [
     "an object without finalizer",
-    snapshot(account(), [binding("a", ["p1"], fresh)], server),
-    {},
-    { kind: "AddFinalizers", uids: ["a-uid"] },
+    seen(created, ["p1 new"], server),
+    { kind: "AddFinalizers", uids: ["0-uid"] },
   ],
-  [
-    "an object without intent",
-    snapshot(account(), [held], server),
-    {},
-    { kind: "WriteIntents", intents: [{ uid: "a-uid", policyIds: ["p1"] }] },
-  ],
-  [
-    "a recorded intent",
-    withIntent(snapshot(account(), [held], server), ["p1"]),
-    {},
-    { kind: "SyncBindings", policyIds: ["p1"], reason: "PoliciesSynced", isDrift: false },
-  ],
-  [
-    "drift",
-    snapshot(kept, [ready], server),
-    {},
-    { kind: "SyncBindings", policyIds: ["p1"], reason: "DriftCorrected", isDrift: true },
-  ],
-  [
-    "a PUT that is done",
-    withIntent(snapshot(account(), [held], server), ["p1"]),
-    { synced: true },
-    { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } },
-  ],
-  [
-    "a record that is written",
-    withIntent(snapshot(account(), [held], server), ["p1"]),
-    { synced: true, recorded: true },
-    { kind: "Settled" },
-  ],
-  [
-    "a refused list",
-    withIntent(snapshot(account(), [held], server), ["p1"]),
-    { refusal },
-    { kind: "WriteIntents", intents: [{ uid: "a-uid", policyIds: [] }] },
-  ],
+  ["an object without intent", seen(created, ["p1, on record: "], server), intent(["p1"])],
+  ["a recorded intent", withIntent(), sync],
+  ["drift", seen(kept, ["p1"], server), correct],
+  ["a PUT that is done", withIntent(), record, { synced: true }],
+  ["a record that is written", withIntent(), "Settled", done],
+  ["a refused list", withIntent(), intent([]), { refusal }],
   [
     "a refused list without intents",
-    snapshot(account(), [held], server),
+    seen(created, ["p1, on record: "], server),
+    attribute,
     { refusal },
-    { kind: "AttributeRefusal", suspects: [held] },
   ],
   [
     "a refusal that is attributed",
-    snapshot(account(), [held], server),
-    { refusal, refusalAttributed: true },
+    seen(created, ["p1, on record: "], server),
     { kind: "Waiting", afterMs: 1 },
+    { refusal, refusalAttributed: true },
   ],
-  [
-    "a deleted object whose policies are unbound",
-    snapshot(kept, [binding("a", ["p1"], revoking)], { source: "Server", live: p1 }),
-    { synced: true, recorded: true },
-    { kind: "RemoveFinalizers", because: "Revoked" },
-  ],
+  ["a deleted, unbound object", seen(kept, ["p1 revoking"], bound), release("Revoked"), done],
   [
     "a retained object",
-    snapshot(kept, [binding("a", ["p1"], releasing)], { source: "Server", live: p1 }),
+    seen(kept, ["p1 releasing"], bound),
+    release("Retained"),
     { recorded: true },
-    { kind: "RemoveFinalizers", because: "Retained" },
   ],
-  [
-    "a retained object in the caches",
-    snapshot(kept, [ready, binding("b", ["p1"], releasing)]),
-    {},
-    { kind: "ReadLive" },
-  ],
-  [
-    "a late revocation that was not tried",
-    snapshot(kept, [binding("a", ["p1"], late)]),
-    {},
-    { kind: "ListBindings" },
-  ],
+  ["a retained object in the caches", seen(kept, ["p1", "p1 releasing"]), "ReadLive"],
+  ["a late revocation, untried", seen(kept, ["p1 revoking"], {}, late), "ListBindings"],
   [
     "a late revocation that has failed",
-    snapshot(kept, [binding("a", ["p1"], late)], withState({ hasFailed: true })),
-    {},
+    seen(kept, ["p1 revoking"], failed, late),
     { kind: "RecordUnrevoked", policyIds: ["p1"] },
   ],
-  [
-    "a late revocation that has failed and is recorded",
-    snapshot(kept, [binding("a", ["p1"], late)], withState({ hasFailed: true })),
-    { unrevoked: ["p1"] },
-    { kind: "RemoveFinalizers", because: "GaveUp" },
-  ],
-  [
-    "a revocation that has failed and may be tried still",
-    snapshot(
-      kept,
-      [binding("a", ["p1"], { ...revoking, blockedSince: NOW })],
-      withState({ hasFailed: true }),
-    ),
-    {},
-    { kind: "ListBindings" },
-  ],
+  ["a recorded late failure", seen(kept, ["p1 revoking"], failed, late), release("GaveUp"), gaveUp],
+  ["a failure in time", seen(kept, ["p1 revoking"], failed, NOW), "ListBindings"],
   [
     "foreign policies that an answer lacks",
-    snapshot(account(recorded(["p1"], ["f"])), [ready], { live: p1 }),
-    {},
+    seen(withForeign, ["p1"], { live: bound.live }),
     { kind: "Waiting", afterMs: 5_000 },
   ],
   [
     "foreign policies that two answers lack",
-    snapshot(account(recorded(["p1"], ["f"])), [ready], {
-      live: p1,
-      ...withState({ vanished: { ids: ["f"], since: NOW - 5_000 } }),
-    }),
-    {},
-    { kind: "RecordBindings" },
+    seen(withForeign, ["p1"], { live: bound.live, ...vanished }),
+    "RecordBindings",
   ],
   [
     "no account, and nothing bound",
-    snapshot(kept, [held], {
-      account: undefined,
-      state: undefined,
-      ...unavailable({ endsAs: "AccountMissing" }),
-    }),
-    {},
-    { kind: "Waiting", reason: "WaitingForServiceAccount" },
+    seen(kept, ["p1, on record: "], { account: undefined, state: undefined, ...missing }),
+    waiting,
   ],
-  [
-    "no account in the caches, and something bound",
-    snapshot(kept, [ready], unavailable({ endsAs: "AccountMissing" })),
-    {},
-    { kind: "ReadLive" },
-  ],
+  ["no account in the caches, and something bound", seen(kept, ["p1"], missing), "ReadLive"],
   [
     "no account on the server",
-    snapshot(kept, [binding("a", ["p1"], revoking)], {
-      source: "Server",
-      ...unavailable({ endsAs: "AccountMissing" }),
-    }),
-    {},
-    { kind: "RemoveFinalizers", because: "AccountMissing" },
+    seen(kept, ["p1 revoking"], { source: "Server", ...missing }),
+    release("AccountMissing"),
+  ],
+  ["an unusable account, a live object", seen(kept, ["p1, on record: "], unavailable()), waiting],
+  [
+    "an unusable account, a deleted object that has bound nothing",
+    seen(kept, ["p1 revoking, on record: "], unavailable()),
+    release("NothingBound"),
   ],
   [
-    "an account that cannot be used, and a live object",
-    snapshot(kept, [held], unavailable()),
-    {},
-    { kind: "Waiting", reason: "WaitingForServiceAccount" },
+    "an unusable account, a late revocation",
+    seen(kept, ["p1 revoking"], unavailable(), late),
+    release("GaveUp"),
+    gaveUp,
   ],
   [
-    "an account that cannot be used, and a deleted one that has bound nothing",
-    snapshot(kept, [binding("a", ["p1"], { ...revoking, applied: [] })], unavailable()),
-    {},
-    { kind: "RemoveFinalizers", because: "NothingBound" },
+    "an unusable account, a revocation that is given up in a minute",
+    seen(kept, ["p1 revoking"], unavailable(), NOW - 9 * MINUTE),
+    { afterMs: MINUTE },
   ],
-  [
-    "an account that cannot be used, and a late one",
-    snapshot(kept, [binding("a", ["p1"], late)], unavailable()),
-    { unrevoked: ["p1"] },
-    { kind: "RemoveFinalizers", because: "GaveUp" },
-  ],
-];
-
-describe("the next step", () => {
-  test.each(steps)("with %s", (_, given, done, expected) => {
-    expect(next({ snapshot: given, done })).toMatchObject(expected);
-  });
-
-  test("a wait ends when the next revocation is given up", () => {
-    const blockedSince = NOW - 9 * MINUTE;
-    const given = snapshot(
-      kept,
-      [binding("a", ["p1"], { ...revoking, blockedSince })],
-      unavailable(),
-    );
-    expect(next({ snapshot: given, done: {} })).toMatchObject({ afterMs: MINUTE });
-  });
+])("the next step with %s", (_, given, expected, before = {}) => {
+  const step = typeof expected === "string" ? { kind: expected } : expected;
+  expect(next({ snapshot: given, done: before })).toMatchObject(step);
 });
 
 describe("the report", () => {
   const settled = { kind: "Settled" } as const;
-  const failed = {
+  const failure = {
     kind: "Failed",
     error: new Error("no"),
     readiness: { state: "Reconciling", reason: "Unavailable", message: "no" },
@@ -300,15 +192,15 @@ describe("the report", () => {
     ["Caches", { resourceVersion: "7" }],
     ["Server", {}],
   ] as const)("of objects from %s is written with %j", (source, write) => {
-    const given = snapshot(kept, [ready], { source });
-    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
+    const given = seen(kept, ["p1"], { source });
+    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]).toMatchObject({ write });
     expect(objects[0]?.write).toEqual(write);
   });
 
   test("of a failure keeps an intent", () => {
-    const given = withIntent(snapshot(account(), [held], server), ["p1"]);
-    const { objects, state } = report({ snapshot: given, done: {} }, failed, undefined);
+    const given = withIntent();
+    const { objects, state } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]).toMatchObject({
       status: { appliedPolicyIds: ["p1"] },
       readiness: { reason: "Unavailable" },
@@ -317,35 +209,35 @@ describe("the report", () => {
   });
 
   test("of a failed read does not say that there is no account", () => {
-    const given = snapshot(kept, [ready], unavailable({ endsAs: "AccountMissing" }));
-    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
+    const given = seen(kept, ["p1"], missing);
+    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]?.status).toMatchObject({ appliedPolicyIds: ["p1"] });
   });
 
   test("says nothing where nothing new is known, and forgets nothing", () => {
-    const behind = snapshot(kept, [ready], { source: "Behind" });
+    const given = seen(kept, ["p1"], behind);
     const { state } = snapshot(kept, []);
-    const outcome = next({ snapshot: behind, done: {} });
+    const outcome = next({ snapshot: given, done: {} });
     if (outcome.kind !== "Waiting") throw new Error("it waits");
-    const made = report({ snapshot: behind, done: {} }, outcome, state);
+    const made = report({ snapshot: given, done: {} }, outcome, state);
     expect(made).toEqual({ objects: [], state, requeueAfterMs: 1_000 });
   });
 
   test("leaves out what is released", () => {
-    const given = snapshot(kept, [ready, binding("b", ["p1"], revoking)]);
+    const given = seen(kept, ["p1", "p1 revoking"]);
     const released = { ...given, objects: new Map([...given.objects].slice(0, 1)) };
     const { objects } = report({ snapshot: released, done: {} }, settled, undefined);
-    expect(objects.map(({ object }) => object.metadata.uid)).toEqual(["a-uid"]);
+    expect(objects.map(({ object }) => object.metadata.uid)).toEqual(["0-uid"]);
   });
 
   test("puts an object's own problem before that of the account", () => {
-    const given = snapshot(kept, [binding("a", ["p1"], refused)]);
-    const { objects } = report({ snapshot: given, done: {} }, failed, undefined);
+    const given = seen(kept, ["p1 refused"]);
+    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]?.readiness).toMatchObject({ state: "Stalled", reason: "PolicyNotGranted" });
   });
 
   test("forgets what it knew of an account that was made again", () => {
-    const given = snapshot(kept, [ready]);
+    const given = seen(kept, ["p1"]);
     const old = given.state && { ...given.state, accountUid: "old", isolating: true };
     const { state } = report({ snapshot: given, done: {} }, settled, old);
     expect(state).toMatchObject({ accountUid: "sa-uid", isolating: false });
