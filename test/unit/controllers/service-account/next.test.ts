@@ -12,6 +12,7 @@ import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { account, accountName, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000, described: undefined };
+const young = { ...attempt, startTime: NOW - 5_000 };
 const lastRead = {
   saId: "sa-1",
   consoleURL: "https://console.example.com",
@@ -22,18 +23,20 @@ const lastRead = {
   keyRequests: [],
 };
 const state = { lastRead };
-const justLooked = { lastRead: { ...lastRead, startTime: NOW - 29_000 } };
+const justRead = { lastRead: { ...lastRead, startTime: NOW - 29_000 } };
+const ofHour = { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 };
+const changed = serviceAccount({ metadata: { generation: 2 } });
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
+const idle = { account, state };
+const elsewhere = "https://fake.example.com";
 
-interface Case {
-  readonly name: string;
-  readonly seen?: Partial<AccountSnapshot>;
+interface Given extends Partial<Omit<AccountSnapshot, "spec">> {
   readonly spec?: object;
   readonly done?: AccountDone;
-  readonly step: string;
 }
+type Case = [string, Given, string];
 
-function stepOf({ seen, spec, done = {} }: Omit<Case, "name" | "step">) {
+function stepOf({ spec, done = {}, ...seen }: Given) {
   return next({ snapshot: snapshotOf(seen, spec), done }, at);
 }
 
@@ -51,149 +54,80 @@ function toText(step: AccountAction | Waiting | Settled): string {
   }
 }
 
-test.each<Case>([
-  { name: "a new object is looked for by name", step: "ListAccounts" },
-  { name: "an import is looked for by id", spec: { saId: "sa-9" }, step: "GetAccount sa-9" },
-  {
-    name: "a young attempt is given time",
-    seen: { attempt: { ...attempt, startTime: NOW - 5_000 } },
-    step: "Reconciling CreateOutcomeUnknown",
-  },
-  { name: "an old attempt is looked up", seen: { attempt }, step: "ListAccounts" },
-  {
-    name: "an answer that was not yet written down is not asked for again",
-    seen: {
-      attempt,
-      state: { created: { attempt: attempt.id, account: { saId: "sa-1" } } },
-    },
-    step: "RecordAccount Created",
-  },
-  {
-    name: "an answer to another attempt says nothing",
-    seen: { attempt, state: { created: { attempt: "other", account: { saId: "sa-1" } } } },
-    step: "ListAccounts",
-  },
-  {
-    name: "a known account is looked at after a start",
-    seen: { account },
-    step: "GetAccount sa-1",
-  },
-  { name: "an idle run asks nothing", seen: { account, state }, step: "Settled" },
-  {
-    name: "a changed spec looks again",
-    seen: { account, state, object: serviceAccount({ metadata: { generation: 2 } }) },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "a request looks again",
-    seen: { account, state, request: "now" },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "a request is answered by one look",
-    seen: { account, state, request: "now" },
-    done: { lookTime: NOW },
-    step: "Settled",
-  },
-  {
-    name: "the time comes to look again",
-    seen: { account, state: { lastRead: { ...lastRead, nextTime: NOW } } },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "an account that was found at another console is looked for at this one first",
-    seen: { account: { ...account, consoleURL: "https://fake.example.com" }, state },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "so is one that was looked for at another console",
-    seen: { account, state: { lastRead: { ...lastRead, consoleURL: "https://fake.example.com" } } },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "an account that a status has come to name is looked at",
-    seen: { account: { ...account, saId: "sa-2" }, state },
-    step: "GetAccount sa-2",
-  },
-  {
-    name: "a key that came since the last look is looked for",
-    seen: { account, state, unlistedKeyTime: NOW - 20_000 },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "keys that follow each other are looked for together",
-    seen: { account, state: justLooked, unlistedKeyTime: NOW - 1_000 },
-    step: "Settled",
-  },
-  {
-    name: "a key that the last look ought to have shown is not looked for again",
-    seen: { account, state, unlistedKeyTime: NOW - 41_000 },
-    step: "Settled",
-  },
-  {
-    name: "a request for a run over one of its ApiKeys looks again",
-    seen: { account, state, keyRequests: ["k1 now"] },
-    step: "GetAccount sa-1",
-  },
-  {
-    name: "such a request is answered once",
-    seen: {
-      account,
-      state: { lastRead: { ...lastRead, keyRequests: ["k1 now"] } },
-      keyRequests: ["k1 now"],
-    },
-    step: "Settled",
-  },
-  ...[1, 5, 15, 60].map((minutes) => ({
-    name: `the account is read ${minutes} minutes after an issue with an unknown outcome was closed`,
-    seen: {
-      account,
-      state: { lastRead: { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
-      keyRecoveryTime: NOW - minutes * 60_000,
-    },
-    step: "GetAccount sa-1",
-  })),
-  ...[0.9, 4.9, 14.9, 59.9, 61].map((minutes) => ({
-    name: `the account is not read ${minutes} minutes after it`,
-    seen: {
-      account,
-      state: { lastRead: { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 } },
-      keyRecoveryTime: NOW - minutes * 60_000,
-    },
-    step: "Settled",
-  })),
-  ...[1, 5, 15, 60].map((minutes) => ({
-    name: `all accounts are listed ${minutes} minutes after a creation with an unknown outcome was closed`,
-    seen: {
-      account,
-      state: { ...state, listTime: NOW - 30_000 },
-      recoveryTime: NOW - minutes * 60_000,
-    },
-    step: "ListAccounts",
-  })),
-  {
-    name: "all accounts are listed once each time",
-    seen: { account, state, recoveryTime: NOW - 60_000 },
-    done: { listTime: NOW },
-    step: "Settled",
-  },
-  ...[0.9, 4.9, 14.9, 59.9, 61, 25 * 60].map((minutes) => ({
-    name: `they are not listed ${minutes} minutes after it`,
-    seen: {
-      account,
-      state: { ...state, listTime: minutes > 61 ? undefined : NOW - 30_000 },
-      recoveryTime: NOW - minutes * 60_000,
-    },
-    step: "Settled",
-  })),
-  {
-    name: "a key from the future waits for the clock",
-    seen: { account, state, unlistedKeyTime: NOW + 1_000 },
-    step: "Settled",
-  },
-])("$name", ({ step, ...given }) => {
-  expect(toText(stepOf(given))).toBe(step);
+const created = (id: string) => ({ created: { attempt: id, account: { saId: "sa-1" } } });
+const read = (changes: object) => ({ account, state: { lastRead: { ...lastRead, ...changes } } });
+const readAfter = (minutes: number) => ({
+  account,
+  state: { lastRead: ofHour },
+  keyRecoveryTime: NOW - minutes * 60_000,
 });
+const listAfter = (minutes: number, listTime?: number) => ({
+  account,
+  state: { ...state, listTime },
+  recoveryTime: NOW - minutes * 60_000,
+});
+const fake = { ...account, consoleURL: elsewhere };
+const another = { ...account, saId: "sa-2" };
+const answered = { lookTime: NOW };
+const listedNow = { listTime: NOW };
+
+test.each<Case>([
+  ["a new object is looked for by name", {}, "ListAccounts"],
+  ["an import is looked for by id", { spec: { saId: "sa-9" } }, "GetAccount sa-9"],
+  ["a young attempt is given time", { attempt: young }, "Reconciling CreateOutcomeUnknown"],
+  ["an old attempt is looked up", { attempt }, "ListAccounts"],
+  [
+    "a response is not asked for again",
+    { attempt, state: created(attempt.id) },
+    "RecordAccount Created",
+  ],
+  ["one to another attempt says nothing", { attempt, state: created("other") }, "ListAccounts"],
+  ["a known account is read after a start", { account }, "GetAccount sa-1"],
+  ["an idle run asks nothing", idle, "Settled"],
+  ["a changed spec reads again", { ...idle, object: changed }, "GetAccount sa-1"],
+  ["a request reads again", { ...idle, request: "now" }, "GetAccount sa-1"],
+  ["a request is met by one read", { ...idle, request: "now", done: answered }, "Settled"],
+  ["the time comes to read again", read({ nextTime: NOW }), "GetAccount sa-1"],
+  ["an account found at another console is read", { account: fake, state }, "GetAccount sa-1"],
+  ["so is one read at another console", read({ consoleURL: elsewhere }), "GetAccount sa-1"],
+  ["so is one that a status has come to name", { account: another, state }, "GetAccount sa-2"],
+  [
+    "a key since the last read is looked for",
+    { ...idle, unlistedKeyTime: NOW - 20_000 },
+    "GetAccount sa-1",
+  ],
+  [
+    "keys that follow each other wait",
+    { account, state: justRead, unlistedKeyTime: NOW - 1_000 },
+    "Settled",
+  ],
+  ["a key older than the last read is not", { ...idle, unlistedKeyTime: NOW - 41_000 }, "Settled"],
+  [
+    "a key from the future waits for the clock",
+    { ...idle, unlistedKeyTime: NOW + 1_000 },
+    "Settled",
+  ],
+  ["a request to an ApiKey reads again", { ...idle, keyRequests: ["k1 now"] }, "GetAccount sa-1"],
+  ["it is met once", { ...read({ keyRequests: ["k1 now"] }), keyRequests: ["k1 now"] }, "Settled"],
+  ...[1, 5, 15, 60].flatMap((minutes): Case[] => [
+    [`read ${minutes} min after an issue was closed`, readAfter(minutes), "GetAccount sa-1"],
+    [
+      `listed ${minutes} min after a creation was closed`,
+      listAfter(minutes, NOW - 30_000),
+      "ListAccounts",
+    ],
+  ]),
+  ...[0.9, 4.9, 14.9, 59.9, 61].flatMap((minutes): Case[] => [
+    [`not read ${minutes} min after an issue was closed`, readAfter(minutes), "Settled"],
+    [
+      `not listed ${minutes} min after a creation was closed`,
+      listAfter(minutes, NOW - 30_000),
+      "Settled",
+    ],
+  ]),
+  ["not listed a day after a creation was closed", listAfter(25 * 60), "Settled"],
+  ["all accounts are listed once each time", { ...listAfter(1), done: listedNow }, "Settled"],
+])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
 
 const listed = (changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
   saId: "sa-1",
@@ -204,195 +138,98 @@ const listed = (changes: Partial<IamServiceAccount> = {}): IamServiceAccount => 
   status: "active",
   ...changes,
 });
-const listing = (...accounts: IamServiceAccount[]) => ({ ok: true, accounts }) as const;
-const unlisted = { ok: false, code: "MalformedResponse" } as const;
-const answer = (detail: Partial<IamServiceAccount> | undefined): AccountSnapshot["answer"] => ({
-  detail: detail === undefined ? undefined : { ...listed(detail), keyIds: ["sak_1"] },
+const listing = (...changes: Partial<IamServiceAccount>[]) => ({
+  listing: { ok: true, accounts: changes.map(listed) } as const,
+});
+const unlisted = { listing: { ok: false, code: "MalformedResponse" } } as const;
+const answer = (detail: Partial<IamServiceAccount> | undefined): Given => ({
+  answer: { detail: detail && { ...listed(detail), keyIds: ["sak_1"] } },
+});
+/** The account is known, and was read in this run. */
+const looked = (detail?: Partial<IamServiceAccount>) => ({
+  account,
+  done: answered,
+  ...answer(detail),
 });
 const ours = { description: describeAccount(undefined, key, attempt.id) };
 const theirs = describeAccount("for", { namespace: "team-b", name: "ci-bot" }, attempt.id);
-const looked = { lookTime: NOW };
+const restored = describeAccount("builds", key, attemptId("u0", "a"));
+const byHand = { description: "by hand" };
+const now = { attempt: { ...attempt, startTime: NOW }, done: { announced: attempt.id } };
+const imported = { spec: { saId: "sa-1" } };
+const ofProject = { spec: { projectId: "prj-1" } };
+const inProject = { spec: { saId: "sa-1", projectId: "prj-1" } };
+const moved = { projectId: "prj-2" };
+const silent = { answer: { detail: { saId: "sa-1", keyIds: undefined } } };
+const gone = stalled("ServiceAccountGone", "gone");
 
 test.each<Case>([
-  {
-    name: "a creation is announced before it is sent",
-    seen: { listing: listing() },
-    step: "RecordAttempt",
-  },
-  {
-    name: "a creation that this run has announced is sent",
-    seen: { listing: listing(), attempt: { ...attempt, startTime: NOW } },
-    done: { announced: attempt.id },
-    step: "CreateAccount",
-  },
-  {
-    name: "a console that cannot be listed does not prevent creation",
-    seen: { listing: unlisted },
-    step: "RecordAttempt",
-  },
-  {
-    name: "a name that is taken is not taken again",
-    seen: { listing: listing(listed()) },
-    step: "Stalled AccountExists",
-  },
-  {
-    name: "a lost status is found again by the marker",
-    seen: { listing: listing(listed(ours)) },
-    step: "RecordAccount Recovered",
-  },
-  {
-    name: "an attempt that took effect is adopted",
-    seen: { attempt, listing: listing(listed(ours)) },
-    step: "RecordAccount Recovered",
-  },
-  {
-    name: "an attempt without effect is followed by another one",
-    seen: { attempt, listing: listing() },
-    step: "RecordAttempt",
-  },
-  {
-    name: "an attempt beside an account of that name ends without a second one",
-    seen: { attempt, listing: listing(listed({ description: "by hand" })) },
-    step: "CloseAttempt",
-  },
-  {
-    name: "an attempt with two possible outcomes is for a person",
-    seen: { attempt, listing: listing(listed(), listed({ saId: "sa-2" })) },
-    step: "Stalled AmbiguousServiceAccount",
-  },
-  {
-    name: "an attempt that cannot be looked up is never repeated",
-    seen: { attempt, listing: unlisted },
-    step: "Stalled CreateOutcomeUnknown",
-  },
-  {
-    name: "an import is recorded",
-    spec: { saId: "sa-1" },
-    seen: { answer: answer({}) },
-    step: "RecordAccount Imported",
-  },
-  {
-    name: "an import of nothing is for a person",
-    spec: { saId: "sa-1" },
-    seen: { answer: answer(undefined) },
-    step: "Stalled ServiceAccountNotFound",
-  },
-  {
-    name: "an import from another organization is refused",
-    spec: { saId: "sa-1" },
-    seen: { answer: answer({ orgId: "org-2" }) },
-    step: "Stalled OrganizationMismatch",
-  },
-  {
-    name: "an import from another project than the one named is refused",
-    spec: { saId: "sa-1", projectId: "prj-1" },
-    seen: { answer: answer({ projectId: "prj-2" }) },
-    step: "Stalled ProjectMismatch",
-  },
-  {
-    name: "an import from any project is fine where none is named",
-    spec: { saId: "sa-1" },
-    seen: { answer: answer({ projectId: "prj-2" }) },
-    step: "RecordAccount Imported",
-  },
-  {
-    name: "a known account that vanished is never created again by itself",
-    seen: { account, answer: answer(undefined) },
-    done: looked,
-    step: "Stalled ServiceAccountGone",
-  },
-  {
-    name: "an account of another name is not the object's",
-    seen: { account, answer: answer({ name: "other" }) },
-    done: looked,
-    step: "Stalled ServiceAccountMismatch",
-  },
-  {
-    name: "nor is one that was made for another object",
-    seen: { account, answer: answer({ description: theirs }) },
-    done: looked,
-    step: "Stalled ServiceAccountMismatch",
-  },
-  {
-    name: "nor is one of another project than the one named",
-    spec: { projectId: "prj-1" },
-    seen: { account, answer: answer({ projectId: "prj-2" }) },
-    done: looked,
-    step: "Stalled ProjectMismatch",
-  },
-  {
-    name: "another project than the connection's present one is no difference",
-    seen: { account, answer: answer({ projectId: "prj-2" }) },
-    done: looked,
-    step: "Settled",
-  },
-  {
-    name: "an account that was made for the object before it was restored is its own",
-    seen: {
-      account,
-      answer: answer({ description: describeAccount("builds", key, attemptId("u0", "a")) }),
-    },
-    done: looked,
-    step: "Settled",
-  },
-  {
-    name: "a description that somebody has edited is no difference",
-    seen: { account, answer: answer({ description: "by hand" }) },
-    done: looked,
-    step: "Settled",
-  },
-  {
-    name: "a console that tells neither name nor description proves nothing",
-    seen: { account, answer: { detail: { saId: "sa-1", keyIds: undefined } } },
-    done: looked,
-    step: "Settled",
-  },
-  {
-    name: "an import may have any name and any maker",
-    spec: { saId: "sa-1" },
-    seen: { account, answer: answer({ name: "other", description: theirs }) },
-    done: looked,
-    step: "Settled",
-  },
-  {
-    name: "what was found holds until the next look",
-    seen: {
-      account,
-      state: { lastRead: { ...lastRead, finding: stalled("ServiceAccountGone", "gone") } },
-    },
-    step: "Stalled ServiceAccountGone",
-  },
-  {
-    name: "an account that is not active is said to be so",
-    seen: { account: { ...account, state: "locked" }, state },
-    step: "Stalled ServiceAccountNotActive",
-  },
-  {
-    name: "an account whose object has lost the finalizer gets it again",
-    seen: { account, answer: answer({}), object: unheld },
-    done: looked,
-    step: "RecordAccount FinalizerMissing",
-  },
-  {
-    name: "an account of a suspended object is only looked at",
-    seen: { account, answer: answer({}), object: unheld },
-    spec: { suspend: true },
-    done: looked,
-    step: "Settled",
-  },
-])("$name", ({ step, ...given }) => {
-  expect(toText(stepOf(given))).toBe(step);
-});
+  ["a creation is recorded before it is sent", listing(), "RecordAttempt"],
+  ["a recorded creation is sent", { ...listing(), ...now }, "CreateAccount"],
+  ["a console without a list does not prevent creation", unlisted, "RecordAttempt"],
+  ["a name that is taken is not taken again", listing({}), "Stalled AccountExists"],
+  ["a lost status is found again by the marker", listing(ours), "RecordAccount Recovered"],
+  ["an attempt took effect", { attempt, ...listing(ours) }, "RecordAccount Recovered"],
+  ["an attempt had no effect", { attempt, ...listing() }, "RecordAttempt"],
+  ["an attempt beside an account of that name", { attempt, ...listing(byHand) }, "CloseAttempt"],
+  [
+    "an attempt with two possible outcomes",
+    { attempt, ...listing({}, { saId: "sa-2" }) },
+    "Stalled AmbiguousServiceAccount",
+  ],
+  ["an attempt without a list", { attempt, ...unlisted }, "Stalled CreateOutcomeUnknown"],
+  ["an import is recorded", { ...imported, ...answer({}) }, "RecordAccount Imported"],
+  ["an import of nothing", { ...imported, ...answer(undefined) }, "Stalled ServiceAccountNotFound"],
+  [
+    "an import from another organization",
+    { ...imported, ...answer({ orgId: "org-2" }) },
+    "Stalled OrganizationMismatch",
+  ],
+  ["an import from another project", { ...inProject, ...answer(moved) }, "Stalled ProjectMismatch"],
+  ["an import from any project", { ...imported, ...answer(moved) }, "RecordAccount Imported"],
+  ["an account that vanished is not created again", looked(), "Stalled ServiceAccountGone"],
+  ["an account of another name", looked({ name: "other" }), "Stalled ServiceAccountMismatch"],
+  [
+    "an account of another object",
+    looked({ description: theirs }),
+    "Stalled ServiceAccountMismatch",
+  ],
+  ["an account of another project", { ...ofProject, ...looked(moved) }, "Stalled ProjectMismatch"],
+  ["the connection has another project now", looked(moved), "Settled"],
+  ["the object was restored", looked({ description: restored }), "Settled"],
+  ["a description was edited", looked(byHand), "Settled"],
+  ["neither name nor description is shown", { ...looked(), ...silent }, "Settled"],
+  [
+    "an import may have any name and maker",
+    { ...imported, ...looked({ name: "other", description: theirs }) },
+    "Settled",
+  ],
+  [
+    "what was found holds until the next read",
+    read({ finding: gone }),
+    "Stalled ServiceAccountGone",
+  ],
+  [
+    "an account is not active",
+    { ...idle, account: { ...account, state: "locked" } },
+    "Stalled ServiceAccountNotActive",
+  ],
+  [
+    "a lost finalizer comes back",
+    { ...looked({}), object: unheld },
+    "RecordAccount FinalizerMissing",
+  ],
+  ["not while suspended", { ...looked({}), object: unheld, spec: { suspend: true } }, "Settled"],
+])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
 
 test("an attempt may take effect until its call has timed out", () => {
-  const seen = { attempt: { ...attempt, startTime: NOW - 5_000 } };
-  expect(stepOf({ seen })).toMatchObject({ afterMs: 20_000 });
+  expect(stepOf({ attempt: young })).toMatchObject({ afterMs: 20_000 });
 });
 
 test("a creation carries organization, project, name and marker", () => {
   const spec = { name: "bot", projectId: "prj-2", description: "builds" };
-  const seen = { attempt: { id: "a-1", startTime: NOW, described: undefined } };
-  expect(stepOf({ seen, spec, done: { announced: "a-1" } })).toMatchObject({
+  const seen = { attempt: { ...attempt, id: "a-1", startTime: NOW } };
+  expect(stepOf({ ...seen, spec, done: { announced: "a-1" } })).toMatchObject({
     account: {
       orgId: "org-1",
       projectId: "prj-2",
