@@ -8,44 +8,30 @@ const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "
   return snapshotOf({ account, object }, { access });
 };
 
+const DAY = "2026-01-01T00:00:00Z";
+const REVOKING = "RevokingAccess";
+const REVOKED = "AccessRevoked";
+const unanswered = { confirmationTime: "x", unansweredSync: { time: DAY, policyIds: ["p"] } };
+
 test.each([
-  ["nothing was read yet", undefined, "RevokingAccess", "Access is being revoked. Set"],
+  ["nothing was read yet", undefined, REVOKING, "Access is being revoked. Set"],
   [
     "policies are bound",
     { policyCount: 2 },
-    "RevokingAccess",
+    REVOKING,
     "Policies that were bound when last read: 2.",
   ],
+  ["none was bound before", { lastSyncTime: DAY }, REVOKING, "Access is being revoked. Set"],
   [
-    "no policy was bound before access was revoked",
-    { policyCount: 0, lastSyncTime: "2026-01-01T00:00:00Z" },
-    "RevokingAccess",
-    "Access is being revoked. Set",
+    "the list is empty",
+    { emptiedTime: DAY },
+    REVOKED,
+    `accepted an empty list of policies at ${DAY}`,
   ],
-  [
-    "the console accepted the empty list",
-    { policyCount: 0, emptiedTime: "2026-01-01T00:00:00Z" },
-    "AccessRevoked",
-    "accepted an empty list of policies at 2026-01-01T00:00:00Z",
-  ],
-  [
-    "a read has confirmed it",
-    { policyCount: 0, confirmationTime: "2026-01-01T00:01:00Z" },
-    "AccessRevoked",
-    "revoked, confirmed by a read at 2026-01-01T00:01:00Z",
-  ],
-  [
-    "an earlier call may still take effect",
-    {
-      policyCount: 0,
-      confirmationTime: "x",
-      unansweredSync: { time: "2026-01-01T00:00:00Z", policyIds: ["p"] },
-    },
-    "AccessRevoked",
-    "short intervals until 2026-01-01T00:10:00Z",
-  ],
+  ["a read has confirmed it", { confirmationTime: DAY }, REVOKED, `confirmed by a read at ${DAY}`],
+  ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
 ])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
-  const snapshot = revoked(bindings);
+  const snapshot = revoked(bindings && { policyCount: 0, ...bindings });
   const readiness = standingOf(snapshot);
   expect(readiness).toMatchObject({ state: "Ready", reason });
   expect(readiness.message).toContain(message);

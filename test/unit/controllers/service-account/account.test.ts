@@ -5,31 +5,16 @@ import {
   fromConsole,
   fromStatus,
 } from "../../../../src/controllers/service-account/rules/account.ts";
+import type { KnownAccount } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { account } from "./objects.ts";
 
-test.each([
-  { name: "an active account is ready", changes: {}, found: "Ready Created" },
-  {
-    name: "an imported one too",
-    changes: { origin: "Imported" as const },
-    found: "Ready Imported",
-  },
-  {
-    name: "a state that the console does not tell is no obstacle",
-    changes: { state: undefined },
-    found: "Ready Created",
-  },
-  {
-    name: "any other state is",
-    changes: { state: "locked" },
-    found: "Stalled ServiceAccountNotActive",
-  },
-  {
-    name: "without its tpn nothing can be bound",
-    changes: { tpn: undefined },
-    found: "Reconciling TpnUnknown",
-  },
-])("$name", ({ changes, found }) => {
+test.each<[string, Partial<KnownAccount>, string]>([
+  ["an active account is ready", {}, "Ready Created"],
+  ["an imported one too", { origin: "Imported" }, "Ready Imported"],
+  ["a state that the console does not show is no obstacle", { state: undefined }, "Ready Created"],
+  ["any other state is", { state: "locked" }, "Stalled ServiceAccountNotActive"],
+  ["without its tpn nothing can be bound", { tpn: undefined }, "Reconciling TpnUnknown"],
+])("%s", (_, changes, found) => {
   const { state, reason } = accountReadiness({ ...account, ...changes });
   expect(`${state} ${reason}`).toBe(found);
 });

@@ -79,66 +79,38 @@ const mark = (name: string, attempt = ATTEMPT, namespace = "team-a") => ({
   sak_1: { description: describeKey("for CI", { namespace, name }, attempt) },
 });
 
+const entry = (keyId: string, more: object = {}) => ({
+  keyId,
+  observedTime: toIso8601(NOW - HOUR),
+  ...more,
+});
+const naming = (status: object): Given => ({ apiKeys: [apiKey(status)] });
+const open = (changes: object = {}) => naming({ attempt: { ...OPEN, ...changes } });
+const inactive = { records: { sak_1: { status: "inactive" } } };
+const active = { records: { sak_1: { status: "active" } } };
+const anHourAgo = toIso8601(NOW - HOUR);
+
 describe("a key in the list is unmanaged", () => {
   test.each<[string, Given, boolean]>([
     ["if no ApiKey names it", {}, true],
+    ["without any ApiKey", { apiKeys: [] }, true],
     ["even without a list of this run", { isRead: false }, true],
     ["but not at once: statuses may lag", { before: [] }, false],
     ["nor within 30 seconds", { ageMs: 29 * SECOND }, false],
-    ["unless an ApiKey uses it", { apiKeys: [apiKey({ current: named("sak_1") })] }, false],
-    ["unless it is superseded", { apiKeys: [apiKey({ superseded: [named("sak_1")] })] }, false],
-    ["unless it is orphaned", { apiKeys: [apiKey({ orphaned: [named("sak_1")] })] }, false],
-    ["unless it has expired", { apiKeys: [apiKey({ current: named("sak_1", 0) })] }, false],
-    [
-      "unless it has expired, and no ApiKey names it any more",
-      { status: { expiredKeyIds: ["sak_1"] } },
-      false,
-    ],
-    [
-      "unless the console shows it as inactive",
-      { records: { sak_1: { status: "inactive" } } },
-      false,
-    ],
-    ["even if the console shows it as active", { records: { sak_1: { status: "active" } } }, true],
-    [
-      "but not while an open attempt may have issued it",
-      { apiKeys: [apiKey({ attempt: OPEN })] },
-      false,
-    ],
-    [
-      "but if the key is older than the open attempt",
-      { apiKeys: [apiKey({ attempt: { ...OPEN, knownKeyIds: ["sak_1"] } })] },
-      true,
-    ],
-    [
-      "but if the attempt is open for an hour",
-      { apiKeys: [apiKey({ attempt: { ...OPEN, startTime: toIso8601(NOW - HOUR) } })] },
-      true,
-    ],
-    [
-      "but if its description names another attempt than the open one",
-      {
-        apiKeys: [apiKey({ attempt: { ...OPEN, id: "other" } })],
-        records: mark("ci"),
-      },
-      true,
-    ],
-    [
-      "but not if its description names the open attempt",
-      { apiKeys: [apiKey({ attempt: OPEN })], records: mark("ci") },
-      false,
-    ],
-    [
-      "but not before every ApiKey was reported on",
-      { apiKeys: [apiKey({ conditions: [] })] },
-      false,
-    ],
-    [
-      "but not while a write to an ApiKey is not in the cache",
-      { changes: { apiKeysAreCurrent: false } },
-      false,
-    ],
-    ["without any ApiKey", { apiKeys: [] }, true],
+    ["unless an ApiKey uses it", naming({ current: named("sak_1") }), false],
+    ["unless it is superseded", naming({ superseded: [named("sak_1")] }), false],
+    ["unless it is orphaned", naming({ orphaned: [named("sak_1")] }), false],
+    ["unless it has expired", naming({ current: named("sak_1", 0) }), false],
+    ["unless it has expired and is forgotten", { status: { expiredKeyIds: ["sak_1"] } }, false],
+    ["unless the console shows it as inactive", inactive, false],
+    ["even if the console shows it as active", active, true],
+    ["but not while an open attempt may have issued it", open(), false],
+    ["but if it is older than the open attempt", open({ knownKeyIds: ["sak_1"] }), true],
+    ["but if the attempt is open for an hour", open({ startTime: anHourAgo }), true],
+    ["but if it is of another attempt", { ...open({ id: "other" }), records: mark("ci") }, true],
+    ["but not if it is of the open attempt", { ...open(), records: mark("ci") }, false],
+    ["but not before every ApiKey was reported on", naming({ conditions: [] }), false],
+    ["but not before the cache is current", { changes: { apiKeysAreCurrent: false } }, false],
   ])("%s", (_, world, isUnmanaged) => {
     const audit = auditKeys(given(world), NOW);
     expect(idsOf(audit?.unmanagedKeys)).toEqual(isUnmanaged ? ["sak_1"] : []);
@@ -166,31 +138,17 @@ describe("a key in the list is unmanaged", () => {
   });
 });
 
-const entry = (keyId: string, more: object = {}) => ({
-  keyId,
-  observedTime: toIso8601(NOW - HOUR),
-  ...more,
-});
-
 describe("what was reported", () => {
   const stored = { unmanagedKeys: [entry("sak_1")], unmanagedKeyCount: 1, liveKeyIds: ["sak_1"] };
 
   test.each<[string, Given, readonly string[]]>([
-    ["stays, with its time", { status: stored }, ["sak_1"]],
-    ["stays without a list", { status: stored, isRead: false }, ["sak_1"]],
-    ["goes with the key", { status: stored, list: [] }, []],
-    [
-      "goes when an ApiKey names it",
-      { status: stored, apiKeys: [apiKey({ orphaned: [named("sak_1")] })] },
-      [],
-    ],
-    [
-      "goes when the key is disabled",
-      { status: stored, records: { sak_1: { status: "inactive" } } },
-      [],
-    ],
+    ["stays, with its time", {}, ["sak_1"]],
+    ["stays without a list", { isRead: false }, ["sak_1"]],
+    ["goes with the key", { list: [] }, []],
+    ["goes when an ApiKey names it", naming({ orphaned: [named("sak_1")] }), []],
+    ["goes when the key is disabled", inactive, []],
   ])("%s", (_, world, expected) => {
-    const audit = auditKeys(given(world), NOW);
+    const audit = auditKeys(given({ status: stored, ...world }), NOW);
     expect(idsOf(audit?.unmanagedKeys)).toEqual(expected);
     expect(audit?.found).toEqual([]);
     for (const key of audit?.unmanagedKeys ?? []) expect(key.observedTime).toBe(NOW - HOUR);
@@ -226,22 +184,17 @@ describe("what was reported", () => {
   });
 });
 
+const EARLIER = attemptId("old-uid", "a1");
+const reported = entry("sak_1", { apiKey: "gone", attemptId: ATTEMPT });
+
 describe("an ApiKey is to list a key", () => {
   test.each<[string, Given, string | undefined]>([
     ["that its own attempt issued", { records: mark("ci") }, "ci"],
     ["but not one without a description", {}, undefined],
-    ["but not one of another namespace", { records: mark("ci", ATTEMPT, "team-b") }, undefined],
-    ["but not one of an ApiKey of another account", { records: mark("elsewhere") }, undefined],
-    [
-      "but not one of an earlier object of that name",
-      { records: mark("ci", attemptId("old-uid", "a1")) },
-      undefined,
-    ],
-    [
-      "but not once it is deleted",
-      { status: { unmanagedKeys: [entry("sak_1", { apiKey: "gone", attemptId: ATTEMPT })] } },
-      undefined,
-    ],
+    ["nor one of another namespace", { records: mark("ci", ATTEMPT, "team-b") }, undefined],
+    ["nor one of an ApiKey of another account", { records: mark("elsewhere") }, undefined],
+    ["nor one of an earlier object of that name", { records: mark("ci", EARLIER) }, undefined],
+    ["nor one of a deleted ApiKey", { status: { unmanagedKeys: [reported] } }, undefined],
   ])("%s", (_, world, name) => {
     const [key] = auditKeys(given(world), NOW)?.unmanagedKeys ?? [];
     expect(key).toMatchObject({ keyId: "sak_1", apiKey: name });
@@ -256,33 +209,26 @@ describe("an ApiKey is to list a key", () => {
 });
 
 describe("the report", () => {
-  const reported = (world: Given) => {
+  const reportOf = (world: Given) => {
     const snapshot = given(world);
     const audit = auditKeys(snapshot, NOW);
     const [condition] = auditConditions(snapshot, audit);
     return { condition, events: auditEvents(snapshot, audit).map(({ event }) => event.reason) };
   };
+  const ok = (reason: string) => ({ status: "True", reason });
+  const many = Array.from({ length: 60 }, (_, n) => `k${n}`);
+  const unlisted = { changes: { account: { ...account, liveKeyIds: undefined } } };
 
   test.each<[string, Given, object, number]>([
-    ["without one", { list: [] }, { status: "True", reason: "NoUnmanagedKeys" }, 0],
+    ["without one", { list: [] }, ok("NoUnmanagedKeys"), 0],
     ["of one", {}, { status: "False", reason: "UnmanagedKeys" }, 1],
-    [
-      "of one that is expected",
-      { spec: { unmanagedKeys: "Expect" } },
-      { status: "True", reason: "UnmanagedKeysExpected" },
-      0,
-    ],
+    ["of an expected one", { spec: { unmanagedKeys: "Expect" } }, ok("UnmanagedKeysExpected"), 0],
     ["of one that an ApiKey reports", { records: mark("ci") }, { status: "False" }, 0],
-    ["of many", { list: Array.from({ length: 60 }, (_, n) => `k${n}`) }, { status: "False" }, 10],
-    [
-      "where keys are not listed",
-      { changes: { account: { ...account, liveKeyIds: undefined } } },
-      { status: "Unknown" },
-      0,
-    ],
+    ["of many", { list: many }, { status: "False" }, 10],
+    ["if keys are not listed", unlisted, { status: "Unknown" }, 0],
     ["without an account", { changes: { account: undefined } }, {}, 0],
   ])("%s", (_, world, condition, events) => {
-    const said = reported(world);
+    const said = reportOf(world);
     expect(said.condition).toMatchObject({ type: "KeysManaged", ...condition });
     expect(said.events).toEqual(Array.from({ length: events }, () => "UnmanagedKey"));
   });
@@ -292,7 +238,7 @@ describe("the report", () => {
   });
 
   test("the condition says what to do", () => {
-    const { condition } = reported({ list: ["sak_1", "sak_2"] });
+    const { condition } = reportOf({ list: ["sak_1", "sak_2"] });
     expect(condition && "message" in condition && condition.message).toBe(
       "The console lists 2 valid keys that no ApiKey names: sak_1, sak_2. Delete them in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
     );

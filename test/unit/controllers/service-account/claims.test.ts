@@ -25,90 +25,35 @@ function ownersOf(claims: readonly Claim[]): string {
     .join(" ");
 }
 
-test.each<{ name: string; claims: readonly Claim[]; owner: string }>([
-  { name: "nobody claims it", claims: [], owner: "" },
-  {
-    name: "the oldest wins",
-    claims: [claimOf(importing("b", 2)), claimOf(importing("a", 1))],
-    owner: "a",
-  },
-  {
-    name: "the oldest of those that have it wins",
-    claims: [claimOf(having("b", 2)), claimOf(having("a", 1))],
-    owner: "a",
-  },
-  {
-    name: "of one age the first uid wins",
-    claims: [claimOf(importing("b", 1)), claimOf(importing("a", 1))],
-    owner: "a",
-  },
-  {
-    name: "one that may not import blocks nobody",
-    claims: [claimOf(importing("a", 1), { mayImport: false }), claimOf(importing("b", 2))],
-    owner: "b",
-  },
-  {
-    name: "one that has the account keeps it without the right to import",
-    claims: [claimOf(having("a", 1), { mayImport: false }), claimOf(importing("b", 2))],
-    owner: "a",
-  },
-  {
-    name: "one that has it keeps it from an older one that comes later",
-    claims: [claimOf(importing("a", 1)), claimOf(having("b", 2))],
-    owner: "b",
-  },
-  {
-    name: "one that has it keeps it while its connection cannot be used",
-    claims: [claimOf(having("a", 1), { isUsable: false }), claimOf(importing("b", 2))],
-    owner: "a",
-  },
-  {
-    name: "one that found it at another console does not take it from one that has it",
-    claims: [claimOf(having("a", 1), { isProven: false }), claimOf(having("b", 2))],
-    owner: "b",
-  },
-  {
-    name: "one that found it at another console and cannot log in here claims nothing",
-    claims: [
-      claimOf(having("a", 1), { isProven: false, isUsable: false }),
-      claimOf(importing("b", 2)),
-    ],
-    owner: "b",
-  },
-  {
-    name: "a namespace's own connection does not outrank one of the cluster",
-    claims: [claimOf(having("a", 1), { isOfCluster: false }), claimOf(having("b", 2))],
-    owner: "b",
-  },
-  {
-    name: "nor keep it from looking for the account",
-    claims: [claimOf(having("a", 1), { isOfCluster: false }), claimOf(importing("b", 2))],
-    owner: "a b",
-  },
-  {
-    name: "another console's account of that id is another one",
-    claims: [
-      claimOf(importing("a", 1), { scope: { ...scope, origin: "https://else.example.com" } }),
-      claimOf(importing("b", 2)),
-    ],
-    owner: "b",
-  },
-  {
-    name: "another organization's account of that id is another one",
-    claims: [
-      claimOf(having("a", 1), { scope: { ...scope, orgId: "org-2" } }),
-      claimOf(having("b", 2)),
-    ],
-    owner: "b",
-  },
-  {
-    name: "without a connection there is no claim",
-    claims: [claimOf(importing("a", 1), { scope: undefined }), claimOf(importing("b", 2))],
-    owner: "b",
-  },
-])("$name", ({ claims, owner }) => {
-  expect(ownersOf(claims)).toBe(owner);
-});
+const elsewhere = { scope: { ...scope, origin: "https://else.example.com" } };
+const imports = (uid: string, day: number, changes?: Partial<Claim>) =>
+  claimOf(importing(uid, day), changes);
+const has = (uid: string, day: number, changes?: Partial<Claim>) =>
+  claimOf(having(uid, day), changes);
+const unusable = { isUsable: false };
+const unproven = { isProven: false };
+const lost = { ...unproven, ...unusable };
+const ungranted = { mayImport: false };
+const ofNamespace = { isOfCluster: false };
+const inOther = { scope: { ...scope, orgId: "org-2" } };
+
+test.each<[string, readonly Claim[], string]>([
+  ["nobody claims it", [], ""],
+  ["the oldest wins", [imports("b", 2), imports("a", 1)], "a"],
+  ["the oldest of those that have it wins", [has("b", 2), has("a", 1)], "a"],
+  ["of one age the first uid wins", [imports("b", 1), imports("a", 1)], "a"],
+  ["one that may not import blocks nobody", [imports("a", 1, ungranted), imports("b", 2)], "b"],
+  ["one without the right keeps what it has", [has("a", 1, ungranted), imports("b", 2)], "a"],
+  ["one that has it keeps it from an older one", [imports("a", 1), has("b", 2)], "b"],
+  ["it keeps it without its connection", [has("a", 1, unusable), imports("b", 2)], "a"],
+  ["found at another console, it is not taken", [has("a", 1, unproven), has("b", 2)], "b"],
+  ["nor claimed without a login", [has("a", 1, lost), imports("b", 2)], "b"],
+  ["ClusterConnections outrank Connections", [has("a", 1, ofNamespace), has("b", 2)], "b"],
+  ["both look for the account", [has("a", 1, ofNamespace), imports("b", 2)], "a b"],
+  ["another console has its own ids", [imports("a", 1, elsewhere), imports("b", 2)], "b"],
+  ["so has another organization", [has("a", 1, inOther), has("b", 2)], "b"],
+  ["no connection, no claim", [imports("a", 1, { scope: undefined }), imports("b", 2)], "b"],
+])("%s", (_, claims, owner) => expect(ownersOf(claims)).toBe(owner));
 
 test("an object is found by its saId, and one that has the account also apart from the others", () => {
   expect(saIdIndex(importing("a", 1))).toEqual(["sa-1"]);

@@ -20,6 +20,7 @@ import {
   at,
   claimOf,
   deleted,
+  type Given,
   NOW,
   serviceAccount,
   snapshotOf,
@@ -36,15 +37,7 @@ const unclear: AccountSnapshot["listing"] = {
 const deleting = { ...access, extraCalls: new Set(["deleteServiceAccount"] as const) };
 const imported = { ...account, origin: "Imported" } as const;
 
-interface Case {
-  readonly name: string;
-  readonly seen?: Partial<AccountSnapshot>;
-  readonly spec?: object;
-  readonly done?: AccountDone;
-  readonly step: string;
-}
-
-function stepOf({ seen, spec, done = {} }: Omit<Case, "name" | "step">, now = NOW) {
+function stepOf({ spec, done = {}, ...seen }: Given, now = NOW) {
   return nextOfDeletion(
     { snapshot: snapshotOf({ object: deleted, ...seen }, spec), done },
     { ...at, now },
@@ -58,163 +51,78 @@ function toText(step: AccountAction | Waiting | Released): string {
   return ["Released", ...step.events.map(({ reason }) => reason)].join(" ");
 }
 
-test.each<Case>([
-  { name: "an object without an account is looked for", step: "ListAccounts" },
-  {
-    name: "an object whose account nobody knows goes at once",
-    seen: { listing: none },
-    step: "Released",
-  },
-  {
-    name: "an account that may be its own stays, and is named",
-    seen: { listing: unclear },
-    step: "Released CleanupIncomplete",
-  },
-  {
-    name: "an object that may have an account waits for the console",
-    done: unanswered,
-    step: "Waiting Unavailable",
-  },
-  {
-    name: "users come before that",
-    seen: { users: ["ApiKey ci-bot"] },
-    done: unanswered,
-    step: "Waiting InUse",
-  },
-  {
-    name: "suspension holds what may need a call",
-    spec: { suspend: true },
-    done: unanswered,
-    step: "Waiting Suspended",
-  },
-  {
-    name: "an account that may be there and shall stay needs no answer",
-    spec: { deletionPolicy: "Retain" },
-    done: unanswered,
-    step: "Released",
-  },
-  {
-    name: "nor does one to import, which stays by default",
-    spec: { saId: "sa-1" },
-    done: unanswered,
-    step: "Released",
-  },
-  {
-    name: "users come first",
-    seen: { users: ["ApiKey ci-bot"], account },
-    step: "Waiting InUse",
-  },
-  {
-    name: "suspension holds a deletion",
-    seen: { account },
-    spec: { suspend: true },
-    step: "Waiting Suspended",
-  },
-  {
-    name: "suspension holds one that needs no call as well",
-    seen: { listing: none },
-    spec: { suspend: true },
-    step: "Waiting Suspended",
-  },
-  {
-    name: "an imported account is retained without a call",
-    seen: { account: imported },
-    step: "Released Retained",
-  },
-  {
-    name: "a created account is looked at before it is cleaned up",
-    seen: { account },
-    step: "GetAccount",
-  },
-  {
-    name: "an account that a replica may only not know yet is cleaned up anyway",
-    seen: { account, answer: { detail: undefined } },
-    step: "RevokePolicies",
-  },
-  {
-    name: "and deleted, where that is asked for",
-    seen: { account, answer: { detail: undefined }, connection: { ok: true, access: deleting } },
-    spec: { deletionPolicy: "Delete" },
-    step: "DeleteAccount",
-  },
-  {
-    name: "an unknown account without a resource name has nothing to be unbound from",
-    seen: { account: { ...account, tpn: undefined }, answer: { detail: undefined } },
-    step: "Released Released",
-  },
-  {
-    name: "an account that the console knows no longer is not said to stay",
-    seen: { account, answer: { detail: undefined } },
-    done: { cleanedUp: "Revoked" },
-    step: "Released Released",
-  },
-  {
-    name: "another account than the object's is left alone",
-    seen: { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } },
-    step: "Waiting ServiceAccountMismatch",
-  },
-  { name: "an open attempt is looked into first", seen: { attempt }, step: "ListAccounts" },
-  {
-    name: "an open attempt is looked into even to retain",
-    seen: { attempt },
-    spec: { deletionPolicy: "Retain" },
-    step: "ListAccounts",
-  },
-  {
-    name: "an attempt that has created nothing leaves nothing",
-    seen: { attempt, listing: none },
-    step: "Released",
-  },
-  {
-    name: "an attempt that cannot be explained is a failure",
-    seen: { attempt, listing: { ok: false, code: "MalformedResponse" } },
-    step: "Waiting CreateOutcomeUnknown",
-  },
-])("$name", ({ step, ...given }) => {
-  expect(toText(stepOf(given))).toBe(step);
-});
+const users = ["ApiKey ci-bot"];
+const suspended = { spec: { suspend: true } };
+const retained = { spec: { deletionPolicy: "Retain" } };
+const deletedToo = {
+  spec: { deletionPolicy: "Delete" },
+  connection: { ok: true, access: deleting },
+} as const;
+const unknown = { account, answer: { detail: undefined } };
+const nameless = { ...unknown, account: { ...account, tpn: undefined } };
+const another = { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } };
+const unlisted: Given = { attempt, listing: { ok: false, code: "MalformedResponse" } };
+/** Another object, of 2020, manages the account. */
+const claimed = {
+  account,
+  otherClaims: new Map([
+    [
+      account.saId,
+      [
+        claimOf(
+          serviceAccount({
+            metadata: { name: "other", uid: "other", creationTimestamp: "2020-01-01T00:00:00Z" },
+            status: { saId: account.saId },
+          }),
+        ),
+      ],
+    ],
+  ]),
+};
+
+test.each<[string, Given, string]>([
+  ["an object without an account is looked for", {}, "ListAccounts"],
+  ["an object whose account nobody knows goes at once", { listing: none }, "Released"],
+  ["an account that may be its own is named", { listing: unclear }, "Released CleanupIncomplete"],
+  ["an object that may have an account waits", { done: unanswered }, "Waiting Unavailable"],
+  ["users come before that", { users, done: unanswered }, "Waiting InUse"],
+  ["so does suspension", { ...suspended, done: unanswered }, "Waiting Suspended"],
+  ["an account to retain needs no answer", { ...retained, done: unanswered }, "Released"],
+  ["nor does one to import", { spec: { saId: "sa-1" }, done: unanswered }, "Released"],
+  ["users come first", { users, account }, "Waiting InUse"],
+  ["suspension holds a deletion", { ...suspended, account }, "Waiting Suspended"],
+  ["even one without a call", { ...suspended, listing: none }, "Waiting Suspended"],
+  ["an imported account is retained without a call", { account: imported }, "Released Retained"],
+  ["a created account is read before it is cleaned up", { account }, "GetAccount"],
+  ["an account that a replica does not know is cleaned up", unknown, "RevokePolicies"],
+  ["and deleted, if that is asked for", { ...unknown, ...deletedToo }, "DeleteAccount"],
+  ["without a resource name there is nothing to unbind", nameless, "Released Released"],
+  ["it does not stay", { ...unknown, done: { cleanedUp: "Revoked" } }, "Released Released"],
+  ["another account than the object's is left alone", another, "Waiting ServiceAccountMismatch"],
+  ["an account of another object is left as it is", claimed, "Released Released"],
+  ["an open attempt is looked into first", { attempt }, "ListAccounts"],
+  ["even to retain", { ...retained, attempt }, "ListAccounts"],
+  ["an attempt that has created nothing leaves nothing", { attempt, listing: none }, "Released"],
+  ["an attempt that cannot be explained", unlisted, "Waiting CreateOutcomeUnknown"],
+])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
 
 test.each([
-  { name: "a created account is revoked by default", spec: {}, seen: account, policy: "Revoke" },
-  {
-    name: "an imported account is retained by default",
-    spec: {},
-    seen: imported,
-    policy: "Retain",
-  },
-  {
-    name: "the spec decides",
-    spec: { deletionPolicy: "Delete" },
-    seen: imported,
-    policy: "Delete",
-  },
-])("$name", ({ spec, seen, policy }) => {
+  ["a created account is revoked by default", {}, account, "Revoke"],
+  ["an imported account is retained by default", {}, imported, "Retain"],
+  ["the spec decides", { deletionPolicy: "Delete" }, imported, "Delete"],
+])("%s", (_, spec, seen, policy) => {
   expect(policyOf(snapshotOf({ account: seen }, spec))).toBe(policy);
-});
-
-test("an account that another object manages is left as it is", () => {
-  const other = serviceAccount({
-    metadata: {
-      ...deleted.metadata,
-      name: "other",
-      uid: "other",
-      creationTimestamp: "2020-01-01T00:00:00Z",
-    },
-    status: { saId: account.saId },
-  });
-  const seen = { account, otherClaims: new Map([[account.saId, [claimOf(other)]]]) };
-  expect(toText(stepOf({ seen }))).toBe("Released Released");
 });
 
 test("a console that cannot be used is a reason to wait, not to skip", () => {
   const waiting = reconciling("ConnectionNotReady", "not yet");
-  expect(stepOf({ seen: { account, connection: { ok: false, waiting } } })).toEqual({
+  expect(stepOf({ account, connection: { ok: false, waiting } })).toEqual({
     ...waiting,
     afterMs: 30_000,
   });
   const grant = { ...access.grant, importServiceAccounts: false };
   const seen = { connection: { ok: true, access: { ...access, grant } } } as const;
-  expect(stepOf({ seen, spec: { saId: "sa-9", deletionPolicy: "Revoke" } })).toMatchObject({
+  expect(stepOf({ ...seen, spec: { saId: "sa-9", deletionPolicy: "Revoke" } })).toMatchObject({
     kind: "Waiting",
     state: "Stalled",
     reason: "NotGranted",
@@ -266,21 +174,21 @@ describe("policies that the namespace has no right to leave bound", () => {
     ],
   ])("are unbound, and policies of others only with Revoke: %s", (_, seen, spec, expected) => {
     const given = { account, answer, object: bound, ...seen };
-    const step = stepOf({ seen: given, spec });
+    const step = stepOf({ ...given, spec });
     expect(step).toMatchObject(expected);
     expect("only" in step).toBe("only" in expected);
   });
 
   test("are named when the account is left", () => {
     const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
-    const step = stepOf({ seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
+    const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
     expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
     expect(JSON.stringify(step)).toContain("p1, p2 were unbound");
   });
 });
 
 const GIVE_UP_AFTER_MS = 10 * MINUTE;
-const failing = { done: unanswered, seen: { object: blockedSince(deleted, NOW) } };
+const failing = { done: unanswered, object: blockedSince(deleted, NOW) };
 
 test("what an object without a known account may have had is given up as well", () => {
   expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({
@@ -295,9 +203,9 @@ test("what an object without a known account may have had is given up as well", 
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {
-  const given = { ...failing, seen: { ...failing.seen, account } };
+  const given = { ...failing, account };
   expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
-  expect(stepOf({ ...given, seen: { account } })).toEqual({ ...failure, afterMs: 30_000 });
+  expect(stepOf({ done: unanswered, account })).toEqual({ ...failure, afterMs: 30_000 });
   const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
   expect(stepOf(given, almost)).toMatchObject({ afterMs: 1_000 });
   expect(stepOf(given, NOW + GIVE_UP_AFTER_MS)).toEqual({

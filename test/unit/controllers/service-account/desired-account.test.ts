@@ -8,47 +8,33 @@ function nameOf(namespace: string, name: string, spec: object = {}): string {
 }
 
 const namespace = "n".repeat(63);
+const cut = `${namespace}-${"o".repeat(47)}`;
 
 describe("an account whose spec gives no name", () => {
   test.each([
-    { name: "namespace and object", of: ["team-a", "ci-bot"], is: "team-a-ci-bot" },
-    { name: "dots as they are", of: ["team-a", "ci.bot"], is: "team-a-ci.bot" },
-    {
-      name: "128 characters in full",
-      of: [namespace, "o".repeat(64)],
-      is: `${namespace}-${"o".repeat(64)}`,
-    },
-    {
-      name: "one character more cut, with a hash",
-      of: [namespace, "o".repeat(65)],
-      is: `${namespace}-${"o".repeat(47)}-9f3b605464e89e1b`,
-    },
-    {
-      name: "the longest name there is the same way",
-      of: [namespace, "o".repeat(253)],
-      is: `${namespace}-${"o".repeat(47)}-2e21c4b5854be236`,
-    },
-  ] as const)("is named by $name", ({ of: [where, name], is }) => {
-    expect(nameOf(where, name)).toBe(is);
+    ["namespace and object", "team-a", "ci-bot", "team-a-ci-bot"],
+    ["dots as they are", "team-a", "ci.bot", "team-a-ci.bot"],
+    ["128 characters in full", namespace, "o".repeat(64), `${namespace}-${"o".repeat(64)}`],
+    ["one character more cut, with a hash", namespace, "o".repeat(65), `${cut}-9f3b605464e89e1b`],
+    ["the longest name in the same way", namespace, "o".repeat(253), `${cut}-2e21c4b5854be236`],
+  ])("is named by %s", (_, where, name, expected) => {
+    expect(nameOf(where, name)).toBe(expected);
     expect(nameOf(where, name).length).toBeLessThanOrEqual(128);
   });
 
   const long = "o".repeat(100);
 
-  test.each([
-    { name: "another namespace", one: ["team-a", "ci-bot"], other: ["team-b", "ci-bot"] },
-    {
-      name: "another end, where both are cut",
-      one: [namespace, `${long}-1`],
-      other: [namespace, `${long}-2`],
-    },
-    {
-      name: "another namespace and the same text, where both are cut",
-      one: ["a-b", `c-${"o".repeat(150)}`],
-      other: ["a", `b-c-${"o".repeat(150)}`],
-    },
-  ] as const)("differs from one with $name", ({ one, other }) => {
-    expect(nameOf(one[0], one[1])).not.toBe(nameOf(other[0], other[1]));
+  type Name = readonly [namespace: string, name: string];
+  test.each<[string, Name, Name]>([
+    ["another namespace", ["team-a", "ci-bot"], ["team-b", "ci-bot"]],
+    ["another end, if both are cut", [namespace, `${long}-1`], [namespace, `${long}-2`]],
+    [
+      "another namespace and the same text",
+      ["a-b", `c-${long}${long}`],
+      ["a", `b-c-${long}${long}`],
+    ],
+  ])("differs from one with %s", (_, one, other) => {
+    expect(nameOf(...one)).not.toBe(nameOf(...other));
   });
 
   test("has no escaped hyphens: two objects may come to one name, as they may by spec.name", () => {

@@ -43,50 +43,20 @@ function recorded(because: "Recovered" | "Imported", origin: "Created" | "Import
   };
 }
 
-test.each<{
-  name: string;
-  listing: readonly IamServiceAccount[];
-  others?: Partial<AccountSnapshot>;
-  found: unknown;
-}>([
-  { name: "none of the name", listing: [listed("sa-1", { name: "other" })], found: nothing },
-  {
-    name: "its own, by the description",
-    listing: [
-      listed("sa-2", { description: "by hand" }),
-      listed("sa-1", { description: ours, tpn }),
-    ],
-    found: recorded("Recovered", "Created"),
-  },
-  {
-    name: "its own that another object has imported",
-    listing: [listed("sa-1", { description: ours })],
-    others: taken,
-    found: nothing,
-  },
-  {
-    name: "somebody else's, by the description",
-    listing: [listed("sa-1", { description: "by hand" })],
-    found: nothing,
-  },
-  {
-    name: "one without a description, which anybody may have made",
-    listing: [listed("sa-1"), listed("sa-2", { description: "by hand" })],
-    found: { kind: "Unclear", saIds: ["sa-1"] },
-  },
-  {
-    name: "one without a description that another object has",
-    listing: [listed("sa-1")],
-    others: taken,
-    found: nothing,
-  },
-  {
-    name: "two of its own",
-    listing: [listed("sa-1", { description: ours }), listed("sa-2", { description: ours })],
-    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
-  },
-])("the listing has $name", ({ listing, others, found }) => {
-  expect(find({ listing: { ok: true, accounts: listing }, ...others })).toEqual(found);
+const own = (saId: string) => listed(saId, { description: ours, tpn });
+const byHand = (saId: string) => listed(saId, { description: "by hand" });
+const unclear = (...saIds: string[]) => ({ kind: "Unclear", saIds });
+
+test.each<[string, readonly IamServiceAccount[], unknown, Partial<AccountSnapshot>?]>([
+  ["none of the name", [listed("sa-1", { name: "other" })], nothing],
+  ["its own, by the description", [byHand("sa-2"), own("sa-1")], recorded("Recovered", "Created")],
+  ["its own that another object has imported", [own("sa-1")], nothing, taken],
+  ["an account of others, by the description", [byHand("sa-1")], nothing],
+  ["one without a description", [listed("sa-1"), byHand("sa-2")], unclear("sa-1")],
+  ["one without a description that another object has", [listed("sa-1")], nothing, taken],
+  ["two of its own", [own("sa-1"), own("sa-2")], unclear("sa-1", "sa-2")],
+])("the list has %s", (_, accounts, found, others) => {
+  expect(find({ listing: { ok: true, accounts }, ...others })).toEqual(found);
 });
 
 test("a console that does not answer has not said that there is none", () => {
@@ -101,28 +71,18 @@ const answered = (detail?: IamServiceAccount): Partial<AccountSnapshot> => ({
   answer: { detail: detail && { ...detail, keyIds: [] } },
 });
 
-test.each<{ name: string; seen: Partial<AccountSnapshot>; found: unknown }>([
-  {
-    name: "is asked for by the id in the spec",
-    seen: {},
-    found: { kind: "Next", action: { kind: "GetAccount", saId: "sa-1" } },
-  },
-  {
-    name: "is known by the id in the spec",
-    seen: answered(listed("sa-1", { tpn, orgId: "org-1", projectId: "prj-1" })),
-    found: recorded("Imported", "Imported"),
-  },
-  { name: "is none where the console knows none", seen: answered(), found: nothing },
-  {
-    name: "is none where it belongs to another organization",
-    seen: answered(listed("sa-1", { tpn, orgId: "org-2" })),
-    found: nothing,
-  },
-  {
-    name: "is none where another object has it",
-    seen: { ...answered(listed("sa-1", { tpn })), ...taken },
-    found: nothing,
-  },
-])("an imported account $name", ({ seen, found }) => {
+const inOrg = (orgId: string) => answered(listed("sa-1", { tpn, orgId, projectId: "prj-1" }));
+
+test.each<[string, Partial<AccountSnapshot>, unknown]>([
+  [
+    "is asked for by the id in the spec",
+    {},
+    { kind: "Next", action: { kind: "GetAccount", saId: "sa-1" } },
+  ],
+  ["is known by the id in the spec", inOrg("org-1"), recorded("Imported", "Imported")],
+  ["is none if the console knows none", answered(), nothing],
+  ["is none if it belongs to another organization", inOrg("org-2"), nothing],
+  ["is none if another object has it", { ...inOrg("org-1"), ...taken }, nothing],
+])("an imported account %s", (_, seen, found) => {
   expect(find(seen, { saId: "sa-1" })).toEqual(found);
 });

@@ -3,13 +3,18 @@ import type { Settled, Waiting } from "../../../../src/controllers/frame/rules/o
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { attemptId, describeAccount } from "../../../../src/controllers/marker.ts";
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
-import type {
-  AccountAction,
-  AccountDone,
-  AccountSnapshot,
-} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import type { AccountAction } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
-import { account, accountName, at, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+import {
+  account,
+  accountName,
+  at,
+  type Given,
+  key,
+  NOW,
+  serviceAccount,
+  snapshotOf,
+} from "./objects.ts";
 
 const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000, described: undefined };
 const young = { ...attempt, startTime: NOW - 5_000 };
@@ -30,10 +35,6 @@ const unheld = serviceAccount({ metadata: { finalizers: [] } });
 const idle = { account, state };
 const elsewhere = "https://fake.example.com";
 
-interface Given extends Partial<Omit<AccountSnapshot, "spec">> {
-  readonly spec?: object;
-  readonly done?: AccountDone;
-}
 type Case = [string, Given, string];
 
 function stepOf({ spec, done = {}, ...seen }: Given) {

@@ -8,6 +8,7 @@ import {
 import { ALL_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import type { ConnectionAccess } from "../../../../src/controllers/frame/context.ts";
 import type {
+  AccountDone,
   AccountSnapshot,
   Claim,
   KnownAccount,
@@ -108,6 +109,12 @@ export function snapshotOf(
     state: {},
     ...changes,
   };
+}
+
+/** A snapshot as a table tells it, and what its run has done. */
+export interface Given extends Partial<Omit<AccountSnapshot, "spec">> {
+  readonly spec?: object;
+  readonly done?: AccountDone;
 }
 
 /** The object is being deleted. */

@@ -14,58 +14,21 @@ const earlier = describeAccount("ci", key, attemptId("an-earlier-uid", "abc"));
 const marked = (saId: string, text = description) => ({ saId, description: text });
 const stored = (saId: string) => ({ saId, observedTime: toIso8601(NOW - 5_000) });
 
+const other = { markedAccounts: [marked("sa-2")] };
+const known = { object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }) };
+const attempt = { id: "a", startTime: NOW, described: undefined };
+
 describe("an account is orphaned", () => {
   test.each<[string, Partial<AccountSnapshot>, readonly string[]]>([
-    [
-      "if it was created for the object, which has another one",
-      { markedAccounts: [marked("sa-2")] },
-      ["sa-2"],
-    ],
+    ["if it was created for the object, which has another one", other, ["sa-2"]],
     ["but not the object's own", { markedAccounts: [marked("sa-1")] }, []],
-    [
-      "nor one that another object names",
-      { markedAccounts: [marked("sa-2")], namedAccounts: new Set(["sa-2"]) },
-      [],
-    ],
-    [
-      "nor one of an earlier object of that name",
-      { markedAccounts: [marked("sa-2", earlier)] },
-      [],
-    ],
-    [
-      "nor before the object has an account",
-      { markedAccounts: [marked("sa-2")], account: undefined },
-      [],
-    ],
-    [
-      "nor while a creation is open",
-      {
-        markedAccounts: [marked("sa-2")],
-        attempt: { id: "a", startTime: NOW, described: undefined },
-      },
-      [],
-    ],
-    [
-      "as before, without a list",
-      { object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }) },
-      ["sa-3"],
-    ],
-    [
-      "until another object names it",
-      {
-        object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }),
-        namedAccounts: new Set(["sa-3"]),
-      },
-      [],
-    ],
-    [
-      "until a list lacks it",
-      {
-        object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }),
-        markedAccounts: [],
-      },
-      [],
-    ],
+    ["nor one that another object names", { ...other, namedAccounts: new Set(["sa-2"]) }, []],
+    ["nor one of an earlier object", { markedAccounts: [marked("sa-2", earlier)] }, []],
+    ["nor before the object has an account", { ...other, account: undefined }, []],
+    ["nor while a creation is open", { ...other, attempt }, []],
+    ["as before, without a list", known, ["sa-3"]],
+    ["until another object names it", { ...known, namedAccounts: new Set(["sa-3"]) }, []],
+    ["until a list lacks it", { ...known, markedAccounts: [] }, []],
   ])("%s", (_, changes, expected) => {
     const found = orphanedAccounts(snapshotOf({ account, ...changes }), NOW) ?? [];
     expect(found.map(({ saId }) => saId)).toEqual(expected);

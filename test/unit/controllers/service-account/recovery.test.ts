@@ -17,109 +17,72 @@ const listed = (saId: string, changes: Partial<IamServiceAccount> = {}): IamServ
   ...changes,
 });
 const ours = describeAccount("builds", key, attempt);
-const nobody = () => false;
+const described = (saId: string, description = ours) => listed(saId, { description });
+const byHand = "by hand";
+const ofAttempt = (uid: string, id: string) => describeAccount("", key, attemptId(uid, id));
+const elsewhere = [
+  listed("sa-1", { orgId: "org-2", description: ours }),
+  listed("sa-2", { projectId: "prj-2", description: ours }),
+];
 
-test.each<{
-  name: string;
-  listing: readonly IamServiceAccount[];
-  isClaimed?: (saId: string) => boolean;
-  described?: true;
-  found: object;
-}>([
-  {
-    name: "an empty listing means that nothing was created",
-    listing: [],
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "the account of the attempt is found among others of its name",
-    listing: [listed("sa-1", { description: "by hand" }), listed("sa-2", { description: ours })],
-    found: { kind: "Found", account: listed("sa-2", { description: ours }) },
-  },
-  {
-    name: "accounts of another origin do not matter",
-    listing: [listed("sa-1", { description: "by hand" })],
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "an account of another attempt is not this one's",
-    listing: [listed("sa-1", { description: describeAccount("", key, attemptId("u1", "b")) })],
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "two accounts of one attempt are ambiguous",
-    listing: [listed("sa-1", { description: ours }), listed("sa-2", { description: ours })],
-    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
-  },
-  {
-    name: "where descriptions are not echoed the only account of that name is it",
-    listing: [listed("sa-1"), listed("sa-2", { name: "other" })],
-    found: { kind: "Found", account: listed("sa-1") },
-  },
-  {
-    name: "where descriptions are not echoed an account that is taken is not it",
-    listing: [listed("sa-1")],
-    isClaimed: (saId) => saId === "sa-1",
-    found: { kind: "Unclear", saIds: ["sa-1"] },
-  },
-  {
-    name: "where descriptions are not echoed, one of two is not it because the other is taken",
-    listing: [listed("sa-1"), listed("sa-2")],
-    isClaimed: (saId) => saId === "sa-1",
-    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
-  },
-  {
-    name: "where descriptions are not echoed two of a name are ambiguous",
-    listing: [listed("sa-1"), listed("sa-2", { description: "" })],
-    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
-  },
-  {
-    name: "other organizations and projects do not matter",
-    listing: [
-      listed("sa-1", { orgId: "org-2", description: ours }),
-      listed("sa-2", { projectId: "prj-2", description: ours }),
-    ],
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "where descriptions are shown, an account without one is not taken: a forged attempt gains nothing",
-    listing: [listed("sa-1", { description: "" })],
-    described: true,
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "where descriptions are shown, the description decides",
-    listing: [listed("sa-1", { description: "" }), listed("sa-2", { description: ours })],
-    described: true,
-    found: { kind: "Found", account: expect.objectContaining({ saId: "sa-2" }) },
-  },
-])("$name", ({ listing, described, isClaimed = nobody, found }) => {
-  expect(explainAttempt(listing, desired, { id: attempt, described }, isClaimed)).toEqual(found);
+/** `Nothing`, `Found sa-1`, `Unclear sa-1 sa-2`. */
+function toText(found: ReturnType<typeof findExisting>): string {
+  if (found.kind === "Nothing") return found.kind;
+  return [found.kind, ...(found.kind === "Found" ? [found.account.saId] : found.saIds)].join(" ");
+}
+
+interface Given {
+  /** Another object has this account. */
+  readonly claimed?: string;
+  /** The console shows descriptions. */
+  readonly described?: true;
+}
+
+test.each<[string, readonly IamServiceAccount[], string, Given?]>([
+  ["an empty list means that nothing was created", [], "Nothing"],
+  ["the description decides", [described("sa-1", byHand), described("sa-2")], "Found sa-2"],
+  ["accounts of another origin do not matter", [described("sa-1", byHand)], "Nothing"],
+  ["nor does one of another attempt", [described("sa-1", ofAttempt("u1", "b"))], "Nothing"],
+  ["nor of other organizations and projects", elsewhere, "Nothing"],
+  ["two of one attempt are ambiguous", [described("sa-1"), described("sa-2")], "Unclear sa-1 sa-2"],
+  [
+    "without descriptions the only one of that name is it",
+    [listed("sa-1"), listed("sa-2", { name: "other" })],
+    "Found sa-1",
+  ],
+  ["unless it is taken", [listed("sa-1")], "Unclear sa-1", { claimed: "sa-1" }],
+  [
+    "one of two is not it because the other is taken",
+    [listed("sa-1"), listed("sa-2")],
+    "Unclear sa-1 sa-2",
+    { claimed: "sa-1" },
+  ],
+  ["two of a name are ambiguous", [listed("sa-1"), described("sa-2", "")], "Unclear sa-1 sa-2"],
+  [
+    "a forged attempt takes no account without a description, if the console shows descriptions",
+    [described("sa-1", "")],
+    "Nothing",
+    { described: true },
+  ],
+  [
+    "then the description decides, too",
+    [described("sa-1", ""), described("sa-2")],
+    "Found sa-2",
+    { described: true },
+  ],
+])("an attempt: %s", (_, listing, expected, given = {}) => {
+  const isClaimed = (saId: string) => saId === given.claimed;
+  const opened = { id: attempt, described: given.described };
+  expect(toText(explainAttempt(listing, desired, opened, isClaimed))).toBe(expected);
 });
 
-test.each<{ name: string; listing: readonly IamServiceAccount[]; found: object }>([
-  {
-    name: "a free name is free",
-    listing: [listed("sa-1", { name: "x" })],
-    found: { kind: "Nothing" },
-  },
-  {
-    name: "an account that this object made is its own, though its status was lost",
-    listing: [listed("sa-1", { description: ours })],
-    found: { kind: "Found", account: listed("sa-1", { description: ours }) },
-  },
-  {
-    name: "an account of an earlier object of the same name is foreign",
-    listing: [listed("sa-1", { description: describeAccount("", key, attemptId("u0", "a")) })],
-    found: { kind: "Unclear", saIds: ["sa-1"] },
-  },
-  {
-    name: "an account made by hand is foreign",
-    listing: [listed("sa-1"), listed("sa-2", { description: "by hand" })],
-    found: { kind: "Unclear", saIds: ["sa-1", "sa-2"] },
-  },
-])("$name", ({ listing, found }) => {
-  expect(findExisting(listing, desired)).toEqual(found);
+test.each<[string, readonly IamServiceAccount[], string]>([
+  ["a free name is free", [listed("sa-1", { name: "x" })], "Nothing"],
+  ["the object's own, if its status was lost", [described("sa-1")], "Found sa-1"],
+  ["of an earlier object of that name", [described("sa-1", ofAttempt("u0", "a"))], "Unclear sa-1"],
+  ["made by hand", [listed("sa-1"), described("sa-2", byHand)], "Unclear sa-1 sa-2"],
+])("an existing account: %s", (_, listing, expected) => {
+  expect(toText(findExisting(listing, desired))).toBe(expected);
 });
 
 test("a marker follows the user's words and names object and attempt", () => {

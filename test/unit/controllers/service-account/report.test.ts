@@ -31,35 +31,18 @@ const suspended = { kind: "Suspended" } as const;
 const listedAt = toIso8601(NOW - 60_000);
 const status = { saId: "sa-1", liveKeyIds: ["sak_1"], keyCount: 1, lastKeyListTime: listedAt };
 
-test.each([
-  { name: "stays while the list does", seen: ["sak_1"], unlistedKeyTime: undefined, at: listedAt },
-  {
-    name: "moves with the list",
-    seen: ["sak_1", "sak_2"],
-    unlistedKeyTime: NOW - 30_000,
-    at: toIso8601(NOW),
-  },
-  {
-    name: "moves past a younger key that the console does not list",
-    seen: ["sak_1"],
-    unlistedKeyTime: NOW - 30_000,
-    at: toIso8601(NOW),
-  },
-  {
-    name: "stays while an older key is missing",
-    seen: ["sak_1"],
-    unlistedKeyTime: NOW - 90_000,
-    at: listedAt,
-  },
-  {
-    name: "is not said where the console lists no keys",
-    seen: undefined,
-    unlistedKeyTime: undefined,
-    at: undefined,
-  },
-])("the time of the key list $name", ({ seen, unlistedKeyTime, at: time }) => {
+const ago = (seconds: number) => NOW - seconds * 1_000;
+const now = toIso8601(NOW);
+
+test.each<[string, readonly string[] | undefined, number | undefined, string | undefined]>([
+  ["stays while the list does", ["sak_1"], undefined, listedAt],
+  ["moves with the list", ["sak_1", "sak_2"], ago(30), now],
+  ["moves past a younger key that the console does not list", ["sak_1"], ago(30), now],
+  ["stays while an older key is missing", ["sak_1"], ago(90), listedAt],
+  ["is not said if the console lists no keys", undefined, undefined, undefined],
+])("the time of the key list %s", (_, liveKeyIds, unlistedKeyTime, time) => {
   const object = serviceAccount({ status });
-  const known = { ...account, liveKeyIds: seen };
+  const known = { ...account, liveKeyIds };
   const { objects } = reportOf(
     { seen: { object, account: known, unlistedKeyTime }, done: { lookTime: NOW } },
     settled,
@@ -125,15 +108,13 @@ test("the answer of a creation is kept until the status names the account", () =
   expect(written.state?.created).toBeUndefined();
 });
 
-test.each<{ name: string; seen: Partial<AccountSnapshot>; said: string }>([
-  { name: "in use", seen: { account }, said: "Ready Suspended" },
-  { name: "without an account", seen: {}, said: "Stalled Suspended" },
-  {
-    name: "whose account is gone, which others have to know",
-    seen: { account, answer: { detail: undefined } },
-    said: "Stalled ServiceAccountGone",
-  },
-])("a suspended object $name says so", ({ seen, said }) => {
+const gone = { account, answer: { detail: undefined } };
+
+test.each<[string, Partial<AccountSnapshot>, string]>([
+  ["in use", { account }, "Ready Suspended"],
+  ["without an account", {}, "Stalled Suspended"],
+  ["whose account is gone, which others have to know", gone, "Stalled ServiceAccountGone"],
+])("a suspended object %s says so", (_, seen, said) => {
   const [object] = reportOf({ seen, spec: { suspend: true } }, suspended).objects;
   if (object === undefined) throw new Error("nothing is reported");
   const { state, reason } = readinessOf(object);
