@@ -41,123 +41,57 @@ function readBundle(
   return parseBundle(source, ref === "secretRef" ? encoded(data) : { metadata, data });
 }
 
-test.each<{
-  name: string;
-  ref: keyof typeof refs;
-  data: Readonly<Record<string, string>> | undefined;
-  found: object;
-}>([
-  {
-    name: "a ConfigMap holds authorities in ca.crt",
-    ref: "configMapRef",
-    data: { "ca.crt": `${PEM}\n`, "other.crt": "x" },
-    found: { ok: true, caBundle: PEM },
-  },
-  {
-    name: "a Secret holds them in the entry that is named",
-    ref: "secretRef",
-    data: { "root.pem": PEM },
-    found: { ok: true, caBundle: PEM },
-  },
-  {
-    name: "a missing ConfigMap is named with what it needs",
-    ref: "configMapRef",
-    data: undefined,
-    found: {
-      ok: false,
-      reason: "ConfigMapNotFound",
-      message:
-        "The CA bundle's ConfigMap team-a/console does not exist; create it with the key ca.crt.",
-    },
-  },
-  {
-    name: "a missing Secret as well",
-    ref: "secretRef",
-    data: undefined,
-    found: {
-      ok: false,
-      reason: "SecretNotFound",
-      message:
-        "The CA bundle's Secret team-a/console does not exist; create it with the key root.pem.",
-    },
-  },
-  {
-    name: "a missing entry is named, and no entry that the spec does not name",
-    ref: "configMapRef",
-    data: { "bundle.pem": PEM },
-    found: {
-      ok: false,
-      reason: "ConfigMapIncomplete",
-      message:
-        "The CA bundle's ConfigMap team-a/console needs the key ca.crt; missing or empty: ca.crt.",
-    },
-  },
-  {
-    name: "an empty entry is none",
-    ref: "secretRef",
-    data: { "root.pem": "\n" },
-    found: {
-      ok: false,
-      reason: "SecretIncomplete",
-      message:
-        "The CA bundle's Secret team-a/console needs the key root.pem; missing or empty: root.pem.",
-    },
-  },
-  {
-    name: "what is no PEM is named, and not shown",
-    ref: "configMapRef",
-    data: { "ca.crt": KEY },
-    found: {
-      ok: false,
-      reason: "CertificateInvalid",
-      message:
-        "The CA bundle's ConfigMap team-a/console needs PEM in the key ca.crt: one or more blocks that begin with -----BEGIN CERTIFICATE-----, not base64 of them.",
-    },
-  },
-])("$name", ({ ref, data, found }) => {
-  expect(readBundle(ref, data)).toEqual(found);
+const isRead = { ok: true, caBundle: PEM };
+const refused = (reason: string, message: string) => ({ ok: false, reason, message });
+const ofBundle = (kind: string, words: string) => `The CA bundle's ${kind} team-a/console ${words}`;
+const NO_CONFIG_MAP = "does not exist; create it with the key ca.crt.";
+const NO_SECRET = "does not exist; create it with the key root.pem.";
+const NO_ENTRY = "needs the key ca.crt; missing or empty: ca.crt.";
+const EMPTY = "needs the key root.pem; missing or empty: root.pem.";
+const NO_PEM =
+  "needs PEM in the key ca.crt: one or more blocks that begin with -----BEGIN CERTIFICATE-----, not base64 of them.";
+
+test.each<[string, Readonly<Record<string, string>> | undefined, string?, string?]>([
+  ["ConfigMap", { "ca.crt": `${PEM}\n`, "other.crt": "x" }],
+  ["Secret", { "root.pem": PEM }],
+  ["ConfigMap", undefined, "ConfigMapNotFound", NO_CONFIG_MAP],
+  ["Secret", undefined, "SecretNotFound", NO_SECRET],
+  ["ConfigMap", { "bundle.pem": PEM }, "ConfigMapIncomplete", NO_ENTRY],
+  ["Secret", { "root.pem": "\n" }, "SecretIncomplete", EMPTY],
+  ["ConfigMap", { "ca.crt": KEY }, "CertificateInvalid", NO_PEM],
+])("authorities from the %s %j: %s", (kind, data, reason, message = "") => {
+  const found = readBundle(kind === "Secret" ? "secretRef" : "configMapRef", data);
+  expect(found).toEqual(reason === undefined ? isRead : refused(reason, ofBundle(kind, message)));
 });
 
 const [own, other] = [opensslCertificate(), opensslCertificate()];
 
-test.runIf(own !== undefined && other !== undefined).each<{
-  name: string;
-  data: Readonly<Record<string, string | undefined>>;
-  found: object;
-}>([
-  {
-    name: "a certificate is read with its key",
-    data: { "tls.crt": own?.cert, "tls.key": own?.key, "ca.crt": other?.cert },
-    found: { ok: true },
-  },
-  {
-    name: "a certificate without its key is incomplete",
-    data: { "tls.crt": own?.cert },
-    found: {
-      ok: false,
-      reason: "SecretIncomplete",
-      message:
-        "The client certificate's Secret team-a/console needs the keys tls.crt, tls.key; missing or empty: tls.key.",
-    },
-  },
-  ...[
-    {
-      name: "the key of another certificate",
-      data: { "tls.crt": own?.cert, "tls.key": other?.key },
-    },
-    { name: "a key that is none", data: { "tls.crt": own?.cert, "tls.key": KEY } },
-    { name: "a certificate that is none", data: { "tls.crt": PEM, "tls.key": own?.key } },
-  ].map(({ name, data }) => ({
-    name: `${name} is named, and not shown`,
-    data,
-    found: {
-      ok: false,
-      reason: "CertificateInvalid",
-      message:
-        "The client certificate's Secret team-a/console needs a certificate in PEM in the key tls.crt, and in tls.key the private key that belongs to it, without a passphrase.",
-    },
-  })),
-])("$name", ({ data, found }) => {
+const ofCertificate = (words: string) => `The client certificate's Secret team-a/console ${words}`;
+const isIncomplete = refused(
+  "SecretIncomplete",
+  ofCertificate("needs the keys tls.crt, tls.key; missing or empty: tls.key."),
+);
+const isInvalid = refused(
+  "CertificateInvalid",
+  ofCertificate(
+    "needs a certificate in PEM in the key tls.crt, and in tls.key the private key that belongs to it, without a passphrase.",
+  ),
+);
+
+test
+  .runIf(own !== undefined && other !== undefined)
+  .each<[string, string | undefined, string | undefined, object]>([
+    ["with its key is read", own?.cert, own?.key, { ok: true }],
+    ["without its key is incomplete", own?.cert, undefined, isIncomplete],
+    ["with the key of another one is invalid", own?.cert, other?.key, isInvalid],
+    ["with a key that cannot be read is invalid", own?.cert, KEY, isInvalid],
+    ["that cannot be read is invalid", PEM, own?.key, isInvalid],
+  ])("a certificate %s", (_, cert, key, found) => {
+  const data = {
+    "tls.crt": cert,
+    ...(key === undefined ? {} : { "tls.key": key }),
+    "ca.crt": other?.cert,
+  };
   const source = certificateSource(
     connectionSpec({ clientCertificate: { secretRef: { name: "console" } } }),
     NAMESPACE,

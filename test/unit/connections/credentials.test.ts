@@ -52,35 +52,19 @@ test("a credential does not print", () => {
   expect(JSON.stringify(finding)).not.toContain("pass word");
 });
 
-test.each([
-  {
-    name: "a missing Secret is named with what it needs",
-    secret: undefined,
-    reason: "SecretNotFound",
-    message:
-      "The credentials Secret iam-system/console-login does not exist; create it with the keys username, password, domain.",
-  },
-  {
-    name: "a missing key is named, and no key that the spec does not name",
-    secret: secret({ username: "operator", passwd: "x" }),
-    reason: "SecretIncomplete",
-    message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: password, domain.",
-  },
-  {
-    name: "an empty value is none",
-    secret: secret({ ...complete, password: "\n" }),
-    reason: "SecretIncomplete",
-    message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: password.",
-  },
-  {
-    name: "a Secret without data has no keys",
-    secret: { metadata: { name: "console-login" } },
-    reason: "SecretIncomplete",
-    message:
-      "The credentials Secret iam-system/console-login needs the keys username, password, domain; missing or empty: username, password, domain.",
-  },
-])("$name", ({ secret: stored, reason, message }) => {
+const MISSING = "does not exist; create it with the keys username, password, domain.";
+const lacks = (keys: string) =>
+  `needs the keys username, password, domain; missing or empty: ${keys}.`;
+const misspelled = secret({ username: "operator", passwd: "x" });
+const empty = secret({ ...complete, password: "\n" });
+const dataless: Secret = { metadata: { name: "console-login" } };
+
+test.each<[string, Secret | undefined, string, string]>([
+  ["a missing Secret is named with what it needs", undefined, "SecretNotFound", MISSING],
+  ["only keys that the spec names", misspelled, "SecretIncomplete", lacks("password, domain")],
+  ["an empty value", empty, "SecretIncomplete", lacks("password")],
+  ["a Secret without data", dataless, "SecretIncomplete", lacks("username, password, domain")],
+])("%s", (_, stored, reason, words) => {
+  const message = `The credentials Secret iam-system/console-login ${words}`;
   expect(read(connectionSpec(), stored)).toEqual({ ok: false, reason, message });
 });

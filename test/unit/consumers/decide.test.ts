@@ -63,68 +63,33 @@ function pod({
 }
 
 const files = { container: { volumeMounts } };
+const bySubPath = { container: { volumeMounts: [{ name: "key", subPath: "secret" }] } };
 const ofInit = { container: {}, init: { volumeMounts } };
+const restartedFor = (hash: string, apiKey = "ci") => ({
+  annotations: { [`content.iam-operator.io/${apiKey}`]: hash },
+});
 
 describe("a Pod is on an older content", () => {
-  test.each<[string, PodDigest, number, string]>([
-    ["with variables from before the switch", pod(), 0, "restart"],
-    ["with variables from long before, much later", pod(), 30 * DAY, "restart"],
-    ["made after the switch", pod({ created: SECOND }), 2 * SECOND, "no"],
-    [
-      "made in the second of the switch, which leaves a doubt",
-      pod({ created: 0 }),
-      SECOND,
-      "restart",
-    ],
-    [
-      "made before, and its template says that it was restarted for this content",
-      pod({ annotations: { "content.iam-operator.io/ci": "new" } }),
-      SECOND,
-      "no",
-    ],
-    [
-      "restarted for an older content",
-      pod({ annotations: { "content.iam-operator.io/ci": "old" } }),
-      SECOND,
-      "restart",
-    ],
-    [
-      "restarted for the content of another ApiKey",
-      pod({ annotations: { "content.iam-operator.io/other": "new" } }),
-      SECOND,
-      "restart",
-    ],
-    ["whose container started again later", pod({ state: running(3 * MINUTE) }), 4 * MINUTE, "no"],
-    [
-      "whose container started within the doubt",
-      pod({ state: running(MINUTE) }),
-      4 * MINUTE,
-      "restart",
-    ],
-    ["whose container has not started yet", pod({ state: waiting }), MINUTE, "stale"],
-    ["whose container still waits after the doubt", pod({ state: waiting }), 3 * MINUTE, "no"],
-    ["whose container is over", pod({ state: ended(-DAY) }), MINUTE, "no"],
-    ["with files, at once", pod(files), SECOND, "stale"],
-    ["with files, when the kubelet has had its time", pod(files), 2 * MINUTE + SECOND, "no"],
-    [
-      "with a file by subPath",
-      pod({ container: { volumeMounts: [{ name: "key", subPath: "secret" }] } }),
-      DAY,
-      "restart",
-    ],
-    [
-      "whose init container read the files before",
-      pod({ ...ofInit, initState: ended(-DAY) }),
-      DAY,
-      "restart",
-    ],
-    [
-      "whose init container has read them since",
-      pod({ ...ofInit, initState: ended(3 * MINUTE) }),
-      DAY,
-      "no",
-    ],
-  ])("%s", (_, subject, after, expected) => {
+  test.each<[string, PodParts, number, string]>([
+    ["with variables from before the switch", {}, 0, "restart"],
+    ["with variables from long before, much later", {}, 30 * DAY, "restart"],
+    ["made after the switch", { created: SECOND }, 2 * SECOND, "no"],
+    ["made in the second of the switch, which leaves a doubt", { created: 0 }, SECOND, "restart"],
+    ["made before, and restarted for this content", restartedFor("new"), SECOND, "no"],
+    ["restarted for an older content", restartedFor("old"), SECOND, "restart"],
+    ["restarted for another ApiKey", restartedFor("new", "other"), SECOND, "restart"],
+    ["whose container started again later", { state: running(3 * MINUTE) }, 4 * MINUTE, "no"],
+    ["whose container started in doubt", { state: running(MINUTE) }, 4 * MINUTE, "restart"],
+    ["whose container has not started yet", { state: waiting }, MINUTE, "stale"],
+    ["whose container still waits after the doubt", { state: waiting }, 3 * MINUTE, "no"],
+    ["whose container is over", { state: ended(-DAY) }, MINUTE, "no"],
+    ["with files, at once", files, SECOND, "stale"],
+    ["with files, when the kubelet has had its time", files, 2 * MINUTE + SECOND, "no"],
+    ["with a file by subPath", bySubPath, DAY, "restart"],
+    ["whose init container read before", { ...ofInit, initState: ended(-DAY) }, DAY, "restart"],
+    ["whose init container read since", { ...ofInit, initState: ended(3 * MINUTE) }, DAY, "no"],
+  ])("%s", (_, parts, after, expected) => {
+    const subject = pod(parts);
     const now = SWITCH + after;
     const found = needsRestart(subject, content, now) ? "restart" : "stale";
     expect(isStale(subject, content, now) ? found : "no").toBe(expected);
@@ -183,53 +148,32 @@ describe("a workload", () => {
     readsAtStart: ["ci"],
     ...changes,
   });
-  const marked = (hash: string) => ({ annotations: { "content.iam-operator.io/ci": hash } });
   const now = SWITCH + MINUTE;
-  const recently = { restartedAt: now - MINUTE };
 
-  test.each<[string, WorkloadDigest, readonly PodDigest[], string]>([
-    ["with an older Pod is restarted", workload(), [pod()], "Restart"],
-    ["marked for an older content too", workload(marked("old")), [pod()], "Restart"],
-    [
-      "marked for this content is not restarted again",
-      workload(marked("new")),
-      [pod()],
-      "UnderWay",
-    ],
-    [
-      "marked for this content a quarter of an hour ago is stuck",
-      workload({ ...marked("new"), restartedAt: now - 16 * MINUTE }),
-      [pod()],
-      "Stuck",
-    ],
-    ["without Pods has nothing to catch up with", workload(), [], "Nothing"],
-    ["with younger Pods only", workload(), [pod({ created: SECOND })], "Nothing"],
-    [
-      "with younger Pods, marked for an older content",
-      workload(marked("old")),
-      [pod({ created: SECOND })],
-      "Nothing",
-    ],
-    ["whose Pods only have files", workload(), [pod(files)], "Nothing"],
-    [
-      "that does not read the Secret at its start",
-      workload({ readsAtStart: ["other"] }),
-      [pod()],
-      "Nothing",
-    ],
-    ["of other Pods", workload({ selector: { matchLabels: { app: "web" } } }), [pod()], "Nothing"],
-    ["whose Pod has not started yet", workload(), [pod({ state: waiting })], "Nothing"],
-    ["restarted a minute ago", workload(recently), [pod()], "Wait"],
-    ["restarted five minutes ago", workload({ restartedAt: now - 5 * MINUTE }), [pod()], "Restart"],
-    [
-      "restarted in the future, by its clock",
-      workload({ restartedAt: now + DAY }),
-      [pod()],
-      "Wait",
-    ],
-  ])("%s", (_, subject, pods, expected) => {
+  const long = { ...restartedFor("new"), restartedAt: now - 16 * MINUTE };
+  const web = { selector: { matchLabels: { app: "web" } } };
+  const restarted = (ms: number) => ({ restartedAt: now - ms });
+  const older = [pod()];
+  const younger = [pod({ created: SECOND })];
+
+  test.each<[string, Partial<WorkloadDigest>, readonly PodDigest[], string]>([
+    ["with an older Pod is restarted", {}, older, "Restart"],
+    ["marked for an older content too", restartedFor("old"), older, "Restart"],
+    ["marked for this content is not restarted again", restartedFor("new"), older, "UnderWay"],
+    ["marked for this content a quarter of an hour ago is stuck", long, older, "Stuck"],
+    ["without Pods has nothing to catch up with", {}, [], "Nothing"],
+    ["with younger Pods only", {}, younger, "Nothing"],
+    ["with younger Pods, marked for an older content", restartedFor("old"), younger, "Nothing"],
+    ["whose Pods only have files", {}, [pod(files)], "Nothing"],
+    ["that does not read the Secret at its start", { readsAtStart: ["other"] }, older, "Nothing"],
+    ["of other Pods", web, older, "Nothing"],
+    ["whose Pod has not started yet", {}, [pod({ state: waiting })], "Nothing"],
+    ["restarted a minute ago", restarted(MINUTE), older, "Wait"],
+    ["restarted five minutes ago", restarted(5 * MINUTE), older, "Restart"],
+    ["restarted in the future, by its clock", restarted(-DAY), older, "Wait"],
+  ])("%s", (_, changes, pods, expected) => {
     const situation = { content, pods, minIntervalMs: 5 * MINUTE, now };
-    const judgement = judgeWorkload(subject, situation);
+    const judgement = judgeWorkload(workload(changes), situation);
     expect(judgement.kind).toBe(expected);
     if (judgement.kind !== "Wait") return;
     expect(judgement.until).toBeGreaterThan(now);
@@ -245,7 +189,7 @@ describe("a workload", () => {
     ["to be restarted later, by whomever, is not now", now + DAY, [pod()], "UnderWay"],
     ["without older Pods is not restarted", undefined, [pod({ created: SECOND })], "Nothing"],
   ])("a Rollout %s", (_, restartedAt, pods, expected) => {
-    const rollout = workload({ type: rolloutType, restartedAt, ...marked("new") });
+    const rollout = workload({ type: rolloutType, restartedAt, ...restartedFor("new") });
     const situation = { content, pods, minIntervalMs: 5 * MINUTE, now };
     expect(judgeWorkload(rollout, situation).kind).toBe(expected);
   });

@@ -59,102 +59,96 @@ const ready = (registry: ConnectionRegistry, changes: Partial<Session> = {}) => 
   registry.noteChecked(key);
 };
 
-const refused = (state: "Reconciling" | "Stalled", reason: string, message: string) => ({
+const waiting = (reason: string, message?: string, state = "Reconciling") => ({
   ok: false,
-  waiting: { kind: "Waiting", state, reason, message },
+  waiting: { kind: "Waiting", state, reason, ...(message === undefined ? {} : { message }) },
+});
+const notGranted = waiting(
+  "NotGranted",
+  "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.",
+  "Stalled",
+);
+const notFound = waiting(
+  "ConnectionNotFound",
+  "Connection team-a/other does not exist; create it, or name another connection in spec.connectionRef.",
+);
+const isSuspended = waiting(
+  "ConnectionSuspended",
+  "Connection team-a/suspended is suspended: no call is made over it until its spec.suspend is false.",
+  "Stalled",
+);
+const refused = waiting(
+  "ConnectionNotReady",
+  "ClusterConnection default is not ready (MfaRequired); check its conditions.",
+);
+const notReady = waiting("ConnectionNotReady");
+const mfa = { usable: false, reason: "MfaRequired" };
+
+interface Given {
+  /** Of ClusterConnection default. */
+  readonly session?: Partial<Session>;
+  readonly namespace?: string;
+  /** A Connection of the namespace. */
+  readonly ref?: string;
+}
+
+test.each<[string, Given, object]>([
+  [
+    "a granted namespace gets the client and its rights",
+    { session: {} },
+    { ok: true, access: { client, grant: { policyIds: ["p1"] } } },
+  ],
+  [
+    "a namespace that no grant matches is told what to add",
+    { session: {}, namespace: "team-b" },
+    notGranted,
+  ],
+  ["a connection that does not exist is named", { ref: "other" }, notFound],
+  ["a suspended connection waits for a person", { ref: "suspended" }, isSuspended],
+  ["a refused login shows its reason only", { session: mfa }, refused],
+  [
+    "a session of an earlier connection is not used",
+    { session: session("u0", { grants }) },
+    notReady,
+  ],
+  [
+    "a session of an earlier spec is not used",
+    { session: session("u1", { orgId: "org-0" }) },
+    notReady,
+  ],
+  [
+    "a session outlives a change of the grants",
+    { session: session("u1", { grants: [] }) },
+    { ok: true },
+  ],
+])("%s", async (_, { session: changes, namespace = "team-a", ref }, found) => {
+  const { connections } = world();
+  if (changes !== undefined) ready(connections, changes);
+  const to = ref === undefined ? toShared : ({ kind: "Connection", name: ref } as const);
+  expect(await connections.resolve(to, namespace)).toMatchObject(found);
 });
 
-test.each<{
-  name: string;
-  arrange?: (registry: ConnectionRegistry) => void;
-  namespace?: string;
-  ref?: Parameters<ConnectionRegistry["resolve"]>[0];
-  found: object;
-}>([
-  {
-    name: "a granted namespace gets the client and its rights",
-    arrange: ready,
-    found: { ok: true, access: { client, grant: { policyIds: ["p1"] } } },
-  },
-  {
-    name: "a namespace that no grant matches is told what to add",
-    arrange: ready,
-    namespace: "team-b",
-    found: refused(
-      "Stalled",
-      "NotGranted",
-      "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.",
-    ),
-  },
-  {
-    name: "a connection that does not exist is named",
-    ref: { kind: "Connection", name: "other" },
-    found: refused(
-      "Reconciling",
-      "ConnectionNotFound",
-      "Connection team-a/other does not exist; create it, or name another connection in spec.connectionRef.",
-    ),
-  },
-  {
-    name: "a suspended connection waits for a person",
-    ref: { kind: "Connection", name: "suspended" },
-    found: refused(
-      "Stalled",
-      "ConnectionSuspended",
-      "Connection team-a/suspended is suspended: no call is made over it until its spec.suspend is false.",
-    ),
-  },
-  {
-    name: "a refused login shows its reason only",
-    arrange: (registry) => ready(registry, { usable: false, reason: "MfaRequired" }),
-    found: refused(
-      "Reconciling",
-      "ConnectionNotReady",
-      "ClusterConnection default is not ready (MfaRequired); check its conditions.",
-    ),
-  },
-  {
-    name: "a session of an earlier connection of that name is not used",
-    arrange: (registry) => ready(registry, session("u0", { grants })),
-    found: { ok: false, waiting: { reason: "ConnectionNotReady" } },
-  },
-  {
-    name: "a session of an earlier spec is not used",
-    arrange: (registry) => ready(registry, session("u1", { orgId: "org-0" })),
-    found: { ok: false, waiting: { reason: "ConnectionNotReady" } },
-  },
-  {
-    name: "a session outlives a change of the grants",
-    arrange: (registry) => ready(registry, session("u1", { grants: [] })),
-    found: { ok: true },
-  },
-  {
-    name: "a Connection of the namespace gives all rights",
-    ref: { kind: "Connection", name: "own" },
-    arrange: (registry) => {
-      registry.sessions.put("Connection/team-a/own", session("u2", {}));
-      registry.noteChecked("Connection/team-a/own");
-    },
-    found: { ok: true, access: { grant: { policyIds: ["*"], importServiceAccounts: true } } },
-  },
-])("$name", async ({ arrange, namespace = "team-a", ref = toShared, found }) => {
+test("a Connection of the namespace gives all rights", async () => {
   const { connections } = world();
-  arrange?.(connections);
-  expect(await connections.resolve(ref, namespace)).toMatchObject(found);
+  connections.sessions.put("Connection/team-a/own", session("u2", {}));
+  connections.noteChecked("Connection/team-a/own");
+  const found = await connections.resolve({ kind: "Connection", name: "own" }, "team-a");
+  const grant = { policyIds: ["*"], importServiceAccounts: true };
+  expect(found).toMatchObject({ ok: true, access: { grant } });
 });
 
 test("what comes before the first login waits for it", async () => {
   const { clock, connections } = world();
-  const waiting = connections.resolve(toShared, "team-a");
+  const found = connections.resolve(toShared, "team-a");
   await clock.settle();
   ready(connections);
-  expect(await waiting).toMatchObject({ ok: true });
+  expect(await found).toMatchObject({ ok: true });
   expect(clock.pendingTimers).toBe(0);
 });
 
 test("but not for ever", async () => {
   const { clock, connections } = world();
-  const waiting = connections.resolve(toShared, "team-a");
+  const found = connections.resolve(toShared, "team-a");
   await clock.advance(5_000);
-  expect(await waiting).toMatchObject({ ok: false, waiting: { reason: "ConnectionNotReady" } });
+  expect(await found).toMatchObject({ ok: false, waiting: { reason: "ConnectionNotReady" } });
 });

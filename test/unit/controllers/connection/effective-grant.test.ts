@@ -20,62 +20,28 @@ const granting = (grants: readonly Grant[], withdrawalGracePeriod = "10m") => ({
 const teamA = { names: ["team-a"] };
 const byLabel = (matchLabels: Record<string, string>) => ({ selector: { matchLabels } });
 
-test.each<{
-  name: string;
-  namespaces: Grant["namespaces"];
-  labels?: Record<string, string>;
-  granted: boolean;
-}>([
-  { name: "a name grants", namespaces: teamA, granted: true },
-  { name: "another name does not", namespaces: { names: ["team-b"] }, granted: false },
-  { name: "a name grants a namespace that was not seen", namespaces: teamA, granted: true },
-  {
-    name: "all labels must match",
-    namespaces: byLabel({ a: "1", b: "2" }),
-    labels: { a: "1" },
-    granted: false,
-  },
-  {
-    name: "further labels do not matter",
-    namespaces: byLabel({ a: "1" }),
-    labels: { a: "1", b: "2" },
-    granted: true,
-  },
-  {
-    name: "a label needs its value",
-    namespaces: byLabel({ a: "1" }),
-    labels: { a: "2" },
-    granted: false,
-  },
-  {
-    name: "a selector grants nothing unseen",
-    namespaces: { selector: { matchExpressions: [{ key: "a", operator: "DoesNotExist" }] } },
-    granted: false,
-  },
-  {
-    name: "expressions must hold beside the labels",
-    namespaces: {
-      selector: {
-        matchLabels: { a: "1" },
-        matchExpressions: [{ key: "b", operator: "NotIn", values: ["2"] }],
-      },
-    },
-    labels: { a: "1", b: "2" },
-    granted: false,
-  },
-  { name: "all grants what was not seen either", namespaces: { all: true }, granted: true },
-  { name: "all: false grants nothing", namespaces: { all: false }, labels: {}, granted: false },
-  { name: "neither names nor selector grants nothing", namespaces: {}, labels: {}, granted: false },
-  {
-    name: "a name or a label is enough",
-    namespaces: { names: ["x"], ...byLabel({ a: "1" }) },
-    labels: { a: "1" },
-    granted: true,
-  },
-])("$name", ({ namespaces, labels, granted }) => {
-  expect(effectiveGrant(granting([grant(namespaces)]), "team-a", labels) !== undefined).toBe(
-    granted,
-  );
+const teamB = { names: ["team-b"] };
+const unlabeled = { key: "a", operator: "DoesNotExist" } as const;
+const notTwo = { key: "b", operator: "NotIn" as const, values: ["2"] };
+const byBoth = { selector: { matchLabels: { a: "1" }, matchExpressions: [notTwo] } };
+const either = { names: ["x"], ...byLabel({ a: "1" }) };
+
+/** Without labels, the namespace was not seen. */
+test.each<[string, Grant["namespaces"], boolean, Record<string, string>?]>([
+  ["a name grants, even a namespace that was not seen", teamA, true],
+  ["another name does not", teamB, false],
+  ["all labels must match", byLabel({ a: "1", b: "2" }), false, { a: "1" }],
+  ["further labels do not matter", byLabel({ a: "1" }), true, { a: "1", b: "2" }],
+  ["a label needs its value", byLabel({ a: "1" }), false, { a: "2" }],
+  ["a selector grants nothing unseen", { selector: { matchExpressions: [unlabeled] } }, false],
+  ["expressions must hold beside the labels", byBoth, false, { a: "1", b: "2" }],
+  ["all grants what was not seen either", { all: true }, true],
+  ["all: false grants nothing", { all: false }, false, {}],
+  ["neither names nor selector grants nothing", {}, false, {}],
+  ["a name or a label is enough", either, true, { a: "1" }],
+])("%s", (_, namespaces, granted, labels) => {
+  const found = effectiveGrant(granting([grant(namespaces)]), "team-a", labels);
+  expect(found !== undefined).toBe(granted);
 });
 
 test("matching grants add up and others do not", () => {
@@ -102,33 +68,15 @@ test("matching grants add up and others do not", () => {
   });
 });
 
-test.each<{
-  name: string;
-  other: Grant;
-  labels?: Record<string, string>;
-  gracePeriod?: string;
-  expected: boolean;
-}>([
-  { name: "by default", other: grant(teamA), expected: true },
-  { name: "at once", other: grant(teamA), gracePeriod: "0s", expected: true },
-  {
-    name: "not where the connection says Never",
-    other: grant(teamA),
-    gracePeriod: "Never",
-    expected: false,
-  },
-  {
-    name: "not where a selector may match a namespace whose labels are unknown (S11)",
-    other: grant(byLabel({ a: "1" })),
-    expected: false,
-  },
-  {
-    name: "a selector that does not match has no say",
-    other: grant(byLabel({ a: "1" })),
-    labels: {},
-    expected: true,
-  },
-])("withdrawn policies are unbound: $name", ({ other, labels, gracePeriod, expected }) => {
+const selecting = grant(byLabel({ a: "1" }));
+
+test.each<[string, Grant, boolean, string?, Record<string, string>?]>([
+  ["by default", grant(teamA), true],
+  ["at once", grant(teamA), true, "0s"],
+  ["not if the connection says Never", grant(teamA), false, "Never"],
+  ["not if a selector may match unknown labels (S11)", selecting, false],
+  ["a selector that does not match has no say", selecting, true, "10m", {}],
+])("withdrawn policies are unbound: %s", (_, other, expected, gracePeriod, labels) => {
   const grants = granting([grant(teamA, { policyIds: ["p1"] }), other], gracePeriod);
   expect(effectiveGrant(grants, "team-a", labels)?.withdrawsPolicies).toBe(expected);
 });

@@ -14,14 +14,13 @@ import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { silentLog } from "../../../../src/util/log.ts";
-import { Redacted } from "../../../../src/util/redacted.ts";
 import { MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { at, credentials, NOW, snapshot } from "./snapshot.ts";
 import { connectionSpec } from "./specs.ts";
 
 const KEY = "ClusterConnection/default";
 const spec = connectionSpec();
-const credentials = { kind: "token", token: new Redacted("t") } as const;
 const identity = { uid: "u", spec: "", material: "" };
 
 function world() {
@@ -78,23 +77,9 @@ describe("calls that fail", () => {
 });
 
 describe("a connection during an outage", () => {
-  const NOW = Date.UTC(2026, 0, 1);
-  const at = { now: NOW, monotonic: 0, fraction: 0.5 };
-  const own = { uid: "u1", spec: "", material: "" };
-  const session = { identity: own, client: {} as IamClient, usable: true, reason: "" };
-  const metadata = { name: "default", uid: "u1", resourceVersion: "1", generation: 1 };
   const seen = (waiting: number | undefined): ConnectionSnapshot => ({
-    object: { apiVersion: "v1", kind: "ClusterConnection", metadata, spec },
-    key: KEY,
-    spec: { ok: true, suspend: false, spec },
-    material: { ok: true, material: { credentials } },
-    identity: own,
-    session,
+    ...snapshot,
     outage: waiting === undefined ? undefined : { since: NOW - MINUTE, code: "503", waiting },
-    clockSkewSeconds: undefined,
-    namespaceTerminating: false,
-    users: [],
-    request: undefined,
   });
   const accepted: ConnectionDone = { login: { kind: "Accepted", isNew: false } };
   const reportOf = (snapshot: ConnectionSnapshot, done: ConnectionDone) => {

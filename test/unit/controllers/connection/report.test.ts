@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { findCondition } from "../../../../src/api/conditions.ts";
-import { API_VERSION } from "../../../../src/api/meta.ts";
 import { loginReason } from "../../../../src/controllers/connection/rules/login-reason.ts";
 import { next } from "../../../../src/controllers/connection/rules/next.ts";
 import { report } from "../../../../src/controllers/connection/rules/report.ts";
@@ -12,31 +11,11 @@ import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts
 import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
-import { Redacted } from "../../../../src/util/redacted.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
-import { connectionSpec } from "./specs.ts";
+import { at, snapshot as inOrder, NOW } from "./snapshot.ts";
 
-const NOW = Date.UTC(2026, 0, 1);
-const at = { now: NOW, monotonic: 0, fraction: 0.5 };
-const spec = connectionSpec();
-const snapshot: ConnectionSnapshot = {
-  object: {
-    apiVersion: API_VERSION,
-    kind: "ClusterConnection",
-    metadata: { name: "default", uid: "u1", resourceVersion: "1", generation: 2 },
-    spec,
-  },
-  key: "ClusterConnection/default",
-  spec: { ok: true, suspend: false, spec },
-  material: { ok: true, material: { credentials: { kind: "token", token: new Redacted("t") } } },
-  identity: undefined,
-  session: undefined,
-  outage: undefined,
-  clockSkewSeconds: undefined,
-  namespaceTerminating: false,
-  users: ["ServiceAccount a/b"],
-  request: undefined,
-};
+const users = ["ServiceAccount a/b"];
+const snapshot = { ...inOrder, identity: undefined, session: undefined, users };
 
 /** What the connection says after a login. */
 function reported(login: Login, changes: Partial<ConnectionSnapshot> = {}, now = NOW) {
@@ -69,14 +48,14 @@ test.each([
   expect(after).toMatchObject({ lastAuthenticationTime: isNoted ? toIso8601(NOW) : before });
 });
 
-test.each<{ code: IamErrorCode; status: string; reason: string; state: string }>([
-  { code: "Unauthenticated", status: "False", reason: "LoginFailed", state: "Stalled" },
-  { code: "PermissionDenied", status: "False", reason: "LoginFailed", state: "Stalled" },
-  { code: "MfaRequired", status: "False", reason: "MfaRequired", state: "Stalled" },
-  { code: "LoginPaused", status: "False", reason: "LoginPaused", state: "Stalled" },
-  { code: "Unavailable", status: "Unknown", reason: "ConsoleUnavailable", state: "Reconciling" },
-  { code: "Timeout", status: "Unknown", reason: "ConsoleUnavailable", state: "Reconciling" },
-])("a login that fails with $code is $reason", ({ code, status, reason, state }) => {
+test.each<[IamErrorCode, string, string, string]>([
+  ["Unauthenticated", "LoginFailed", "False", "Stalled"],
+  ["PermissionDenied", "LoginFailed", "False", "Stalled"],
+  ["MfaRequired", "MfaRequired", "False", "Stalled"],
+  ["LoginPaused", "LoginPaused", "False", "Stalled"],
+  ["Unavailable", "ConsoleUnavailable", "Unknown", "Reconciling"],
+  ["Timeout", "ConsoleUnavailable", "Unknown", "Reconciling"],
+])("a login that fails with %s is %s", (code, reason, status, state) => {
   const said = reported(failed(code));
   const authenticated = findCondition(said.status.conditions, "Authenticated");
   expect(authenticated).toMatchObject({ status, reason });

@@ -1,7 +1,5 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { API_VERSION } from "../../../../src/api/meta.ts";
-import { clientIdentity } from "../../../../src/connections/client-settings.ts";
 import { next, nextOfDeletion } from "../../../../src/controllers/connection/rules/next.ts";
 import { report } from "../../../../src/controllers/connection/rules/report.ts";
 import type {
@@ -9,16 +7,12 @@ import type {
   ConnectionKind,
   ConnectionSnapshot,
 } from "../../../../src/controllers/connection/rules/snapshot.ts";
-import type { Session } from "../../../../src/controllers/connection/sessions.ts";
 import { connectionSteps } from "../../../../src/controllers/connection/steps/steps.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
-import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
-import { Redacted } from "../../../../src/util/redacted.ts";
 import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
-import { connectionSpec } from "./specs.ts";
+import { credentials, identity, snapshot as inOrder, NOW, session } from "./snapshot.ts";
 
-const NOW = Date.UTC(2026, 0, 1);
 const rules: Rules<ConnectionKind> = {
   start: {},
   steps: connectionSteps({} as never),
@@ -26,10 +20,7 @@ const rules: Rules<ConnectionKind> = {
   nextOfDeletion,
   report: (progress, outcome, at) => report(clusterConnectionType as never, progress, outcome, at),
 };
-const valid = connectionSpec();
-const identity = { uid: "u1", spec: clientIdentity(valid), material: "s1/1" };
-const password = new Redacted("x");
-const credentials = { kind: "login", username: "operator", password, domain: "acme" } as const;
+const valid = inOrder.object.spec;
 const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): ConnectionDone => ({
   login: {
     kind: "Failed",
@@ -65,36 +56,22 @@ const situations = fc
   })
   .map((drawn): Situation<ConnectionKind> => {
     const { spec, material, refusedFor, usable, outage, hasSession, users, deleting, done } = drawn;
-    const metadata = {
-      name: "default",
-      uid: "u1",
-      resourceVersion: "1",
-      generation: 1,
-      ...(deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
-    };
+    const { object } = inOrder;
+    const deletion = deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {};
     const refusal =
       refusedFor === undefined
         ? undefined
         : { at: NOW, count: 1, until: NOW + refusedFor, message: "no" };
-    const session: Session = {
-      identity,
-      client: {} as IamClient,
-      usable,
-      reason: "",
-      ...(refusal && { refusal }),
-    };
+    const opened = { ...session, usable, ...(refusal && { refusal }) };
     const snapshot: ConnectionSnapshot = {
-      object: { apiVersion: API_VERSION, kind: "ClusterConnection", metadata, spec: valid },
-      key: "ClusterConnection/default",
+      ...inOrder,
+      object: { ...object, metadata: { ...object.metadata, ...deletion } },
       spec,
       material,
       identity: material?.ok === true ? identity : undefined,
-      session: hasSession ? session : undefined,
+      session: hasSession ? opened : undefined,
       outage,
-      clockSkewSeconds: undefined,
-      namespaceTerminating: false,
       users,
-      request: undefined,
     };
     return { snapshot, spec, ...(done === undefined ? {} : { done }) };
   });
