@@ -103,8 +103,8 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
     };
     return kube.apply<T>(type, body, {
       subresource: "status",
-      ...(fieldManager === undefined ? {} : { fieldManager }),
-      ...(signal === undefined ? {} : { signal }),
+      fieldManager,
+      signal,
     });
   };
   const written = await apply(resourceVersion ?? known)

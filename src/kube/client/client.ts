@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectKey, ResourceType } from "../resource.ts";
 
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
@@ -10,12 +10,12 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface PatchOptions extends WriteOptions {
-  readonly subresource?: "status";
+  readonly subresource?: "status" | undefined;
 }
 
 export interface ApplyOptions extends PatchOptions {
   /** Defaults to the operator's own field manager. */
-  readonly fieldManager?: string;
+  readonly fieldManager?: string | undefined;
 }
 
 export interface Preconditions {
@@ -25,9 +25,9 @@ export interface Preconditions {
 
 export interface ListOptions extends CallOptions {
   /** Absent: all namespaces. */
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
 }
 
 /**

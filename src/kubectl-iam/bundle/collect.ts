@@ -57,11 +57,10 @@ async function objects(cluster: Cluster, scope: string | undefined): Promise<str
 
 async function secrets({ kube }: Cluster, scope: string | undefined): Promise<string> {
   const labelSelector = `${labels.managedBy}=${MANAGED_BY}`;
-  const within = scope === undefined ? {} : { namespace: scope };
   // Entries are dropped while the list is read, so that no value stays in memory.
   const found = await kube.collect(secretType, (secret) => scrubSecret(secret, `${GROUP}/`), {
     labelSelector,
-    ...within,
+    namespace: scope,
   });
   const documents = await Promise.all(found.map(toYaml));
   return documents.join("\n---\n");

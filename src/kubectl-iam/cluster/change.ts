@@ -18,7 +18,7 @@ export interface Change {
   readonly name: string;
   /** JSON merge patch. */
   readonly patch: object;
-  readonly subresource?: "status";
+  readonly subresource?: "status" | undefined;
   /** What the output says after the change: `rotation requested`. */
   readonly done: string;
 }
@@ -39,7 +39,7 @@ export function changeOf(
     name: metadata.name,
     patch,
     done,
-    ...(subresource === undefined ? {} : { subresource }),
+    subresource,
   };
 }
 
@@ -61,8 +61,7 @@ export async function makeChanges(
     }
     const { type, namespace, name, patch, subresource, label, done } = change;
     const isDryRun = dryRun === "server";
-    const where = subresource === undefined ? {} : { subresource };
-    const options = { dryRun: isDryRun, ...where };
+    const options = { dryRun: isDryRun, subresource };
     const answer = await kube.mergePatch(type, { namespace, name }, patch, options);
     changed.push(answer as AnyObject);
     io.print(`${label} ${done}${isDryRun ? " (server dry run)" : ""}`);

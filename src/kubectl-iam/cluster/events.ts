@@ -22,8 +22,8 @@ export async function listEvents(
   name?: string,
 ): Promise<readonly IamEvent[]> {
   const events = await kube.list(eventType, {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { fieldSelector: `regarding.name=${name}` }),
+    namespace,
+    fieldSelector: name && `regarding.name=${name}`,
   });
   return events.flatMap((event) => toIamEvent(event) ?? []).sort((a, b) => at(a) - at(b));
 }

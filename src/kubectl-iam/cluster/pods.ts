@@ -10,9 +10,7 @@ export async function podsBySecret(
   { kube }: Cluster,
   namespace: string | undefined,
 ): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
-  const uses = await unlessForbidden(
-    kube.collect(podType, usesOf, namespace === undefined ? {} : { namespace }),
-  );
+  const uses = await unlessForbidden(kube.collect(podType, usesOf, { namespace }));
   if (uses === undefined) return undefined;
   const pods = new Map<string, string[]>();
   for (const { pod, secret } of uses.flat()) pods.set(secret, [...(pods.get(secret) ?? []), pod]);

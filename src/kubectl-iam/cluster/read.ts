@@ -1,7 +1,6 @@
 /** Reads the operator's custom resources. */
 
 import type { KindName, Kinds } from "../../api/kinds.ts";
-import type { ListOptions } from "../../kube/client/client.ts";
 import { isKubeError, KubeError } from "../../kube/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { type Cluster, notFound } from "./cluster.ts";
@@ -43,7 +42,9 @@ export async function readWorld(
   const read = async <Name extends KindName>(kind: Name): Promise<readonly Kinds[Name][]> => {
     if (!kinds.includes(kind)) return [];
     try {
-      return await kube.list(typeOf(kind), optionsFor(kind, namespace, labelSelector));
+      const type = typeOf(kind);
+      // ClusterConnections are few, and objects that match a selector need ClusterConnections without its labels.
+      return await kube.list(type, type.namespaced ? { namespace, labelSelector } : {});
     } catch (error) {
       if (!isKubeError(error, "Forbidden")) throw error;
       unreadable.push({ kind, error });
@@ -91,19 +92,6 @@ export function notListable(
     `you do not have permission to list ${plurals.join(", ")} in ${where}`,
     { status: 403, reason: "Forbidden", cause },
   );
-}
-
-/** ClusterConnections are few, and objects that match a selector need ClusterConnections without its labels. */
-function optionsFor(
-  kind: KindName,
-  namespace: string | undefined,
-  labelSelector: string | undefined,
-): ListOptions {
-  if (!typeOf(kind).namespaced) return {};
-  return {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-  };
 }
 
 export function objectsOf(world: World): readonly AnyObject[] {

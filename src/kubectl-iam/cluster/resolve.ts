@@ -75,8 +75,8 @@ export async function selectObjects(
   const lists = await Promise.all(
     selectorKinds.map(async (kind) => {
       const listing = cluster.kube.list(typeOf(kind) as never, {
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(selector === undefined ? {} : { labelSelector: selector }),
+        namespace,
+        labelSelector: selector,
       });
       const found = await unlessForbidden(listing);
       if (found === undefined) unlisted.push(kind);

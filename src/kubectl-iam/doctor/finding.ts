@@ -9,7 +9,7 @@ export interface Finding {
   readonly verdict: "ok" | "warning" | "failed" | "skipped";
   readonly found: string;
   /** What to do about the finding; further lines belong to the first line. */
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
 }
 
 export const ok = (check: string, found: string): Finding => ({ check, verdict: "ok", found });
@@ -22,7 +22,7 @@ export const failed = (check: string, found: string, remedy?: string): Finding =
   check,
   verdict: "failed",
   found,
-  ...(remedy === undefined ? {} : { remedy }),
+  remedy,
 });
 export const warning = (check: string, found: string, remedy?: string): Finding => ({
   ...failed(check, found, remedy),

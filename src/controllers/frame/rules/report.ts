@@ -22,7 +22,7 @@ export interface StatusWriteOptions {
   readonly foreignFields?: readonly string[];
   /** Defaults to the operator's own field manager. */
   readonly fieldManager?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The status fields that every kind has. */

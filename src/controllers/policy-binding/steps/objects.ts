@@ -185,7 +185,7 @@ export async function writeBindings(
   await writeStatus(run, serviceAccountType, account, status, {
     fieldManager: BINDINGS_FIELD_MANAGER,
     foreignFields: Object.keys(account.status ?? {}).filter((field) => field !== "bindings"),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
 }
 
