@@ -35,8 +35,8 @@ export function writeMatrix(matrix: Matrix, names: readonly string[]): void {
   const lines = names.toSorted().map((name) => {
     const row = matrix.get(name) ?? {};
     const cells = SUITES.map((suite) => row[suite] ?? NOT_RUN);
-    // An empty last cell is left out, so that most lines do not end with a tab.
-    return [name, ...cells].join("\t").replace(/\t$/, "");
+    // Empty last cells are left out, so that no line ends with a tab.
+    return [name, ...cells].join("\t").replace(/\t+$/, "");
   });
   writeFileSync(FILE, `${HEADER}${lines.join("\n")}\n`);
 }
