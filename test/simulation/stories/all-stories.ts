@@ -9,6 +9,7 @@ import { endingStories } from "./endings.ts";
 import { keyStories } from "./keys.ts";
 import { lateBindingStories } from "./late-bindings.ts";
 import { leaderStories } from "./leaders.ts";
+import { planStories } from "./plans.ts";
 import { quotaStories } from "./quotas.ts";
 import { retirementStories } from "./retirement.ts";
 import { rotationStories } from "./rotation.ts";
@@ -37,6 +38,7 @@ export const allStories: readonly Story[] = [
   ...connectionStories,
   ...consoleStories,
   ...apiKeyStories,
+  ...planStories,
   ...leaderStories,
   ...quotaStories,
 ];
@@ -47,6 +49,7 @@ const about: Readonly<Record<string, readonly Story[]>> = {
   consumers: consumerStories,
   connection: [...connectionStories, ...bindingStories],
   iam: [...consoleStories, ...keyStories, ...connectionStories],
+  frame: planStories,
   "leader-election": leaderStories,
   "policy-binding": [...bindingStories, ...withdrawalStories, ...lateBindingStories],
   "quota-export": quotaStories,

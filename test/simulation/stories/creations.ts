@@ -49,6 +49,20 @@ function writesBefore(world: StoryWorld, nth: number, name: string): readonly st
 }
 
 export const creationStories: readonly Story[] = [
+  story(
+    "an account that is suspended just before the status has the intent waits",
+    async (world) => {
+      await world.begin();
+      world.fault("patch serviceaccounts", refused(422));
+      world.fault("apply serviceaccounts/status", { kind: "Slow", ms: 2 * SECOND });
+      createAccount(world, "second");
+      await world.pass(SECOND);
+      world.change(serviceAccountType, "second", { suspend: true });
+      await world.pass(MINUTE);
+      world.expect("it is not created", creations(world), 1);
+      world.change(serviceAccountType, "second", { suspend: false });
+    },
+  ),
   story("a new account says where it comes from, and its object what it is", async (world) => {
     await world.begin({ account: { description: "builds" } });
     const [account] = accountsOf(world);

@@ -1,12 +1,40 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { planObjects } from "../../../src/app/plan/plan-objects.ts";
+import {
+  clusterConnectionType,
+  policyBindingType,
+  secretType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
 import { toKubeReader } from "../../../src/kube/client/reader.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { type PlanningWorld, planningWorld } from "../controllers/frame/planning-world.ts";
+import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
+import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
+import { MemoryCluster } from "../../support/memory-cluster.ts";
 
-let world: PlanningWorld;
-afterEach(() => world.close());
+const { orgId, projectId, orgName: domainName } = SEEDED;
+const login = Object.entries(DEFAULT_CREDENTIALS).map(([name, value]) => [name, btoa(value)]);
+const MUTATING = /^(unknown|createServiceAccount|issueKey|syncBindings)$/;
+let console: IamServer;
+let cluster: MemoryCluster;
+
+beforeEach(async () => {
+  console = await startIamServer({ clock: systemClock });
+  cluster = new MemoryCluster(systemClock);
+  cluster.put(secretType, {
+    metadata: { name: "login", namespace: "team" },
+    data: Object.fromEntries(login),
+  });
+  const access = { namespaces: { names: ["team"] }, policyIds: ["*"] };
+  const spec = {
+    ...{ baseURL: console.url, insecureHTTP: true, orgId, projectId, domainName },
+    credentials: { login: { secretRef: { name: "login" } } },
+    grants: [{ name: "all", ...access }],
+  };
+  cluster.put(clusterConnectionType, { metadata: { name: "default" }, spec });
+});
+afterEach(() => console.close());
 
 const object = (kind: string, name: string, spec: object) => ({
   apiVersion: "iam-operator.io/v1alpha1",
@@ -17,7 +45,7 @@ const object = (kind: string, name: string, spec: object) => ({
 const ref = { serviceAccountRef: { name: "bot" } };
 const plan = async (objects: readonly ReturnType<typeof object>[]) => {
   const plans = await planObjects({
-    kube: toKubeReader(world.context.kube),
+    kube: toKubeReader(cluster.client),
     objects,
     operatorNamespace: "team",
     userAgent: "test",
@@ -33,7 +61,6 @@ const plan = async (objects: readonly ReturnType<typeof object>[]) => {
 };
 
 test("what belongs together is planned as a whole, several keys of one new account as well", async () => {
-  world = await planningWorld();
   expect(
     await plan([
       object("ApiKey", "one", ref),
@@ -52,18 +79,23 @@ test("what belongs together is planned as a whole, several keys of one new accou
     ],
     obstacles: [],
   });
-  expect(world.calls()).toEqual([]);
-  expect(world.cluster.writes).toEqual([]);
+  const { all } = console.requests;
+  expect(all.filter(({ operation }) => MUTATING.test(operation ?? "unknown"))).toEqual([]);
+  expect(cluster.writes).toEqual([]);
 });
 
 test("revoking access of an account unbinds its policies", async () => {
-  world = await planningWorld();
-  await world.connect();
-  world.put("ServiceAccount", "bot", {});
-  await world.reconcile("ServiceAccount", "bot");
-  world.put("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] });
-  await world.reconcile("PolicyBinding", "read");
-  const { tpn } = world.peek("ServiceAccount", "bot").status;
+  const account = { orgId, projectId, name: "team-bot", description: "" };
+  const { saId, tpn } = console.world.createAccount(account);
+  console.world.replaceBindings(tpn, ["pol-read"]);
+  cluster.put(serviceAccountType, {
+    ...object("ServiceAccount", "bot", {}),
+    status: { saId, tpn, consoleURL: console.url },
+  });
+  cluster.put(policyBindingType, {
+    ...object("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] }),
+    status: { appliedPolicyIds: ["pol-read"] },
+  });
   expect(await plan([object("ServiceAccount", "bot", { access: "Revoked" })])).toEqual({
     calls: [`syncBindings ${tpn}`],
     obstacles: [expect.stringMatching(/^AccessRevoked: /)],
@@ -71,7 +103,6 @@ test("revoking access of an account unbinds its policies", async () => {
 });
 
 test("a second account with the same name is not planned", async () => {
-  world = await planningWorld();
   expect(
     await plan([
       object("ServiceAccount", "one", { name: "shared" }),

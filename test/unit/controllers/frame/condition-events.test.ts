@@ -12,73 +12,25 @@ const verified = (status: "True" | "False", reason: string): readonly Condition[
   { type: "Verified", status, reason, message: `${reason}.`, lastTransitionTime: "" },
 ];
 
-test.each<{
-  name: string;
-  before: readonly Condition[] | undefined;
-  after: readonly Condition[];
-  events: readonly string[];
-}>([
-  {
-    name: "a new object on its way is silent",
-    before: undefined,
-    after: said("Reconciling", "Pending"),
-    events: [],
-  },
-  {
-    name: "a first success has events of its own",
-    before: said("Reconciling", "Issuing"),
-    after: said("Ready", "KeyDelivered"),
-    events: [],
-  },
-  {
-    name: "an object that stalls warns",
-    before: said("Reconciling", "Pending"),
-    after: said("Stalled", "AlreadyClaimed"),
-    events: ["Warning AlreadyClaimed"],
-  },
-  {
-    name: "an object that stalls for another reason warns again",
-    before: said("Stalled", "AlreadyClaimed"),
-    after: said("Stalled", "ProjectMissing"),
-    events: ["Warning ProjectMissing"],
-  },
-  {
-    name: "an object that stays stalled is silent",
-    before: said("Stalled", "AlreadyClaimed"),
-    after: said("Stalled", "AlreadyClaimed"),
-    events: [],
-  },
-  {
-    name: "an object that ceases to be ready warns",
-    before: said("Ready", "Synced"),
-    after: said("Reconciling", "Unavailable"),
-    events: ["Warning Unavailable"],
-  },
-  {
-    name: "an object that is ready after it had stalled says so",
-    before: said("Stalled", "PermissionDenied"),
-    after: said("Ready", "Listed"),
-    events: ["Normal Listed"],
-  },
-  {
-    name: "suspending is no trouble",
-    before: said("Reconciling", "Pending"),
-    after: said("Stalled", "Suspended"),
-    events: [],
-  },
-  {
-    name: "nor is it to resume",
-    before: said("Stalled", "Suspended"),
-    after: said("Ready", "Synced"),
-    events: [],
-  },
-  {
-    name: "a condition of the kind warns when it turns False",
-    before: [...said("Ready", "KeyDelivered"), ...verified("True", "KeyAccepted")],
-    after: [...said("Ready", "KeyDelivered"), ...verified("False", "KeyRefused")],
-    events: ["Warning KeyRefused"],
-  },
-])("$name", ({ before, after, events }) => {
+const pending = said("Reconciling", "Pending");
+const claimed = said("Stalled", "AlreadyClaimed");
+const synced = said("Ready", "Synced");
+const paused = said("Stalled", "Suspended");
+const accepted = [...synced, ...verified("True", "KeyAccepted")];
+const refused = [...synced, ...verified("False", "KeyRefused")];
+
+test.each<[string, readonly Condition[] | undefined, readonly Condition[], string?]>([
+  ["a new object on its way is silent", undefined, pending],
+  ["a first success has events of its own", pending, synced],
+  ["an object that stalls warns", pending, claimed, "Warning AlreadyClaimed"],
+  ["another reason warns again", claimed, said("Stalled", "NoProject"), "Warning NoProject"],
+  ["an object that stays stalled is silent", claimed, claimed],
+  ["no longer ready warns", synced, said("Reconciling", "Down"), "Warning Down"],
+  ["an object that is ready after it had stalled says so", claimed, synced, "Normal Synced"],
+  ["suspending is no trouble", pending, paused],
+  ["nor is it to resume", paused, synced],
+  ["a condition of the kind warns when it turns False", accepted, refused, "Warning KeyRefused"],
+])("%s", (_, before, after, ...events) => {
   const made = conditionEvents(before, after, ["Verified"]);
   expect(made.map(({ type, reason }) => `${type} ${reason}`)).toEqual(events);
 });

@@ -15,16 +15,12 @@ const statusOf = (saId: string) => ({ saId }) as NonNullable<ServiceAccount["sta
 function createWorld() {
   const cluster = new MemoryCluster(systemClock);
   const unanswered = new Set<string>();
-  const put = () => {
-    const spec = { connectionRef: { kind: "Connection", name: "console" } };
-    cluster.put(serviceAccountType, { metadata: key, spec });
-  };
+  const spec = { connectionRef: { kind: "Connection", name: "console" } };
+  const put = () => cluster.put(serviceAccountType, { metadata: key, spec });
   put();
   const stored = (): ServiceAccount => cluster.peek(serviceAccountType, key);
   return {
-    cluster,
-    stored,
-    unanswered,
+    ...{ cluster, stored, unanswered },
     edit: () =>
       cluster.edit(serviceAccountType, key, ({ metadata }) => {
         metadata.labels = { team: "a" };
@@ -33,67 +29,49 @@ function createWorld() {
       cluster.remove(serviceAccountType, key);
       put();
     },
-    /** Is carried out, but the answer gets lost. */
-    writeUnanswered: (object: ServiceAccount, saId: string) => {
-      const apply: KubeClient["apply"] = async (...call) => {
+    write: (object: ServiceAccount, options = {}, saId = "sa-1", kube = cluster.client) =>
+      writeStatus({ kube, unanswered }, serviceAccountType, object, statusOf(saId), options),
+    /** Carries writes out, but their answers get lost. */
+    unanswering: Object.assign(Object.create(cluster.client), {
+      apply: async (...call: Parameters<KubeClient["apply"]>) => {
         await cluster.client.apply(...call);
         throw new KubeError("Unavailable", "the answer is lost");
-      };
-      const kube: KubeClient = Object.assign(Object.create(cluster.client), { apply });
-      return writeStatus({ kube, unanswered }, serviceAccountType, object, statusOf(saId));
-    },
-    write: (object: ServiceAccount, options = {}) =>
-      writeStatus(
-        { kube: cluster.client, unanswered },
-        serviceAccountType,
-        object,
-        statusOf("sa-1"),
-        options,
-      ),
+      },
+    }) as KubeClient,
   };
 }
 
 describe("a status", () => {
-  test("is written without a read where the object is as it was read", async () => {
-    const { cluster, stored, write } = createWorld();
+  test("is written, with a read only if the object has changed since", async () => {
+    const { cluster, stored, edit, write } = createWorld();
     await write(stored());
-    expect(stored().status?.saId).toBe("sa-1");
     expect(cluster.reads).toBe(0);
-  });
-
-  test("reaches an object that has changed since", async () => {
-    const { stored, edit, write } = createWorld();
     const read = stored();
     edit();
-    await write(read);
-    expect(stored()).toMatchObject({
-      metadata: { labels: { team: "a" } },
-      status: { saId: "sa-1" },
-    });
+    await write(read, {}, "sa-2");
+    const labels = { team: "a" };
+    expect(stored()).toMatchObject({ metadata: { labels }, status: { saId: "sa-2" } });
   });
 
-  test("does not, where that it has not changed is the condition", async () => {
-    const { stored, edit, write } = createWorld();
-    const read = stored();
-    edit();
-    const { resourceVersion = "" } = read.metadata;
-    await expect(write(read, { resourceVersion })).rejects.toMatchObject({ code: "Conflict" });
-    expect(stored().status?.saId).toBeUndefined();
-  });
-
-  test("never reaches an object that was made again under the name", async () => {
-    const { stored, makeAgain, write } = createWorld();
-    const read = stored();
-    makeAgain();
-    await expect(write(read)).rejects.toMatchObject({ code: "Conflict" });
-    expect(stored().status?.saId).toBeUndefined();
-  });
+  test.each(["edit", "makeAgain"] as const)(
+    "that requires the version, or the object, is not written after: %s",
+    async (change) => {
+      const world = createWorld();
+      const read = world.stored();
+      world[change]();
+      const { resourceVersion = "" } = read.metadata;
+      const options = change === "edit" ? { resourceVersion } : {};
+      await expect(world.write(read, options)).rejects.toMatchObject({ code: "Conflict" });
+      expect(world.stored().status?.saId).toBeUndefined();
+    },
+  );
 
   test("that was written without an answer is replaced, though nobody has seen it yet", async () => {
-    const { stored, unanswered, write, writeUnanswered } = createWorld();
+    const { stored, unanswered, write, unanswering } = createWorld();
     const seen = { ...(await write(stored())), status: statusOf("sa-1") };
     expect(await write(seen)).toBe(seen);
-    await expect(writeUnanswered(seen, "sa-2")).rejects.toBeInstanceOf(StatusUnanswered);
+    const lost = write(seen, {}, "sa-2", unanswering);
+    await expect(lost).rejects.toBeInstanceOf(StatusUnanswered);
     expect(stored().status?.saId).toBe("sa-2");
     await write(seen);
     expect(stored().status?.saId).toBe("sa-1");
