@@ -10,7 +10,7 @@ import { tryReport } from "../../../src/controllers/frame/report-run.ts";
 import { errorPolicy } from "../../../src/controllers/frame/rules/error-policy.ts";
 import { failureReadiness } from "../../../src/controllers/frame/rules/failure.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
-import { IamError } from "../../../src/iam/errors.ts";
+import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { silentLog } from "../../../src/util/log.ts";
 
@@ -25,58 +25,44 @@ const conflict = new KubeError("Conflict", "changed");
 const lost = new KubeError("Timeout", "no answer");
 const invalid = new KubeError("Invalid", "no such field");
 
-test.each([
-  {
-    name: "a report that is refused for a while holds the next try back for as long",
-    error: new StatusWriteFailed(down(), busy),
-    outcome: { kind: "Retry", notBefore: 3_000 },
-  },
-  {
-    name: "the longer pause counts",
-    error: new StatusWriteFailed(down(9_000), busy),
-    outcome: { kind: "Retry", notBefore: 9_000 },
-  },
-  {
-    name: "what waits for a change is tried again until somebody was told",
-    error: new StatusWriteFailed(wrong, lost),
-    outcome: { kind: "Retry" },
-  },
-  {
-    name: "also after a pause",
-    error: new StatusWriteFailed(wrong, busy),
-    outcome: { kind: "Retry", notBefore: 3_000 },
-  },
-  {
-    name: "and at once where the object has changed",
-    error: new StatusWriteFailed(wrong, conflict),
-    outcome: { kind: "Conflict" },
-  },
-  {
-    name: "a withdrawal is tried again sooner, also after a pause",
-    error: new UrgentFailure(new StatusWriteFailed(down(), busy)),
-    outcome: { kind: "Retry", notBefore: 3_000, isUrgent: true },
-  },
-  {
-    name: "a report that can never be written is no reason to try",
-    error: new StatusWriteFailed(wrong, invalid),
-    outcome: { kind: "Terminal" },
-  },
-  {
-    name: "what only its author can mend is looked at again sooner, where it may be right by then",
-    error: new SpecError("ServiceAccountGone", "404", 60_000),
-    outcome: { kind: "Terminal", resyncMs: 60_000 },
-  },
-  {
-    name: "a console that does not know something may know it soon",
-    error: new IamError("NotFound", "404", { operation: "listBindings" }),
-    outcome: { kind: "Terminal", resyncMs: 300_000 },
-  },
-  {
-    name: "what is retried slowly stays slow",
-    error: new StatusWriteFailed(new IamError("MfaRequired", "code", { operation: "login" }), lost),
-    outcome: { kind: "SlowRetry" },
-  },
-])("$name", ({ error, outcome }) => {
+const iam = (code: IamErrorCode) => new IamError(code, "no", { operation: "listBindings" });
+
+test.each<[string, Error, object]>([
+  [
+    "a report that is refused for a while holds the next try back for as long",
+    new StatusWriteFailed(down(), busy),
+    { kind: "Retry", notBefore: 3_000 },
+  ],
+  [
+    "the longer pause counts",
+    new StatusWriteFailed(down(9_000), busy),
+    { kind: "Retry", notBefore: 9_000 },
+  ],
+  ["an unreported wrong spec is retried", new StatusWriteFailed(wrong, lost), { kind: "Retry" }],
+  [
+    "an unreported wrong spec is retried after a pause",
+    new StatusWriteFailed(wrong, busy),
+    { kind: "Retry", notBefore: 3_000 },
+  ],
+  ["a changed object is read again", new StatusWriteFailed(wrong, conflict), { kind: "Conflict" }],
+  [
+    "a withdrawal is tried again sooner, also after a pause",
+    new UrgentFailure(new StatusWriteFailed(down(), busy)),
+    { kind: "Retry", notBefore: 3_000, isUrgent: true },
+  ],
+  ["an invalid report is not retried", new StatusWriteFailed(wrong, invalid), { kind: "Terminal" }],
+  [
+    "a spec that may be right soon is read again sooner",
+    new SpecError("ServiceAccountGone", "404", 60_000),
+    { kind: "Terminal", resyncMs: 60_000 },
+  ],
+  ["what the console may know soon", iam("NotFound"), { kind: "Terminal", resyncMs: 300_000 }],
+  [
+    "a slow retry stays slow",
+    new StatusWriteFailed(iam("MfaRequired"), lost),
+    { kind: "SlowRetry" },
+  ],
+])("%s", (_, error, outcome) => {
   expect(errorPolicy(error)).toEqual(outcome);
 });
 

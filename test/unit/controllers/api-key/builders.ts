@@ -188,6 +188,13 @@ export function delivered(changes: Changes = {}): ApiKeySnapshot {
   });
 }
 
+/** Cases by what is expected of them, as rows of a test: what is expected, the title of the case, the case. */
+export function rowsOf<T>(table: Readonly<Record<string, Readonly<Record<string, T>>>>) {
+  return Object.entries(table).flatMap(([expected, cases]) =>
+    Object.entries(cases).map(([title, each]) => [expected, title, each] as const),
+  );
+}
+
 /** Where a run has got to that has done this. */
 export function having(done: ApiKeyDone, world: ApiKeySnapshot): ApiKeyProgress {
   return { snapshot: world, done };

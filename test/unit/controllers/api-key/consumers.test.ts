@@ -63,53 +63,33 @@ describe("the hash of a content", () => {
 
 describe("the content in the status", () => {
   const known = { hash: "0".repeat(16), replacementTime: toIso8601(NOW - DAY) };
-  const { content: _, ...bare }: ApiKeyStatus = { secretName: "ci" };
+  const first = { hash: hashOf(1) };
+  const changed = { hash: hashOf(1), replacementTime: toIso8601(NOW) };
+  const storing = (content: ApiKeyStatus["content"]) => ({ object: object({ content }) });
+  const edited = holding(pair(1), keySpec({ secret: { data: template } }));
+  const waiting = { kind: "Waiting", state: "Reconciling", reason: "x", message: "y" } as const;
 
-  test("the first one replaces nothing", () => {
-    expect(statusAfter(delivered()).content).toEqual({ hash: hashOf(1) });
-  });
-
-  test("another one came now, and stays dated", () => {
-    const changed = statusAfter(delivered({ object: object({ ...bare, content: known }) })).content;
-    expect(changed).toEqual({ hash: hashOf(1), replacementTime: toIso8601(NOW) });
-    const again = delivered({ object: object({ ...bare, content: changed }) });
-    expect(statusAfter(again, HOUR).content).toEqual(changed);
-  });
-
-  test("the first one in a Secret that was somebody else's did replace something", () => {
-    expect(statusAfter(having({ hasAdopted: true }, delivered())).content).toEqual({
-      hash: hashOf(1),
-      replacementTime: toIso8601(NOW),
-    });
-  });
-
-  test.each<[string, ApiKeySnapshot]>([
-    ["the Secret is gone", delivered({ target: { kind: "Absent" } })],
-    [
-      "the Secret was edited",
-      delivered({ target: holding(pair(1), keySpec({ secret: { data: template } })) }),
-    ],
-    [
-      "the account is not known",
-      delivered({ account: { kind: "Waiting", state: "Reconciling", reason: "x", message: "y" } }),
-    ],
-    ["there is no key", snapshot()],
-  ])("stays as it was where %s", (_, world) => {
-    const status = statusAfter({ ...world, object: object({ ...bare, content: known }) });
-    expect(status.content).toEqual(known);
+  test.each<[string, ApiKeySnapshot | ApiKeyProgress, ApiKeyStatus["content"], number?]>([
+    ["the first one replaces nothing", delivered(), first],
+    ["another one came now", delivered(storing(known)), changed],
+    ["it stays dated", delivered(storing(changed)), changed, HOUR],
+    ["the first one in an adopted Secret", having({ hasAdopted: true }, delivered()), changed],
+    ["no Secret", delivered({ target: { kind: "Absent" }, ...storing(known) }), known],
+    ["an edited Secret", delivered({ target: edited, ...storing(known) }), known],
+    ["an unknown account", delivered({ account: waiting, ...storing(known) }), known],
+    ["no key", snapshot(storing(known)), known],
+  ])("%s", (_, world, content, ms = 0) => {
+    expect(statusAfter(world, ms).content).toEqual(content);
   });
 
   test("does not change when the previous pair leaves the Secret", () => {
     const spec = keySpec({ secret: { data: template } });
     const previous = { keyId: "sak_0", secret: new Redacted("0".repeat(43)) };
-    const during = delivered({
-      spec,
-      target: holding(pair(1), spec, previous),
-      status: { superseded: [superseded(0)] },
-    });
+    const status = { superseded: [superseded(0)] };
+    const during = delivered({ spec, target: holding(pair(1), spec, previous), status });
     const after = delivered({ spec, target: holding(pair(1), spec) });
-    expect(statusAfter(during).content?.hash).toBe(hashOf(1, spec));
-    expect(statusAfter(after).content?.hash).toBe(hashOf(1, spec));
+    for (const world of [during, after])
+      expect(statusAfter(world).content?.hash).toBe(hashOf(1, spec));
   });
 });
 
@@ -134,84 +114,47 @@ const extended = { rotation: { maxOverlapExtension: "72h" } };
 const rollout = { rollout: { selector: {} } };
 const note = { isDone: false, reason: "WorkloadNotFound", message: "There is no Deployment api." };
 
+const older = { ...before, content: { hash: "x" } };
+const otherHash = counted(0, { hash: "x" });
+const conditionOf = ({ conditions }: ApiKeyStatus, type: string) => {
+  const found = findCondition(conditions, type);
+  return found && `${found.status} ${found.reason}`;
+};
+
 describe("what the status says about consumers", () => {
   test.each<[string, ApiKeySnapshot, object | undefined, string | undefined]>([
-    ["nothing where they are not counted", looked("none", undefined, before), undefined, undefined],
+    ["not counted", looked("none", undefined, before), undefined, undefined],
     [
-      "that an extension needs a count",
+      "an extension without a count",
       looked("none", undefined, before, extended),
       undefined,
       "Unknown CountingDisabled",
     ],
-    ["the count", looked("count", counted(0)), { pods: 3, stale: 0 }, "True AllCurrent"],
-    ["who is behind", looked("count", counted(2)), { pods: 3, stale: 2 }, "False ConsumersStale"],
-    ["nothing before the first count", looked("count", undefined), undefined, "Unknown Counting"],
-    [
-      "nothing from the count of another content",
-      looked("count", counted(0, { hash: "x" })),
-      undefined,
-      "Unknown Counting",
-    ],
-    [
-      "the last count after a start",
-      looked("count", undefined, before),
-      { pods: 2, stale: 1 },
-      "Unknown Counting",
-    ],
-    [
-      "the last count and why there is none now",
-      looked("count", unread, before),
-      { pods: 2, stale: 1 },
-      "Unknown Forbidden",
-    ],
-    [
-      "nothing of an older content's count",
-      looked("count", unread, { ...before, content: { hash: "x" } }),
-      undefined,
-      "Unknown Forbidden",
-    ],
+    ["none is behind", looked("count", counted(0)), { pods: 3, stale: 0 }, "True AllCurrent"],
+    ["two are behind", looked("count", counted(2)), { pods: 3, stale: 2 }, "False ConsumersStale"],
+    ["no count yet", looked("count", undefined), undefined, "Unknown Counting"],
+    ["of another content", looked("count", otherHash), undefined, "Unknown Counting"],
+    ["a start", looked("count", undefined, before), before.consumers, "Unknown Counting"],
+    ["unread", looked("count", unread, before), before.consumers, "Unknown Forbidden"],
+    ["unread and older", looked("count", unread, older), undefined, "Unknown Forbidden"],
   ])("%s", (_, world, consumers, condition) => {
     const status = statusAfter(world);
     expect(status.consumers).toEqual(consumers);
-    const found = findCondition(status.conditions, "ConsumersCurrent");
-    expect(found && `${found.status} ${found.reason}`).toBe(condition);
+    expect(conditionOf(status, "ConsumersCurrent")).toBe(condition);
   });
 
-  test.each<[string, ApiKeySnapshot, string | undefined]>([
-    ["nothing without a rollout", looked("restart", counted(0)), undefined],
-    [
-      "that it is not allowed",
-      looked("count", counted(0), { content }, rollout),
-      "False RestartsDisabled",
-    ],
-    [
-      "that it is not allowed at all",
-      looked("none", undefined, { content }, rollout),
-      "False RestartsDisabled",
-    ],
-    [
-      "what stands in the way",
-      looked("restart", counted(1, { rollout: note }), { content }, rollout),
-      "False WorkloadNotFound",
-    ],
-    [
-      "that it is done",
-      looked(
-        "restart",
-        counted(0, { rollout: { ...note, isDone: true, reason: "NothingToRestart" } }),
-        { content },
-        rollout,
-      ),
-      "True NothingToRestart",
-    ],
-    [
-      "nothing before the first look",
-      looked("restart", undefined, { content }, rollout),
-      undefined,
-    ],
-  ])("about a rollout: %s", (_, world, condition) => {
-    const found = findCondition(statusAfter(world).conditions, "RolledOut");
-    expect(found && `${found.status} ${found.reason}`).toBe(condition);
+  const done = counted(0, { rollout: { ...note, isDone: true, reason: "NothingToRestart" } });
+  const failed = counted(1, { rollout: note });
+  test.each<[string, ConsumersMode, Consumers | undefined, object, string | undefined]>([
+    ["without a rollout", "restart", counted(0), {}, undefined],
+    ["if restarts are disabled", "count", counted(0), rollout, "False RestartsDisabled"],
+    ["if all is disabled", "none", undefined, rollout, "False RestartsDisabled"],
+    ["that cannot be done", "restart", failed, rollout, "False WorkloadNotFound"],
+    ["that is done", "restart", done, rollout, "True NothingToRestart"],
+    ["before the first count", "restart", undefined, rollout, undefined],
+  ])("a rollout %s", (_, mode, known, spec, condition) => {
+    const status = statusAfter(looked(mode, known, { content }, spec));
+    expect(conditionOf(status, "RolledOut")).toBe(condition);
   });
 
   test("some of the stale Pods are named", () => {
@@ -230,65 +173,52 @@ describe("what the status says about consumers", () => {
 
 describe("the overlap", () => {
   const ends = { ...account, canDisableKeys: true };
-  const world = (
-    ageMs: number,
-    known: Consumers | undefined,
-    changes: {
-      mode?: ConsumersMode;
-      rotation?: object;
-      stored?: ApiKeyStatus;
-      expirationTime?: number;
-    } = {},
-  ) =>
-    delivered({
+  interface Case {
+    /** Since when key 1 is in use. */
+    readonly hours?: number;
+    readonly known?: Consumers | undefined;
+    readonly mode?: ConsumersMode;
+    readonly rotation?: object;
+    readonly status?: ApiKeyStatus;
+    readonly expirationTime?: number;
+  }
+  const nextAfter = (given: Case) => {
+    const { hours = 25, known, mode = "count", rotation, status = { content }, ...old } = given;
+    const world = delivered({
       account: ends,
-      spec: keySpec({ rotation: { maxOverlapExtension: "72h", ...changes.rotation } }),
-      object: object(changes.stored ?? { content }),
-      consumers: { mode: changes.mode ?? "count", known },
+      spec: keySpec({ rotation: rotation ?? { maxOverlapExtension: "72h" } }),
+      object: object(status),
+      consumers: { mode, known },
       status: {
         current: current(1),
-        superseded: [
-          superseded(0, {
-            supersededTime: NOW - ageMs,
-            ...(changes.expirationTime === undefined
-              ? {}
-              : { expirationTime: changes.expirationTime }),
-          }),
-        ],
+        superseded: [superseded(0, { supersededTime: NOW - hours * HOUR, ...old })],
       },
     });
-  const none = { rotation: { maxOverlapExtension: undefined } };
+    return next(having({ verdicts: new Map([["sak_1", true]]) }, world), at(), timing).kind;
+  };
+  const upToDate = { content, consumers: { pods: 3, stale: 0 } };
+  const older = { content: { hash: "x" }, consumers: { pods: 3, stale: 1 } };
 
-  test.each<[string, ApiKeySnapshot, string]>([
-    ["ends when nobody is behind", world(25 * HOUR, counted(0)), "DisableKey"],
-    ["waits while somebody is", world(25 * HOUR, counted(1)), "Settled"],
-    ["waits to the end of the bound", world(95 * HOUR, counted(1)), "Settled"],
-    ["waits no longer than that", world(96 * HOUR, counted(1)), "DisableKey"],
-    ["is never shorter than it is", world(23 * HOUR, counted(0)), "Settled"],
-    ["waits where Pods cannot be read", world(25 * HOUR, unread), "Settled"],
-    ["waits before the first count", world(25 * HOUR, undefined), "Settled"],
-    ["waits for a count of this content", world(25 * HOUR, counted(0, { hash: "x" })), "Settled"],
-    ["waits where nobody counts", world(25 * HOUR, undefined, { mode: "none" }), "Settled"],
-    [
-      "believes an earlier count of this content",
-      world(25 * HOUR, unread, { stored: { content, consumers: { pods: 3, stale: 0 } } }),
-      "DisableKey",
-    ],
-    [
-      "does not believe that of an earlier content",
-      world(25 * HOUR, unread, {
-        stored: { content: { hash: "x" }, consumers: { pods: 3, stale: 1 } },
-      }),
-      "Settled",
-    ],
-    ["waits for nobody where it is not asked to", world(25 * HOUR, counted(1), none), "DisableKey"],
-    [
-      "does not end a key that has expired",
-      world(25 * HOUR, counted(1), { expirationTime: NOW }),
-      "Settled",
-    ],
-  ])("%s", (_, subject, expected) => {
-    const accepted = { verdicts: new Map([[subject.status.current?.keyId ?? "", true]]) };
-    expect(next(having(accepted, subject), at(), timing).kind).toBe(expected);
+  test.each<[string, Case]>([
+    ["no Pod is behind", { known: counted(0) }],
+    ["a Pod is behind at the end of the bound", { hours: 96, known: counted(1) }],
+    ["an earlier count of this content", { known: unread, status: upToDate }],
+    ["no extension", { known: counted(1), rotation: {} }],
+  ])("ends: %s", (_, given) => {
+    expect(nextAfter(given)).toBe("DisableKey");
+  });
+
+  test.each<[string, Case]>([
+    ["a Pod is behind", { known: counted(1) }],
+    ["a Pod is behind before the end of the bound", { hours: 95, known: counted(1) }],
+    ["it lasts at least as long as the overlap", { hours: 23, known: counted(0) }],
+    ["Pods cannot be read", { known: unread }],
+    ["before the first count", {}],
+    ["the count is of another content", { known: counted(0, { hash: "x" }) }],
+    ["nobody counts", { mode: "none" }],
+    ["an earlier count of another content", { known: unread, status: older }],
+    ["the key has expired: nothing to end", { known: counted(1), expirationTime: NOW }],
+  ])("lasts: %s", (_, given) => {
+    expect(nextAfter(given)).toBe("Settled");
   });
 });

@@ -3,9 +3,11 @@ import type { IssueCoordination } from "../../../../src/controllers/api-key/atte
 import { nextOfDeletion } from "../../../../src/controllers/api-key/rules/deletion.ts";
 import { next } from "../../../../src/controllers/api-key/rules/next.ts";
 import type {
+  ApiKeyDone,
   ApiKeyKind,
   ApiKeyProgress,
   ApiKeySnapshot,
+  SecondRead,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts";
 import type { ClockReading } from "../../../../src/controllers/frame/clock-reading.ts";
@@ -29,25 +31,40 @@ import {
   pair,
   progressOf,
   read,
+  rowsOf,
   snapshot,
   staged,
   superseded,
   timing,
 } from "./builders.ts";
 
-const self = { ...owner, deletingSince: undefined, rotateToken: undefined };
+type World = ApiKeySnapshot | ApiKeyProgress;
+type Changes = Parameters<typeof snapshot>[0];
+
+const step = (world: World) => next(progressOf(world), at(), timing);
+const { monotonic: justNow } = at();
 const held = { attemptId: "a1", pair: pair(2) };
 const suspended = keySpec({ suspend: true });
+const otherTemplate = keySpec({ secret: { data: { all: "${keyId}:${secret}" } } });
+const one = staged(pair(1));
+const two = staged(pair(2));
+const edited = { ...one, pair: undefined } as never;
+const noted: ApiKeyDone = { hasNotedStaged: true };
+const prechecked: ApiKeyDone = { precheck: { knownKeyIds: [] } };
+const judged = (number: number, verdict = true): ApiKeyDone => ({
+  verdicts: new Map([[`sak_${number}`, verdict]]),
+});
 const waiting = {
   kind: "Waiting",
   state: "Reconciling",
   reason: "ServiceAccountNotReady",
   message: "wait",
 } as const;
-const step = (world: ApiKeySnapshot | ApiKeyProgress) => next(progressOf(world), at(), timing);
-const reading = { attemptId: "a1", since: 0 };
-const recovery = { ...reading, firstRead: { at: 0, keyIds: ["sak_old"] } };
-const secondRead = read(["sak_old", "sak_lost", "sak_peer"]);
+/** With an attempt to issue key 1 that may have succeeded. */
+const trying = (changes: Changes = {}) =>
+  snapshot({ ...changes, status: { attempt: openAttempt(1), ...changes.status } });
+const since = (monotonic: number) => ({ recovery: { attemptId: "a1", since: monotonic } });
+const recovery = { attemptId: "a1", since: 0, firstRead: { at: 0, keyIds: ["sak_old"] } };
 const lost = (revision: number) => ({
   keyId: `sak_${revision}`,
   attemptId: "unknown",
@@ -55,483 +72,273 @@ const lost = (revision: number) => ({
   expirationTime: NOW + 10 * DAY,
   late: undefined,
 });
+const manyLost = Array.from({ length: 500 }, (_, index) => lost(index + 10));
 const late = { keyId: "sak_9", attemptId: "a9" };
 const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
+const unverified = (revision: number) => ({
+  current: current(revision, { verificationTime: undefined }),
+});
 
-describe("given this world, the next step is", () => {
-  test.each([
-    ["a pair in memory: write it", snapshot({ held }), "StagePair"],
-    [
-      "a pair in memory though suspended: write it",
-      snapshot({ held, spec: suspended }),
-      "StagePair",
-    ],
-    [
-      "a pair in memory, and an old staging Secret is back: delete that first",
-      delivered({ held, staging: staged(pair(1)) }),
-      "DeleteStaging",
-    ],
-    ["nothing at all: check", snapshot(), "Precheck"],
-    [
-      "an attempt of another ApiKey unexplained: queue",
-      snapshot({ unsettledPeer: "b" }),
-      "QueueForAccount",
-    ],
-    ["queued: wait", having({ isQueued: true }, snapshot({ unsettledPeer: "b" })), "Waiting"],
-    [
-      "a Secret that nobody lists: read it",
-      snapshot({ target: { kind: "Unlisted" } }),
-      "ReadTarget",
-    ],
-    [
-      "checked: record the intent",
-      having({ precheck: { knownKeyIds: [] } }, snapshot()),
-      "RecordIntent",
-    ],
-    [
-      "the intent of this run: issue",
-      having({ intentRecorded: "a1" }, snapshot({ status: { attempt: openAttempt(1) } })),
-      "IssueKey",
-    ],
-    [
-      "an intent of another run: recover it",
-      snapshot({ status: { attempt: openAttempt(1) } }),
-      "StartRecovery",
-    ],
-    [
-      "an intent of another run whose recovery has started: never issue",
-      snapshot({
-        recovery: { ...reading, since: at().monotonic },
-        status: { attempt: openAttempt(1) },
+test.each(
+  rowsOf<World>({
+    StagePair: {
+      "a pair in memory": snapshot({ held }),
+      "a pair in memory though suspended": snapshot({ held, spec: suspended }),
+    },
+    DeleteStaging: {
+      "a pair in memory, and an old staging Secret is back": delivered({ held, staging: one }),
+      "a staged pair that is in use": delivered({ staging: one }),
+      "an edited staging Secret and an open attempt": trying({ staging: edited }),
+    },
+    Precheck: {
+      "nothing at all": snapshot(),
+      "a key due for renewal": delivered({ status: due }),
+    },
+    QueueForAccount: {
+      "an unexplained attempt of another ApiKey": snapshot({ unsettledPeer: "b" }),
+    },
+    ReadTarget: { "a Secret that nobody lists": snapshot({ target: { kind: "Unlisted" } }) },
+    RecordIntent: { "all is checked": having(prechecked, snapshot()) },
+    IssueKey: { "the intent of this run": having({ intentRecorded: "a1" }, trying()) },
+    StartRecovery: {
+      "an intent of another run": trying(),
+      "the recovery of another attempt": trying({ recovery: { attemptId: "a0", since: 0 } }),
+      "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
+    },
+    ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
+    NoteStaged: {
+      "a held pair that is staged": snapshot({ held, staging: two }),
+      "the attempt's pair is staged": trying({ staging: one }),
+    },
+    VerifyPair: {
+      "the attempt's pair is staged and noted": having(noted, trying({ staging: one })),
+      "a staged pair": snapshot({ staging: one }),
+      "a key that was never tried": delivered({ status: unverified(1) }),
+    },
+    SwitchSecret: {
+      "a staged pair that is accepted": having(judged(1), snapshot({ staging: one })),
+    },
+    CommitKey: {
+      "the attempt's pair is delivered": trying({ target: holding(pair(1)) }),
+    },
+    RebuildStatus: {
+      "a pair of no status is delivered": snapshot({ target: holding(pair(1)) }),
+      "a late key that is in the Secret": snapshot({
+        target: holding(pair(1)),
+        lateKeys: [{ ...late, keyId: "sak_1" }],
       }),
-      "Waiting",
-    ],
-    [
-      "the recovery of another attempt: start anew",
-      snapshot({
-        recovery: { ...reading, attemptId: "a0" },
-        status: { attempt: openAttempt(1) },
-      }),
-      "StartRecovery",
-    ],
-    [
-      "a held pair that is staged: note it",
-      snapshot({ held, staging: staged(pair(2)) }),
-      "NoteStaged",
-    ],
-    [
-      "the attempt's pair staged: note it",
-      snapshot({ staging: staged(pair(1)), status: { attempt: openAttempt(1) } }),
-      "NoteStaged",
-    ],
-    [
-      "the attempt's pair staged and noted: try it",
-      having(
-        { hasNotedStaged: true },
-        snapshot({ staging: staged(pair(1)), status: { attempt: openAttempt(1) } }),
-      ),
-      "VerifyPair",
-    ],
-    ["a staged pair: try it", snapshot({ staging: staged(pair(1)) }), "VerifyPair"],
-    [
-      "a staged pair that is proven: switch",
-      having({ verdicts: new Map([["sak_1", true]]) }, snapshot({ staging: staged(pair(1)) })),
-      "SwitchSecret",
-    ],
-    [
-      "a staged pair that is refused: wait",
-      having({ verdicts: new Map([["sak_1", false]]) }, snapshot({ staging: staged(pair(1)) })),
-      "Waiting",
-    ],
-    [
-      "a staged pair and a foreign target: wait",
-      having(
-        { verdicts: new Map([["sak_1", true]]) },
-        snapshot({ staging: staged(pair(1)), target: foreign() }),
-      ),
-      "Waiting",
-    ],
-    [
-      "a staged pair and no account: wait",
-      having(
-        { verdicts: new Map([["sak_1", true]]) },
-        snapshot({ staging: staged(pair(1)), account: waiting }),
-      ),
-      "Waiting",
-    ],
-    [
-      "the attempt's pair delivered: commit",
-      delivered({ target: holding(pair(2)), status: { attempt: openAttempt(2) } }),
-      "CommitKey",
-    ],
-    [
-      "a key that nothing stored knows: list it",
-      snapshot({ keysBeforeRestore: [lost(1)] }),
-      "ListKeysBeforeRestore",
-    ],
-    [
-      "a key that the Secret holds, though the status forgot it: rebuild, and list nothing",
-      delivered({ keysBeforeRestore: [lost(1)] }),
-      "Settled",
-    ],
-    ["a key that appeared late: list it", delivered({ lateKeys: [late] }), "ListLateKeys"],
-    [
-      "a late key that another run may list: wait",
-      having({ defersLateKeys: true }, delivered({ lateKeys: [late] })),
-      "Settled",
-    ],
-    [
-      "a late key of the open attempt: its recovery lists it",
-      snapshot({
-        lateKeys: [{ keyId: "sak_9", attemptId: "a1" }],
-        status: { attempt: openAttempt(1) },
-      }),
-      "StartRecovery",
-    ],
-    [
-      "a late key that is in the Secret: rebuild",
-      snapshot({ target: holding(pair(1)), lateKeys: [{ keyId: "sak_1", attemptId: "a9" }] }),
-      "RebuildStatus",
-    ],
-    [
-      "late keys without end: leave them to the account's report",
-      delivered({
-        lateKeys: [late],
-        status: { orphaned: Array.from({ length: 500 }, (_, index) => lost(index + 10)) },
-      }),
-      "Settled",
-    ],
-    [
-      "a pair of no status delivered: rebuild",
-      snapshot({ target: holding(pair(1)) }),
-      "RebuildStatus",
-    ],
-    [
-      "a staged pair that is in use: tidy up",
-      delivered({ staging: staged(pair(1)) }),
-      "DeleteStaging",
-    ],
-    [
-      "an older staged pair that nobody knows: list it",
-      delivered({
+    },
+    ListKeysBeforeRestore: {
+      "a key that nothing stored knows": snapshot({ keysBeforeRestore: [lost(1)] }),
+    },
+    ListLateKeys: { "a key that appeared late": delivered({ lateKeys: [late] }) },
+    ListUnlistedKey: {
+      "an older staged pair that nobody knows": delivered({
         target: holding(pair(3)),
-        staging: staged(pair(2)),
+        staging: two,
         status: { current: current(3) },
       }),
-      "ListUnlistedKey",
-    ],
-    ["a key in use: nothing", delivered(), "Settled"],
-    ["a key due for renewal: check", delivered({ status: due }), "Precheck"],
-    [
-      "a template that changed: render",
-      delivered({ spec: keySpec({ secret: { data: { all: "${keyId}:${secret}" } } }) }),
-      "RenderSecret",
-    ],
-    [
-      "a key that was never tried: try it",
-      delivered({ status: { current: current(1, { verificationTime: undefined }) } }),
-      "VerifyPair",
-    ],
-    [
-      "an open attempt whose time has not come: wait",
-      snapshot({
-        status: { attempt: openAttempt(1) },
-        recovery: { attemptId: "a1", since: 999_999 },
-      }),
-      "Waiting",
-    ],
-    [
-      "an open attempt after the time-out: read the keys",
-      snapshot({
-        status: { attempt: openAttempt(1) },
-        recovery: { attemptId: "a1", since: 985_000 },
-      }),
-      "ReadUnexplainedKeys",
-    ],
-    [
-      "an open attempt of a console with longer time-outs: wait",
-      snapshot({
-        status: { attempt: openAttempt(1) },
-        recovery: { attemptId: "a1", since: 985_000 },
+    },
+    RenderSecret: {
+      "a template that changed": delivered({ spec: otherTemplate }),
+      "an open attempt and the old key dressed as its pair": having(
+        prechecked,
+        trying({ target: holding(pair(1)), ...since(justNow), status: due }),
+      ),
+    },
+    Waiting: {
+      queued: having({ isQueued: true }, snapshot({ unsettledPeer: "b" })),
+      "an intent of another run whose recovery has started": trying(since(justNow)),
+      "an open attempt whose time has not come": trying(since(999_999)),
+      "an open attempt of a console with longer time-outs": trying({
+        ...since(985_000),
         account: { ...account, callTimeoutMs: 60_000 },
       }),
-      "Waiting",
-    ],
-    [
-      "both readings done: close the attempt",
-      having({ secondRead }, snapshot({ recovery, status: { attempt: openAttempt(1) } })),
-      "CloseAttempt",
-    ],
-    [
-      "an edited staging Secret and an open attempt: the Secret goes first",
-      snapshot({
-        staging: { ...staged(pair(1)), pair: undefined } as never,
-        status: { attempt: openAttempt(1) },
-      }),
-      "DeleteStaging",
-    ],
-    [
-      "an open attempt and the old key dressed as its pair: never a new attempt",
-      having(
-        { precheck: { knownKeyIds: [] } },
-        delivered({
-          target: holding(pair(1)),
-          recovery: { ...reading, since: at().monotonic },
-          status: { ...due, attempt: openAttempt(1) },
-        }),
+      "a staged pair that is refused": having(judged(1, false), snapshot({ staging: one })),
+      "a staged pair and a foreign target": having(
+        judged(1),
+        snapshot({ staging: one, target: foreign() }),
       ),
-      "RenderSecret",
+      "a staged pair and no account": having(
+        judged(1),
+        snapshot({ staging: one, account: waiting }),
+      ),
+    },
+    Settled: {
+      "a key in use": delivered(),
+      "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
+      "a late key that another run may list": having(
+        { defersLateKeys: true },
+        delivered({ lateKeys: [late] }),
+      ),
+      "late keys without end": delivered({ lateKeys: [late], status: { orphaned: manyLost } }),
+    },
+  }),
+)("the next step is %s: %s", (kind, _, world) => {
+  expect(step(world).kind).toBe(kind);
+});
+
+test("a clock that was set back delays a try by no more than its interval", () => {
+  const world = delivered({ status: unverified(1), lastCheckTime: NOW + DAY });
+  expect(step(world)).toMatchObject({ kind: "Waiting", afterMs: timing.verifyRetryMs });
+});
+
+describe("keys that the console lists after an attempt", () => {
+  const inUse = trying({
+    target: holding(pair(1)),
+    recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } },
+    status: { current: current(1), attempt: openAttempt(2) },
+  });
+  const withCurrent = (changes: object): ApiKeySnapshot => ({
+    ...inUse,
+    status: { ...inUse.status, current: current(1, changes) },
+  });
+  const none = trying({ recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } } });
+  const first = trying({ recovery });
+  const rotated = trying({ recovery, status: { superseded: [superseded(1)] } });
+  const listsNone = trying({
+    recovery,
+    status: { attempt: { ...openAttempt(1), knownKeyIds: undefined } },
+  });
+  const rejected = { ...inUse, rejection: { keyId: "sak_1", since: justNow } };
+
+  test.each<[string, ApiKeySnapshot, SecondRead, readonly (string | undefined)[], boolean?]>([
+    [
+      "known before, of peers, or listed already",
+      rotated,
+      read(["sak_old", "sak_1", "sak_lost", "sak_peer"], { known: ["sak_peer"] }),
+      ["sak_lost"],
     ],
-  ])("%s", (_, world, kind) => {
-    expect(step(world).kind).toBe(kind);
+    ["none but a known one", rotated, read(["sak_old"]), []],
+    ["listed by another", first, read(["sak_x"], { known: ["sak_x"], surplus: 1 }), [], false],
+    ["no list", listsNone, read(undefined), [undefined]],
+    ["lacking the key in use", inUse, read([]), [undefined]],
+    ["lacking a peer's", none, read([], { inUse: ["sak_peer"] }), [undefined]],
+    ["lacking none", none, read([]), []],
+    ["lacking one never accepted", withCurrent({ verificationTime: undefined }), read([]), []],
+    ["lacking an expired one", withCurrent({ expirationTime: NOW }), read([]), []],
+    ["lacking one that the console refuses", rejected, read([]), []],
+    ["lacking it in one of two lists", inUse, read(["sak_1"]), []],
+    ["an unknown one instead of the key in use", inUse, read(["sak_lost"]), ["sak_lost"]],
+  ])("%s", (_, world, secondRead, keyIds, refund = keyIds.length === 0) => {
+    const orphans = keyIds.map((keyId) => ({ keyId, attemptId: "a1" }));
+    const closing = { kind: "CloseAttempt", refund, orphans };
+    expect(step(having({ secondRead }, world))).toMatchObject(closing);
   });
 
-  const retiring = { ...account, canDisableKeys: true, canDeleteKeys: true };
-  test.each([
-    ["within the overlap: nothing", NOW - 23 * HOUR, "Live", retiring, "Settled"],
-    ["after the overlap: disable", NOW - 25 * HOUR, "Live", retiring, "DisableKey"],
-    ["disabled: delete", NOW - 25 * HOUR, "Disabled", retiring, "DeleteKey"],
-    ["without the calls: nothing", NOW - 25 * HOUR, "Live", account, "Settled"],
-    ["deleted: nothing", NOW - 25 * HOUR, "Deleted", retiring, "Settled"],
-  ] as const)("a superseded key %s", (_, supersededTime, state, with_, kind) => {
-    const world = delivered({
-      account: with_,
+  test("prove nothing while one of them may be of another ApiKey", () => {
+    const secondRead = read(["sak_lost"], { isConclusive: false });
+    const recovering = { kind: "Waiting", reason: "Recovering" };
+    expect(step(having({ secondRead }, first))).toMatchObject(recovering);
+  });
+});
+
+describe("an old key", () => {
+  const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
+  const onlyDeletes = { ...ending, canDisableKeys: false };
+  /** Key 2 is in use, and the overlap with key 1 was over long ago. */
+  const rotated = ({ status, ...changes }: Changes = {}, old: object = {}) =>
+    delivered({
+      account: ending,
       target: holding(pair(2)),
-      status: { current: current(2), superseded: [superseded(1, { supersededTime, state })] },
+      ...changes,
+      status: {
+        current: current(2),
+        superseded: [superseded(1, { supersededTime: NOW - 2 * DAY, ...old })],
+        ...status,
+      },
     });
-    const isEnded = kind !== "Settled";
-    expect(step(world).kind).toBe(isEnded ? "VerifyPair" : kind);
-    expect(step(having({ verdicts: new Map([["sak_2", true]]) }, world)).kind).toBe(kind);
-    const unverified = { ...world.status, current: current(2, { verificationTime: undefined }) };
-    expect(step({ ...world, status: unverified }).kind).toBe("VerifyPair");
+  const rejection = { keyId: "sak_2", since: justNow };
+  /** So that nothing is issued in place of what is missing. */
+  const issuances = { windowStartTime: NOW, count: 99 };
+  const absent = { kind: "Absent" } as const;
+
+  test.each<[string, string, ApiKeySnapshot]>([
+    ["DisableKey", "after the overlap", rotated()],
+    ["DeleteKey", "that is disabled", rotated({}, { state: "Disabled" })],
+    ["DeleteKey", "that cannot be disabled", rotated({ account: onlyDeletes })],
+  ])("%s: %s, once the console has accepted the key in use again", (kind, _, world) => {
+    expect(step(world)).toEqual({ kind: "VerifyPair", pair: pair(2) });
+    expect(step(having(judged(2), world))).toEqual({ kind, keyId: "sak_1" });
+    const refused = { ...world, rejection, lastCheckTime: NOW };
+    const held = { kind: "Waiting", reason: "KeyRefused" };
+    for (const done of [{}, judged(2, false)])
+      expect(step(having(done, refused))).toMatchObject(held);
   });
 
-  test("keys of peers, keys known before and keys listed already are no orphans", () => {
-    const world = snapshot({
-      recovery,
-      status: { attempt: openAttempt(1), superseded: [superseded(1)] },
-    });
-    const withOwn = having(
-      { secondRead: read(["sak_1", "sak_lost", "sak_peer"], { known: ["sak_peer"] }) },
-      world,
-    );
-    expect(step(withOwn)).toMatchObject({
-      kind: "CloseAttempt",
-      refund: false,
-      orphans: [{ keyId: "sak_lost", attemptId: "a1" }],
-    });
-    expect(step(having({ secondRead: read(["sak_old"]) }, world))).toMatchObject({
-      kind: "CloseAttempt",
-      refund: true,
-      orphans: [],
-    });
-  });
-
-  test("as long as a key of another ApiKey may be among the listed ones, nothing is concluded", () => {
-    const world = snapshot({ recovery, status: { attempt: openAttempt(1) } });
-    const early = read(["sak_lost"], { isConclusive: false });
-    expect(step(having({ secondRead: early }, world))).toMatchObject({
-      kind: "Waiting",
-      reason: "Recovering",
-    });
-  });
-
-  test("an attempt whose key another ApiKey lists counts against the budget all the same", () => {
-    const world = snapshot({ recovery, status: { attempt: openAttempt(1) } });
-    const listed = read(["sak_lost"], { known: ["sak_lost"], surplus: 1 });
-    expect(step(having({ secondRead: listed }, world))).toMatchObject({
-      kind: "CloseAttempt",
-      refund: false,
-      orphans: [],
-    });
-  });
-
-  test("a console that lists no keys costs one orphan of unknown id", () => {
-    const attempt = { ...openAttempt(1), knownKeyIds: undefined };
-    const world = snapshot({ recovery, status: { attempt } });
-    expect(step(having({ secondRead: read(undefined) }, world))).toMatchObject({
-      kind: "CloseAttempt",
-      refund: false,
-      orphans: [{ keyId: undefined }],
-    });
-  });
-
-  describe("a list of keys that lacks one in use", () => {
-    const world = delivered({
-      recovery: { ...reading, firstRead: { at: 0, keyIds: [] } },
-      status: { attempt: openAttempt(2) },
-    });
-    const first = snapshot({
-      ...world,
-      target: { kind: "Absent" },
-      status: { attempt: openAttempt(1) },
-    });
-    const cases: readonly (readonly [
-      string,
-      ApiKeySnapshot | ApiKeyProgress,
-      "lost" | "nothing",
-    ])[] = [
-      ["of this ApiKey", world, "lost"],
-      [
-        "of another ApiKey",
-        having({ secondRead: read([], { inUse: ["sak_peer"] }) }, first),
-        "lost",
-      ],
-      ["and nobody holds any other", first, "nothing"],
-      [
-        "that was never accepted",
-        {
-          ...world,
-          status: { ...world.status, current: current(1, { verificationTime: undefined }) },
-        },
-        "nothing",
-      ],
-      [
-        "that has expired",
-        { ...world, status: { ...world.status, current: current(1, { expirationTime: NOW }) } },
-        "nothing",
-      ],
-      [
-        "that the console refuses",
-        { ...world, rejection: { keyId: "sak_1", since: at().monotonic } },
-        "nothing",
-      ],
-      ["at one of two looks", having({ secondRead: read(["sak_1"]) }, world), "nothing"],
-    ];
-    const none = { secondRead: read([]) };
-    test.each(cases)("%s", (_, situation, outcome) => {
-      const one = { keyId: undefined, attemptId: "a1" };
-      const read = "snapshot" in situation ? situation : having(none, situation);
-      expect(step(read)).toMatchObject({
-        kind: "CloseAttempt",
-        refund: outcome === "nothing",
-        orphans: outcome === "nothing" ? [] : [one],
-      });
-    });
-
-    test("still shows a key that nobody knows, and no other is assumed then", () => {
-      const shown = having({ secondRead: read(["sak_lost"]) }, world);
-      expect(step(shown)).toMatchObject({
-        refund: false,
-        orphans: [{ keyId: "sak_lost" }],
-      });
-    });
-  });
-
-  test("a clock that was set back delays a try by no more than its interval", () => {
-    const world = delivered({
-      status: { current: current(1, { verificationTime: undefined }) },
-      lastCheckTime: NOW + DAY,
-    });
-    expect(step(world)).toMatchObject({
-      kind: "Waiting",
-      afterMs: timing.verifyRetryMs,
-    });
+  test.each<[string, ApiKeySnapshot]>([
+    ["the overlap lasts", rotated({}, { supersededTime: NOW - 23 * HOUR })],
+    ["the new key was never accepted", rotated({ status: unverified(2) })],
+    ["the Secret holds it", rotated({ target: holding(pair(1)), status: { issuances } })],
+    ["the Secret is gone", rotated({ target: absent, status: { issuances } })],
+    ["the connection names no calls for it", rotated({ account })],
+    ["it is deleted", rotated({}, { state: "Deleted" })],
+    ["it has expired", rotated({}, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
+  ])("is left alone while %s", (_, world) => {
+    for (const done of [{}, judged(2)])
+      expect(step(having(done, world)).kind).not.toMatch(/DisableKey|DeleteKey/);
   });
 });
 
-describe("of a suspended ApiKey", () => {
-  const kind = {
-    next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
-    nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
-      nextOfDeletion(progress, reading, timing),
-    steps: apiKeySteps({} as IssueCoordination),
-  } as unknown as KindController<ApiKeyKind>;
-  const deleting = {
-    ...object(),
-    metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
-  };
-  test.each([
-    ["nothing is issued", snapshot(), "Suspended"],
-    ["nothing is renewed", delivered({ status: due }), "Suspended"],
-    ["a pair in memory is written", snapshot({ held }), "StagePair"],
-    [
-      "a staged pair is noted, and not delivered",
-      snapshot({ held, staging: staged(pair(2)) }),
-      "NoteStaged",
-    ],
-    [
-      "a staged pair is not tried",
-      having({ hasNotedStaged: true }, snapshot({ staging: staged(pair(2)) })),
-      "Suspended",
-    ],
-    [
-      "an open attempt is given time",
-      snapshot({ status: { attempt: openAttempt(1) } }),
-      "StartRecovery",
-    ],
-    ["the deletion waits", delivered({ object: deleting, held }), "Waiting"],
-  ])("%s", (_, world, expected) => {
-    expect(nextStep(kind, progressOf(world), suspended, at()).kind).toBe(expected);
-  });
+const kind = {
+  next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
+  nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
+    nextOfDeletion(progress, reading, timing),
+  steps: apiKeySteps({} as IssueCoordination),
+} as unknown as KindController<ApiKeyKind>;
+const deleting = {
+  ...object(),
+  metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
+};
+
+test.each(
+  rowsOf<World>({
+    Suspended: {
+      "nothing is issued": snapshot(),
+      "nothing is renewed": delivered({ status: due }),
+      "a staged pair is not tried": having(noted, snapshot({ staging: two })),
+    },
+    StagePair: { "a pair in memory is written": snapshot({ held }) },
+    NoteStaged: { "a staged pair is noted": snapshot({ held, staging: two }) },
+    StartRecovery: { "an open attempt is given time": trying() },
+    Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
+  }),
+)("the next step of a suspended ApiKey is %s: %s", (expected, _, world) => {
+  expect(nextStep(kind, progressOf(world), suspended, at()).kind).toBe(expected);
 });
 
-describe("a deleted ApiKey", () => {
-  const gone = { ...self, deletingSince: NOW - DAY };
-  const tooLong = blockedSince(snapshot({}).object, NOW - timing.deletionPatienceMs);
-  const state = { current: current(1) };
-  const ends = { ...account, canDisableKeys: true };
-  test.each([
-    ["with a pair on its way: list it", delivered({ self: gone, held }), "ListUnlistedKey"],
-    [
-      "with a staged pair: list it",
-      delivered({ self: gone, staging: staged(pair(2)) }),
-      "ListUnlistedKey",
-    ],
-    ["with a call for it: disable", delivered({ self: gone, account: ends }), "DisableKey"],
-    [
-      "whose Secret is retained: keep the key",
-      delivered({
-        self: gone,
-        account: ends,
-        spec: keySpec({ secret: { deletionPolicy: "Retain" } }),
+const gone = { self: { ...owner, deletingSince: NOW - DAY, rotateToken: undefined } };
+const tooLong = {
+  ...gone,
+  object: blockedSince(object(), NOW - timing.deletionPatienceMs),
+};
+const disabling = { ...account, canDisableKeys: true };
+const retained = keySpec({ secret: { deletionPolicy: "Retain" } });
+
+test.each(
+  rowsOf<World>({
+    ListUnlistedKey: {
+      "a pair in memory": delivered({ ...gone, held }),
+      "a staged pair": delivered({ ...gone, staging: two }),
+    },
+    DisableKey: { "there is a call for it": delivered({ ...gone, account: disabling }) },
+    Released: {
+      "its Secret is retained": delivered({ ...gone, account: disabling, spec: retained }),
+      "a foreign Secret": snapshot({
+        ...gone,
+        target: foreign(),
+        status: { current: current(1) },
       }),
-      "Released",
-    ],
-    ["with its Secret: delete it", delivered({ self: gone }), "DeleteTarget"],
-    [
-      "with a foreign Secret: leave it",
-      snapshot({ self: gone, target: foreign(), status: state }),
-      "Released",
-    ],
-    [
-      "with an open attempt: recover it",
-      snapshot({ self: gone, status: { attempt: openAttempt(1) } }),
-      "StartRecovery",
-    ],
-    [
-      "with an attempt in recovery: wait for the console",
-      snapshot({
-        self: gone,
-        recovery: { ...reading, since: at().monotonic },
-        status: { attempt: openAttempt(1) },
-      }),
-      "Waiting",
-    ],
-    [
-      "with a staged pair of an open attempt: note it",
-      snapshot({ self: gone, staging: staged(pair(1)), status: { attempt: openAttempt(1) } }),
-      "NoteStaged",
-    ],
-    [
-      "with an open attempt for too long: put it down as lost",
-      snapshot({
-        self: gone,
-        object: tooLong,
-        status: { attempt: openAttempt(1) },
-      }),
-      "CloseAttempt",
-    ],
-    [
-      "whose key cannot be ended for too long: go on",
-      delivered({
-        self: gone,
-        object: tooLong,
-        account: ends,
-      }),
-      "DeleteTarget",
-    ],
-  ])("%s", (_, world, kind) => {
-    expect(nextOfDeletion(progressOf(world), at(), timing).kind).toBe(kind);
-  });
+    },
+    DeleteTarget: {
+      "its Secret": delivered(gone),
+      "its key cannot be ended for too long": delivered({ ...tooLong, account: disabling }),
+    },
+    StartRecovery: { "an open attempt": trying(gone) },
+    Waiting: { "an attempt in recovery": trying({ ...gone, ...since(justNow) }) },
+    NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, staging: one }) },
+    CloseAttempt: { "an open attempt for too long": trying(tooLong) },
+  }),
+)("the next step of a deleted ApiKey is %s: %s", (expected, _, world) => {
+  expect(nextOfDeletion(progressOf(world), at(), timing).kind).toBe(expected);
 });

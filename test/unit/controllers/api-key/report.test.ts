@@ -41,197 +41,105 @@ const unavailable = {
 const down = { kind: "Failed", error: new Error("down"), readiness: unavailable } as const;
 const old = current(1, { issueTime: NOW - 85 * DAY, expirationTime: NOW + 5 * DAY });
 const aged = delivered({ target: holding(pair(1, 85 * DAY)), status: { current: old } });
-const gone = { ...owner, deletingSince: NOW, rotateToken: undefined };
-const held = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
+const gone = { self: { ...owner, deletingSince: NOW, rotateToken: undefined } };
 
-describe("readiness", () => {
-  test.each([
-    ["a key in use", delivered(), rest, "Ready", "KeyDelivered", held],
-    [
-      "nothing yet",
-      snapshot(),
-      rest,
-      "Reconciling",
-      "Pending",
-      "The key is not in its Secret yet.",
-    ],
-    [
-      "nothing yet, and no way to it",
-      snapshot(),
-      blocked,
-      "Reconciling",
-      "BudgetExceeded",
-      "Tomorrow.",
-    ],
-    [
-      "a key in use whose successor must wait",
-      delivered(),
-      blocked,
-      "Ready",
-      "BudgetExceeded",
-      `${held} Tomorrow.`,
-    ],
-    [
-      "a requested rotation that must wait",
-      delivered({ self: { ...owner, deletingSince: undefined, rotateToken: "now" } }),
-      blocked,
-      "Ready",
-      "BudgetExceeded",
-      `${held} Tomorrow. The requested rotation waits for this.`,
-    ],
-    [
-      "a requested rotation of a suspended ApiKey",
-      delivered({ self: { ...owner, deletingSince: undefined, rotateToken: "now" } }),
-      suspended,
-      "Ready",
-      "KeyDelivered",
-      `${held} The requested rotation starts when spec.suspend is false.`,
-    ],
-    [
-      "a rotation that was interrupted while the console is down",
-      delivered({ status: { rotationPending: true } }),
-      down,
-      "Ready",
-      "Unavailable",
-      `${held} The console is down. The requested rotation waits for this.`,
-    ],
-    [
-      "a key that is refused",
-      delivered({ rejection: { keyId: "sak_1", since: 0 } }),
-      rest,
-      "Reconciling",
-      "Pending",
-      "The key is not in its Secret yet.",
-    ],
-    [
-      "a key that was never tried",
-      delivered({ status: { current: current(1, { verificationTime: undefined }) } }),
-      rest,
-      "Reconciling",
-      "Pending",
-      "The key is not in its Secret yet.",
-    ],
-    [
-      "a key whose Secret is gone",
-      delivered({ target: { kind: "Absent" } }),
-      rest,
-      "Reconciling",
-      "Pending",
-      "The key is not in its Secret yet.",
-    ],
-    [
-      "a key near its end",
-      aged,
-      rest,
-      "Ready",
-      "ExpiringSoon",
-      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed.",
-    ],
-    [
-      "a key near its end that is to be renewed later",
-      {
-        ...aged,
-        spec: keySpec({ rotation: { renewBefore: "1h" } }),
-        self: { ...aged.self, uid: "0" },
-      },
-      rest,
-      "Ready",
-      "KeyDelivered",
-      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.",
-    ],
-    [
-      "suspended near the end",
-      aged,
-      suspended,
-      "Ready",
-      "ExpiringSoon",
-      "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z. It has not been renewed. spec.suspend is true: nothing is done for this object until it is false.",
-    ],
-    [
-      "suspended without a key",
-      snapshot(),
-      suspended,
-      "Stalled",
-      "Suspended",
-      "spec.suspend is true: nothing is done for this object until it is false.",
-    ],
-    ["suspended with a key", delivered(), suspended, "Ready", "KeyDelivered", held],
-    [
-      "going",
-      snapshot({ self: gone }),
-      rest,
-      "Reconciling",
-      "Deleting",
-      "The ApiKey is being deleted.",
-    ],
-  ] as const)("%s", (_, world, ending, state, reason, message) => {
-    expect(readinessOf(world, ending, at())).toEqual({ state, reason, message });
-  });
+const asked = { self: { ...owner, deletingSince: undefined, rotateToken: "now" } };
+const unverified = { status: { current: current(1, { verificationTime: undefined }) } };
+const agedLater = {
+  ...aged,
+  spec: keySpec({ rotation: { renewBefore: "1h" } }),
+  self: { ...aged.self, uid: "0" },
+};
+const PENDING = "Reconciling Pending: The key is not in its Secret yet.";
+const HELD = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
+const AGED = "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.";
+const PAUSED = "spec.suspend is true: nothing is done for this object until it is false.";
+
+test.each<[string, ApiKeySnapshot, Outcome, string]>([
+  ["a key in use", delivered(), rest, `Ready KeyDelivered: ${HELD}`],
+  ["nothing yet", snapshot(), rest, PENDING],
+  ["nothing yet, and no way to it", snapshot(), blocked, "Reconciling BudgetExceeded: Tomorrow."],
+  ["a successor must wait", delivered(), blocked, `Ready BudgetExceeded: ${HELD} Tomorrow.`],
+  [
+    "a requested rotation must wait",
+    delivered(asked),
+    blocked,
+    `Ready BudgetExceeded: ${HELD} Tomorrow. The requested rotation waits for this.`,
+  ],
+  [
+    "a requested rotation of a suspended ApiKey",
+    delivered(asked),
+    suspended,
+    `Ready KeyDelivered: ${HELD} The requested rotation starts when spec.suspend is false.`,
+  ],
+  [
+    "a rotation that was interrupted while the console is down",
+    delivered({ status: { rotationPending: true } }),
+    down,
+    `Ready Unavailable: ${HELD} The console is down. The requested rotation waits for this.`,
+  ],
+  ["a key that is refused", delivered({ rejection: { keyId: "sak_1", since: 0 } }), rest, PENDING],
+  ["a key that was never tried", delivered(unverified), rest, PENDING],
+  ["a key whose Secret is gone", delivered({ target: { kind: "Absent" } }), rest, PENDING],
+  ["a key near its end", aged, rest, `Ready ExpiringSoon: ${AGED} It has not been renewed.`],
+  ["a key near its end, renewed later", agedLater, rest, `Ready KeyDelivered: ${AGED}`],
+  [
+    "suspended near the end",
+    aged,
+    suspended,
+    `Ready ExpiringSoon: ${AGED} It has not been renewed. ${PAUSED}`,
+  ],
+  ["suspended without a key", snapshot(), suspended, `Stalled Suspended: ${PAUSED}`],
+  ["suspended with a key", delivered(), suspended, `Ready KeyDelivered: ${HELD}`],
+  ["going", snapshot(gone), rest, "Reconciling Deleting: The ApiKey is being deleted."],
+])("readiness of %s", (_, world, ending, expected) => {
+  const { state, reason, message } = readinessOf(world, ending, at());
+  expect(`${state} ${reason}: ${message}`).toBe(expected);
 });
 
 describe("the status", () => {
   test("of a key in use, whole", () => {
-    expect(reportedStatus(delivered(), rest, at())).toMatchInlineSnapshot(`
-      {
-        "conditions": [
-          {
-            "lastTransitionTime": "2026-01-10T00:00:00Z",
-            "message": "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.",
-            "observedGeneration": 1,
-            "reason": "KeyDelivered",
-            "status": "True",
-            "type": "Ready",
-          },
-          {
-            "lastTransitionTime": "2026-01-10T00:00:00Z",
-            "message": "The console accepted key sak_1.",
-            "observedGeneration": 1,
-            "reason": "KeyAccepted",
-            "status": "True",
-            "type": "Verified",
-          },
-          {
-            "lastTransitionTime": "2026-01-10T00:00:00Z",
-            "message": "The operator can issue a key when it is due.",
-            "observedGeneration": 1,
-            "reason": "Allowed",
-            "status": "True",
-            "type": "IssuanceAllowed",
-          },
-        ],
-        "content": {
-          "hash": "5f7ff2841d0aaa5e",
-        },
-        "current": {
-          "expirationTime": "2026-04-09T00:00:00Z",
-          "issueTime": "2026-01-09T00:00:00Z",
-          "keyId": "sak_1",
-          "revision": 1,
-          "verificationTime": "2026-01-09T00:00:00Z",
-        },
-        "observedGeneration": 1,
-        "orphanCount": 0,
-        "renewalTime": "2026-03-08T22:18:48Z",
-        "secretName": "ci",
-      }
-    `);
+    const condition = (type: string, reason: string, message: string) => ({
+      ...{ type, status: "True", reason, message },
+      ...{ lastTransitionTime: "2026-01-10T00:00:00Z", observedGeneration: 1 },
+    });
+    expect(reportedStatus(delivered(), rest, at())).toEqual({
+      conditions: [
+        condition("Ready", "KeyDelivered", HELD),
+        condition("Verified", "KeyAccepted", "The console accepted key sak_1."),
+        condition("IssuanceAllowed", "Allowed", "The operator can issue a key when it is due."),
+      ],
+      content: { hash: "5f7ff2841d0aaa5e" },
+      current: {
+        keyId: "sak_1",
+        revision: 1,
+        issueTime: "2026-01-09T00:00:00Z",
+        expirationTime: "2026-04-09T00:00:00Z",
+        verificationTime: "2026-01-09T00:00:00Z",
+      },
+      observedGeneration: 1,
+      orphanCount: 0,
+      renewalTime: "2026-03-08T22:18:48Z",
+      secretName: "ci",
+    });
   });
+
+  const orphan = (keyId: string, expirationTime: number, late?: true) => ({
+    keyId,
+    attemptId: "a",
+    observedTime: NOW - 90 * DAY,
+    expirationTime,
+    late,
+  });
+  const orphaned = (...keys: readonly ReturnType<typeof orphan>[]) => ({ orphaned: keys });
 
   test("keys that have expired leave the lists a day later", () => {
     const key = (ago: number) => superseded(1, { keyId: `k${ago}`, expirationTime: NOW - ago });
-    const orphan = (left: number) => ({
-      keyId: `o${left}`,
-      attemptId: "a",
-      observedTime: NOW,
-      expirationTime: NOW + left,
-      late: undefined,
-    });
-    const lists = {
-      superseded: [key(-HOUR), key(0), key(DAY)],
-      orphaned: [orphan(-DAY), orphan(0), orphan(1)],
-    };
+    const orphans = orphaned(orphan("old", NOW - DAY), orphan("o0", NOW), orphan("o1", NOW + 1));
+    const lists = { superseded: [key(-HOUR), key(0), key(DAY)], ...orphans };
     const status = reportedStatus(delivered({ status: lists }), rest, at());
-    expect(status.superseded?.map((each) => [each.keyId, each.state])).toEqual([
+    const states = status.superseded?.map(({ keyId, state }) => [keyId, state]);
+    expect(states).toEqual([
       [`k${-HOUR}`, "Live"],
       ["k0", "Expired"],
     ]);
@@ -239,24 +147,19 @@ describe("the status", () => {
     expect(status.orphanCount).toBe(1);
   });
 
-  test("a late key leaves the list once the console no longer lists it", () => {
-    const late = {
-      keyId: "late",
-      attemptId: "a",
-      observedTime: NOW - 90 * DAY,
-      expirationTime: NOW - DAY,
-      late: true,
-    };
-    const listed = (liveKeyIds: readonly string[] | undefined) =>
-      reportedStatus(
-        delivered({ account: { ...account, liveKeyIds }, status: { orphaned: [late] } }),
-        rest,
-        at(),
-      );
-    expect(listed(["late"])).toMatchObject({ orphaned: [{ keyId: "late" }], orphanCount: 1 });
-    for (const gone of [listed([]), listed(undefined)])
-      expect([gone.orphaned, gone.orphanCount]).toEqual([undefined, 0]);
-  });
+  test.each([
+    [["late"], ["late"], 1],
+    [[], undefined, 0],
+    [undefined, undefined, 0],
+  ])(
+    "a late key that expired is listed while the console lists it: %j",
+    (liveKeyIds, ids, count) => {
+      const status = orphaned(orphan("late", NOW - DAY, true));
+      const world = delivered({ account: { ...account, liveKeyIds }, status });
+      const { orphaned: listed, orphanCount } = reportedStatus(world, rest, at());
+      expect([listed?.map(({ keyId }) => keyId), orphanCount]).toEqual([ids, count]);
+    },
+  );
 
   test("conditions keep their transition time until they turn", () => {
     const first = reportedStatus(delivered(), rest, at());
@@ -271,40 +174,40 @@ describe("the status", () => {
   });
 
   test("an answered request to reconcile is noted", () => {
-    const world = delivered();
-    const metadata = {
-      ...world.object.metadata,
-      annotations: { "iam-operator.io/reconcile-requested-at": "t" },
-    };
-    expect(
-      reportedStatus({ ...world, object: { ...world.object, metadata } }, rest, at())
-        .lastHandledReconcileAt,
-    ).toBe("t");
+    const annotations = { "iam-operator.io/reconcile-requested-at": "t" };
+    const asking = { ...object(), metadata: { ...object().metadata, annotations } };
+    const status = reportedStatus(delivered({ object: asking }), rest, at());
+    expect(status.lastHandledReconcileAt).toBe("t");
   });
 
-  test("the next look is at the next thing that is due", () => {
-    expect(nextDueMs(delivered(), false, NOW)).toBe(DAY);
-    expect(
-      nextDueMs(
-        delivered({ status: { superseded: [superseded(2, { supersededTime: NOW - 23 * HOUR })] } }),
-        false,
-        NOW,
-      ),
-    ).toBe(HOUR);
-    expect(nextDueMs(orphanThatExpires(NOW + 5), false, NOW)).toBe(5);
-  });
-
-  test("an expired key leaves the lists when a day is over: there is a run then", () => {
-    expect(nextDueMs(orphanThatExpires(NOW - DAY + HOUR), false, NOW)).toBe(HOUR);
-    const old = superseded(2, { supersededTime: NOW - 80 * DAY, expirationTime: NOW - DAY + HOUR });
-    expect(nextDueMs(delivered({ status: { superseded: [old] } }), false, NOW)).toBe(HOUR);
+  test.each<[string, ApiKeySnapshot, number]>([
+    ["at the check of a key in use", delivered(), DAY],
+    [
+      "when an overlap ends",
+      delivered({ status: { superseded: [superseded(2, { supersededTime: NOW - 23 * HOUR })] } }),
+      HOUR,
+    ],
+    ["when an orphan expires", snapshot({ status: orphaned(orphan("o", NOW + 5)) }), 5],
+    [
+      "when an expired orphan leaves the list",
+      snapshot({ status: orphaned(orphan("o", NOW - DAY + HOUR)) }),
+      HOUR,
+    ],
+    [
+      "when an expired key leaves the list",
+      delivered({
+        status: {
+          superseded: [
+            superseded(2, { supersededTime: NOW - 80 * DAY, expirationTime: NOW - DAY + HOUR }),
+          ],
+        },
+      }),
+      HOUR,
+    ],
+  ])("is due %s", (_, world, ms) => {
+    expect(nextDueMs(world, false, NOW)).toBe(ms);
   });
 });
-
-function orphanThatExpires(expirationTime: number): ApiKeySnapshot {
-  const orphan = { keyId: "o", attemptId: "a", observedTime: NOW, expirationTime, late: undefined };
-  return snapshot({ status: { orphaned: [orphan] } });
-}
 
 const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, done = {}) =>
   report(having(done, world), outcome, at(), timing);
@@ -343,7 +246,7 @@ describe("the next run", () => {
     ["at the check of the Secret", delivered(), rest, {}, timing.secretCheckMs],
     ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
     ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],
-    ["where a deletion is refused", snapshot({ self: gone }), failed(denied), {}, 30_000],
+    ["where a deletion is refused", snapshot(gone), failed(denied), {}, 30_000],
     ["not before a change where only that helps", delivered(), failed(denied), {}, undefined],
   ] as const)("%s", (_, world, outcome, done, ms) => {
     expect(reported(world, outcome, done).requeueAfterMs).toBe(ms);
