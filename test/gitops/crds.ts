@@ -19,7 +19,8 @@ export async function applyCrds(
   await vi.waitFor(served, { timeout: 60_000, interval: 200 });
 }
 
-async function sourceOf(module: string): Promise<string> {
+/** The folder of a module's sources, which nobody may change. */
+export async function sourceOf(module: string): Promise<string> {
   const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", module], {
     cwd: import.meta.dirname,
     env: { ...process.env, GOWORK: "off", GOFLAGS: "" },

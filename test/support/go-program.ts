@@ -26,7 +26,7 @@ export interface GoProgram {
   readonly linkerFlags: string;
   /** Build tags. */
   readonly tags?: string;
-  /** In place of go.mod. */
+  /** In place of go.mod; its sums are in a file beside it. */
   readonly modfile?: string;
 }
 
@@ -64,7 +64,8 @@ function argumentsFor({ linkerFlags, tags, modfile }: GoProgram): readonly strin
   ];
 }
 
-function cacheFolder(): string {
+/** Outside the tree. */
+export function cacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "iam-operator");
 }
 

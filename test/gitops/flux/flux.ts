@@ -1,6 +1,7 @@
 /** Flux's kustomize-controller on a control plane. What it applies comes from a folder, by HTTP: no git takes part. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,22 +9,20 @@ import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
 import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { freePorts } from "../../cluster/ports.ts";
 import { startProgram } from "../../cluster/program.ts";
-import { buildGoProgram, type GoProgram } from "../../support/go-program.ts";
-import { applyCrds } from "../crds.ts";
+import { buildGoProgram, cacheFolder, type GoProgram } from "../../support/go-program.ts";
+import { applyCrds, sourceOf } from "../crds.ts";
 
 export const FLUX = "flux-system";
 
-const controller: GoProgram = {
-  name: "kustomize-controller",
-  source: import.meta.dirname,
-  files: ["go.mod", "go.sum"],
-  main: "github.com/fluxcd/kustomize-controller",
-  executable: "kustomize-controller",
-  links: [],
-  linkerFlags: "-s -w",
-};
+const MODULE = "github.com/fluxcd/kustomize-controller";
+const VERSION = "v1.9.5";
+/** Those of its other module, which its own go.sum lacks. */
+const API_SUMS = `
+${MODULE}/api ${VERSION} h1:Z4CA0cpC9rQmWiJWT9PCNO7+v3PVbAOK+5byHdbtFt8=
+${MODULE}/api ${VERSION}/go.mod h1:oRSEvNgNs07P6Tu3xtRigWxnxLkUCqatxbDv+gG3tLI=
+`;
 /** Modules that have the CRDs. */
-const modules = [`${controller.main}@v1.9.5`, "github.com/fluxcd/source-controller@v1.9.5"];
+const modules = [`${MODULE}@${VERSION}`, `github.com/fluxcd/source-controller@${VERSION}`];
 
 export interface Flux {
   /** Offers the files of a folder as the GitRepository `name`. */
@@ -33,6 +32,7 @@ export interface Flux {
 }
 
 export async function startFlux(cluster: ControlPlane, kubectl: Kubectl): Promise<Flux> {
+  const controller = await controllerProgram();
   const folder = await buildGoProgram(controller, (line) => console.log(line));
   for (const module of modules) await applyCrds(kubectl, module, "config/crd/bases");
   await kubectl(["create", "namespace", FLUX]);
@@ -63,6 +63,26 @@ export async function startFlux(cluster: ControlPlane, kubectl: Kubectl): Promis
       await program.kill();
       artifacts.close();
     },
+  };
+}
+
+/** Built with the dependencies that Flux builds it with, and with its other module from where Go modules come from. */
+async function controllerProgram(): Promise<GoProgram> {
+  const source = await sourceOf(`${MODULE}@${VERSION}`);
+  const modfile = join(cacheFolder(), `kustomize-controller-${VERSION}.mod`);
+  const read = (name: string) => readFileSync(join(source, name), "utf8");
+  mkdirSync(cacheFolder(), { recursive: true });
+  writeFileSync(modfile, read("go.mod").replace(`replace ${MODULE}/api => ./api`, ""));
+  writeFileSync(modfile.replace(/mod$/, "sum"), `${read("go.sum").trimEnd()}${API_SUMS}`);
+  return {
+    name: "kustomize-controller",
+    source,
+    files: ["go.mod", "go.sum"],
+    main: ".",
+    executable: "kustomize-controller",
+    links: [],
+    linkerFlags: "-s -w",
+    modfile,
   };
 }
 
