@@ -31,7 +31,7 @@ import { createLogger } from "../../../src/observability/logger.ts";
 import { createMetrics, type Metrics } from "../../../src/observability/metrics.ts";
 import { startTracing } from "../../../src/observability/tracing.ts";
 import { systemRandom } from "../../../src/util/random.ts";
-import { type Clock, systemClock } from "../../../src/util/time.ts";
+import { systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
 import type { Shapes } from "../../../tools/iam-server/shapes.ts";
@@ -76,8 +76,6 @@ export interface WorldOptions {
   readonly extraCalls?: boolean;
   readonly timing?: Partial<Timing>;
   readonly config?: Partial<Config>;
-  /** What the operator takes for the time. */
-  readonly clock?: Clock;
   /** Neither a connection nor an operator yet. */
   readonly bare?: boolean;
 }
@@ -210,7 +208,8 @@ export class World {
       config: { ...this.#config(), ...this.#options.config, ...config },
       metrics,
       tracer: tracing.tracer,
-      clock: this.#options.clock ?? systemClock,
+      // The console's time, which tests can move.
+      clock: { ...systemClock, now: () => this.iam.world.clock.now() },
       random: systemRandom,
       log,
       kube: {
