@@ -11,9 +11,8 @@ import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { createInConsole, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
 const { otherOrgId, otherProjectId } = SEEDED;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 
@@ -59,108 +58,88 @@ async function beginAlone(world: StoryWorld, account: Tree, connection: Tree = {
 }
 
 export const accountStories: readonly Story[] = [
-  story(
-    "a namespace gets no account beyond its grant",
-    async (world) => {
-      await world.begin();
-      createAccount(world, "foreign-organization", { orgId: otherOrgId });
-      createAccount(world, "foreign-project", { projectId: otherProjectId });
-      createAccount(world, "imported", { saId: createInConsole(world).saId });
-      createAccount(world, "suspended", { suspend: true });
-      await world.pass(10 * MINUTE);
-      const wanted = {
-        "foreign-organization": "OrganizationMismatch",
-        "foreign-project": "ProjectNotGranted",
-        imported: "NotGranted",
-        suspended: "Suspended",
-      };
-      for (const [name, reason] of Object.entries(wanted))
-        world.expect(name, world.condition(serviceAccountType, name)?.reason, reason);
-      world.expect("one account was created", world.calls("createServiceAccount"), 1);
-    },
-    unready,
-  ),
-  story(
-    "imports count against the number of accounts",
-    async (world) => {
-      const grant = granting({ maxServiceAccounts: 1, importServiceAccounts: true });
-      await world.begin({ connection: grant });
-      createAccount(world, "imported", { saId: createInConsole(world).saId });
-      await world.pass(5 * MINUTE);
-      createAccount(world, "created", {});
-      await world.pass(5 * MINUTE);
-      for (const name of ["imported", "created"])
-        world.expect(
-          `${name} is one too many`,
-          world.condition(serviceAccountType, name)?.reason,
-          "TooManyServiceAccounts",
-        );
-    },
-    unready,
-  ),
-  story(
-    "an account that is imported twice belongs to the first object",
-    async (world) => {
-      const theirs = createInConsole(world);
-      const spec = { saId: theirs.saId, deletionPolicy: "Revoke" };
-      await world.begin({
-        account: spec,
-        connection: granting({ importServiceAccounts: true }),
-        policyIds: [READ],
-      });
-      createAccount(world, "second", spec);
-      await world.pass(5 * MINUTE);
-      world.expect("the first one is Ready", isReady(world));
+  unready("a namespace gets no account beyond its grant", async (world) => {
+    await world.begin();
+    createAccount(world, "foreign-organization", { orgId: otherOrgId });
+    createAccount(world, "foreign-project", { projectId: otherProjectId });
+    createAccount(world, "imported", { saId: createInConsole(world).saId });
+    createAccount(world, "suspended", { suspend: true });
+    await world.pass(10 * MINUTE);
+    const wanted = {
+      "foreign-organization": "OrganizationMismatch",
+      "foreign-project": "ProjectNotGranted",
+      imported: "NotGranted",
+      suspended: "Suspended",
+    };
+    for (const [name, reason] of Object.entries(wanted))
+      world.expect(name, world.condition(serviceAccountType, name)?.reason, reason);
+    world.expect("one account was created", world.calls("createServiceAccount"), 1);
+  }),
+  unready("imports count against the number of accounts", async (world) => {
+    const grant = granting({ maxServiceAccounts: 1, importServiceAccounts: true });
+    await world.begin({ connection: grant });
+    createAccount(world, "imported", { saId: createInConsole(world).saId });
+    await world.pass(5 * MINUTE);
+    createAccount(world, "created", {});
+    await world.pass(5 * MINUTE);
+    for (const name of ["imported", "created"])
       world.expect(
-        "the second one says why it is not",
-        world.condition(serviceAccountType, "second")?.reason,
-        "AlreadyClaimed",
+        `${name} is one too many`,
+        world.condition(serviceAccountType, name)?.reason,
+        "TooManyServiceAccounts",
       );
-      // As from a backup.
-      world.sim.patch(serviceAccountType, "second", { metadata: { finalizers: [FINALIZER] } });
-      nameInStatus(world, theirs, "second");
-      world.sim.delete(serviceAccountType, "second");
-      await world.pass(15 * MINUTE);
-      world.expect("its deletion leaves the account alone", [...boundTo(world, theirs)].sort(), [
-        MEMBER,
-        READ,
-      ]);
-      world.expect("and it goes", isThere(world, "second"), false);
-    },
-    unready,
-  ),
-  story(
-    "a tpn of another account is not believed",
-    async (world) => {
-      const theirs = createInConsole(world);
-      const lie = (body: string) =>
-        body.replace(/"tpn":"[^"]*"/, `"tpn":${JSON.stringify(theirs.tpn)}`);
-      world.rewrite("createServiceAccount", lie, 201);
-      world.rewrite("getServiceAccount", lie);
-      await world.begin({ policyIds: [READ] });
-      await world.pass(10 * MINUTE);
-      world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
-      world.expect("the object is not Ready", isReady(world), false);
-    },
-    unready,
-  ),
-  story(
-    "an account that was made for another object is left alone",
-    async (world) => {
-      await beginAlone(world, {});
-      const theirs = createNamesake(world);
-      nameInStatus(world, theirs);
-      await world.pass(6 * MINUTE);
-      createBinding(world.sim, "reader", [READ]);
-      await world.pass(15 * MINUTE);
-      world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
-      await world.pass(15 * MINUTE);
-      world.expect("nothing is bound to it or unbound", boundTo(world, theirs), [MEMBER]);
-      world.expect("the object is not Ready", isReady(world), false);
-    },
-    unready,
-  ),
-  story(
+  }),
+  unready("an account that is imported twice belongs to the first object", async (world) => {
+    const theirs = createInConsole(world);
+    const spec = { saId: theirs.saId, deletionPolicy: "Revoke" };
+    await world.begin({
+      account: spec,
+      connection: granting({ importServiceAccounts: true }),
+      policyIds: [READ],
+    });
+    createAccount(world, "second", spec);
+    await world.pass(5 * MINUTE);
+    world.expect("the first one is Ready", isReady(world));
+    world.expect(
+      "the second one says why it is not",
+      world.condition(serviceAccountType, "second")?.reason,
+      "AlreadyClaimed",
+    );
+    // As from a backup.
+    world.sim.patch(serviceAccountType, "second", { metadata: { finalizers: [FINALIZER] } });
+    nameInStatus(world, theirs, "second");
+    world.sim.delete(serviceAccountType, "second");
+    await world.pass(15 * MINUTE);
+    world.expect("its deletion leaves the account alone", [...boundTo(world, theirs)].sort(), [
+      MEMBER,
+      READ,
+    ]);
+    world.expect("and it goes", isThere(world, "second"), false);
+  }),
+  unready("a tpn of another account is not believed", async (world) => {
+    const theirs = createInConsole(world);
+    const lie = (body: string) =>
+      body.replace(/"tpn":"[^"]*"/, `"tpn":${JSON.stringify(theirs.tpn)}`);
+    world.rewrite("createServiceAccount", lie, 201);
+    world.rewrite("getServiceAccount", lie);
+    await world.begin({ policyIds: [READ] });
+    await world.pass(10 * MINUTE);
+    world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
+    world.expect("the object is not Ready", isReady(world), false);
+  }),
+  unready("an account that was made for another object is left alone", async (world) => {
+    await beginAlone(world, {});
+    const theirs = createNamesake(world);
+    nameInStatus(world, theirs);
+    await world.pass(6 * MINUTE);
+    createBinding(world.sim, "reader", [READ]);
+    await world.pass(15 * MINUTE);
+    world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+    await world.pass(15 * MINUTE);
+    world.expect("nothing is bound to it or unbound", boundTo(world, theirs), [MEMBER]);
+    world.expect("the object is not Ready", isReady(world), false);
+  }),
+  unready(
     "an account that was made for another object is left alone while the console does not answer",
     async (world) => {
       await beginAlone(world, {});
@@ -176,20 +155,15 @@ export const accountStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("nothing is bound to it or unbound", boundTo(world, theirs), [MEMBER]);
     },
-    unready,
   ),
-  story(
-    "policies that were read of one account are not written to another",
-    async (world) => {
-      await beginAlone(world, {});
-      const theirs = createNamesake(world);
-      nameInStatus(world, theirs);
-      createBinding(world.sim, "reader", [READ]);
-      await world.pass(MINUTE);
-      world.expect("its policy stays", boundTo(world, theirs).includes(MEMBER));
-    },
-    unready,
-  ),
+  unready("policies that were read of one account are not written to another", async (world) => {
+    await beginAlone(world, {});
+    const theirs = createNamesake(world);
+    nameInStatus(world, theirs);
+    createBinding(world.sim, "reader", [READ]);
+    await world.pass(MINUTE);
+    world.expect("its policy stays", boundTo(world, theirs).includes(MEMBER));
+  }),
   story("an account that is disabled in the console is not Ready", async (world) => {
     await world.begin();
     const [account] = [...world.sim.console.world.accounts.values()];
@@ -216,58 +190,46 @@ export const accountStories: readonly Story[] = [
     world.expect("one account was created", world.calls("createServiceAccount"), 1);
     world.expect("the object has it", isReady(world));
   }),
-  story(
-    "no second account is made beside one of the same name",
-    async (world) => {
-      const theirs = createInConsole(world, { name: `team-a-${ACCOUNT}` });
-      await world.begin();
-      await world.pass(5 * MINUTE);
-      world.expect("none was created", world.calls("createServiceAccount"), 0);
-      world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
-    },
-    unready,
-  ),
+  unready("no second account is made beside one of the same name", async (world) => {
+    const theirs = createInConsole(world, { name: `team-a-${ACCOUNT}` });
+    await world.begin();
+    await world.pass(5 * MINUTE);
+    world.expect("none was created", world.calls("createServiceAccount"), 0);
+    world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
+  }),
   story("an account of the same name in another project is no obstacle", async (world) => {
     createInConsole(world, { name: `team-a-${ACCOUNT}`, projectId: otherProjectId });
     await world.begin();
     await world.expectReady();
     world.expect("one was created", world.calls("createServiceAccount"), 1);
   }),
-  story(
-    "an account without a description is not taken from another object",
-    async (world) => {
-      world.rewrite("listServiceAccounts", (body) =>
-        body.replaceAll(/"description":"[^"]*"/g, '"description":""'),
-      );
-      world.fault("createServiceAccount", { kind: "Silence", when: "BeforeCommit" });
-      const begun = world.begin({ account: { name: "shared" } });
-      await world.until(() => world.calls("createServiceAccount") === 1);
-      createAccount(world, "second", { name: "shared" });
-      await begun;
-      await world.pass(5 * MINUTE);
-      world.expect("the second one has it", isReady(world, "second"));
-      world.expect("the first one does not", isReady(world), false);
-    },
-    unready,
-  ),
-  story(
-    "an imported account is left as it was",
-    async (world) => {
-      const theirs = createInConsole(world);
-      const grant = granting({ importServiceAccounts: true });
-      await beginAlone(world, { saId: theirs.saId }, grant);
-      world.change(serviceAccountType, ACCOUNT, { suspend: true });
-      world.sim.delete(serviceAccountType, ACCOUNT);
-      await world.pass(15 * MINUTE);
-      world.expect("while suspended the object stays", isThere(world));
-      world.change(serviceAccountType, ACCOUNT, { suspend: false });
-      await world.pass(15 * MINUTE);
-      world.expect("the object is gone", isThere(world), false);
-      world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
-    },
-    unready,
-  ),
-  story(
+  unready("an account without a description is not taken from another object", async (world) => {
+    world.rewrite("listServiceAccounts", (body) =>
+      body.replaceAll(/"description":"[^"]*"/g, '"description":""'),
+    );
+    world.fault("createServiceAccount", { kind: "Silence", when: "BeforeCommit" });
+    const begun = world.begin({ account: { name: "shared" } });
+    await world.until(() => world.calls("createServiceAccount") === 1);
+    createAccount(world, "second", { name: "shared" });
+    await begun;
+    await world.pass(5 * MINUTE);
+    world.expect("the second one has it", isReady(world, "second"));
+    world.expect("the first one does not", isReady(world), false);
+  }),
+  unready("an imported account is left as it was", async (world) => {
+    const theirs = createInConsole(world);
+    const grant = granting({ importServiceAccounts: true });
+    await beginAlone(world, { saId: theirs.saId }, grant);
+    world.change(serviceAccountType, ACCOUNT, { suspend: true });
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(15 * MINUTE);
+    world.expect("while suspended the object stays", isThere(world));
+    world.change(serviceAccountType, ACCOUNT, { suspend: false });
+    await world.pass(15 * MINUTE);
+    world.expect("the object is gone", isThere(world), false);
+    world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
+  }),
+  unready(
     "a created account is unbound from everything when its object is deleted",
     async (world) => {
       await beginAlone(world, {});
@@ -283,22 +245,17 @@ export const accountStories: readonly Story[] = [
       world.expect("then it goes", isThere(world), false);
       world.expect("and nothing is bound", boundTo(world, account), []);
     },
-    unready,
   ),
-  story(
-    "an account that is used is not deleted",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      world.sim.delete(serviceAccountType, ACCOUNT);
-      await world.pass(30 * MINUTE);
-      world.expect("it stays", isThere(world));
-      world.expect("the policies are bound", world.bound, [READ]);
-      world.sim.delete(apiKeyType, "ci");
-      world.sim.delete(policyBindingType, "reader");
-      await world.pass(HOUR);
-      world.expect("then it goes", isThere(world), false);
-      world.expect("and nothing is bound", world.bound, []);
-    },
-    unready,
-  ),
+  unready("an account that is used is not deleted", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(30 * MINUTE);
+    world.expect("it stays", isThere(world));
+    world.expect("the policies are bound", world.bound, [READ]);
+    world.sim.delete(apiKeyType, "ci");
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(HOUR);
+    world.expect("then it goes", isThere(world), false);
+    world.expect("and nothing is bound", world.bound, []);
+  }),
 ];

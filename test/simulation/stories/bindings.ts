@@ -16,9 +16,7 @@ import { listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
 import { bindInConsole, createInConsole, grant, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
-
-const unready = { endsReady: false } as const;
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 /** Another namespace with an account of its own. */
 function createElsewhere(
@@ -190,7 +188,7 @@ export const bindingStories: readonly Story[] = [
     await world.pass(15 * MINUTE);
     world.expect("what an administrator bound afterwards stays", world.bound, [MEMBER, READ]);
   }),
-  story(
+  unready(
     "nothing is bound where the bindings cannot be read",
     async (world) => {
       await world.begin();
@@ -199,12 +197,11 @@ export const bindingStories: readonly Story[] = [
       world.expect("bound as before", world.bound, [MEMBER]);
     },
     {
-      ...unready,
       console: { shapes: { bindings: "unreadable" } },
       excuses: ["S10 completeness"],
     },
   ),
-  story(
+  unready(
     "policies beyond the grant are not bound, and nothing is called for them",
     async (world) => {
       await world.begin({ policyIds: [READ, DEPLOY], connection: granting({ policyIds: [READ] }) });
@@ -216,48 +213,35 @@ export const bindingStories: readonly Story[] = [
       world.expect("the binding says so", reason, "PolicyNotGranted");
       world.expect("and what to do", /add pol-deploy to .* remove pol-deploy from/.test(message));
     },
-    unready,
   ),
-  story(
-    "a removed grant unbinds nothing if the connection says Never",
-    async (world) => {
-      const never = { withdrawalGracePeriod: "Never" };
-      await world.begin({ policyIds: [READ], connection: { ...granting({}), ...never } });
-      world.change(clusterConnectionType, "default", { ...never, grants: [] });
-      await world.pass(HOUR);
-      world.expect("bound as before", world.bound, [READ]);
-    },
-    unready,
-  ),
-  story(
-    "a namespace without a grant gets no account",
-    async (world) => {
-      await world.begin();
-      createElsewhere(world, "team-b");
-      await world.pass(5 * MINUTE);
-      world.expect("one account", world.sim.console.world.accounts.size, 1);
-    },
-    unready,
-  ),
-  story(
-    "a grant by labels holds for namespaces with these labels only",
-    async (world) => {
-      const namespaces = { selector: { matchLabels: { tier: "prod" } } };
-      await world.begin({
-        connection: {
-          grants: [
-            ...(granting({}).grants as Tree[]),
-            { name: "prod", namespaces, policyIds: ["*"] },
-          ],
-        },
-      });
-      createElsewhere(world, "team-b", { tier: "test" });
-      createElsewhere(world, "team-c", { tier: "prod" });
-      await world.pass(5 * MINUTE);
-      world.expect("two accounts", world.sim.console.world.accounts.size, 2);
-    },
-    unready,
-  ),
+  unready("a removed grant unbinds nothing if the connection says Never", async (world) => {
+    const never = { withdrawalGracePeriod: "Never" };
+    await world.begin({ policyIds: [READ], connection: { ...granting({}), ...never } });
+    world.change(clusterConnectionType, "default", { ...never, grants: [] });
+    await world.pass(HOUR);
+    world.expect("bound as before", world.bound, [READ]);
+  }),
+  unready("a namespace without a grant gets no account", async (world) => {
+    await world.begin();
+    createElsewhere(world, "team-b");
+    await world.pass(5 * MINUTE);
+    world.expect("one account", world.sim.console.world.accounts.size, 1);
+  }),
+  unready("a grant by labels holds for namespaces with these labels only", async (world) => {
+    const namespaces = { selector: { matchLabels: { tier: "prod" } } };
+    await world.begin({
+      connection: {
+        grants: [
+          ...(granting({}).grants as Tree[]),
+          { name: "prod", namespaces, policyIds: ["*"] },
+        ],
+      },
+    });
+    createElsewhere(world, "team-b", { tier: "test" });
+    createElsewhere(world, "team-c", { tier: "prod" });
+    await world.pass(5 * MINUTE);
+    world.expect("two accounts", world.sim.console.world.accounts.size, 2);
+  }),
   story(
     "a namespace with a Connection of its own",
     async (world) => {
@@ -284,21 +268,17 @@ export const bindingStories: readonly Story[] = [
     },
     { excuses: ["S19 logins"] },
   ),
-  story(
-    "a policy that is not granted leaves those of others alone",
-    async (world) => {
-      await world.begin({
-        account: { foreignPolicies: "Remove" },
-        connection: granting({ policyIds: [READ] }),
-        policyIds: [DEPLOY],
-      });
-      bindInConsole(world, [MEMBER]);
-      await world.pass(HOUR);
-      world.expect("bound as before", world.bound, [MEMBER]);
-    },
-    unready,
-  ),
-  story(
+  unready("a policy that is not granted leaves those of others alone", async (world) => {
+    await world.begin({
+      account: { foreignPolicies: "Remove" },
+      connection: granting({ policyIds: [READ] }),
+      policyIds: [DEPLOY],
+    });
+    bindInConsole(world, [MEMBER]);
+    await world.pass(HOUR);
+    world.expect("bound as before", world.bound, [MEMBER]);
+  }),
+  unready(
     "of an imported account nothing is unbound while its policies cannot be read",
     async (world) => {
       const { saId, tpn } = createInConsole(world);
@@ -323,9 +303,8 @@ export const bindingStories: readonly Story[] = [
       world.expect("one that retains goes", world.sim.get(policyBindingType, "kept"), undefined);
       world.expect("and leaves its policy", world.boundTo(tpn), [DEPLOY, MEMBER]);
     },
-    unready,
   ),
-  story(
+  unready(
     "the policies of an imported account are not replaced while they cannot be read",
     async (world) => {
       const { saId, tpn } = createInConsole(world);
@@ -340,7 +319,7 @@ export const bindingStories: readonly Story[] = [
       world.expect("nothing is on record", recordOf(world), {});
       world.expect("read once", world.calls("listBindings"), 1);
     },
-    { ...unready, console: { shapes: { bindings: "unreadable" } } },
+    { console: { shapes: { bindings: "unreadable" } } },
   ),
   story(
     "the policies of a created account are written once while they cannot be read",
@@ -389,7 +368,7 @@ export const bindingStories: readonly Story[] = [
       { console: { shapes: { bindings } } },
     ),
   ),
-  story(
+  unready(
     "a PolicyBinding whose policies cannot be unbound stays until they are",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -401,26 +380,21 @@ export const bindingStories: readonly Story[] = [
       world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
       world.expect("nothing is bound", world.bound, []);
     },
-    unready,
   ),
-  story(
-    "access is revoked within two minutes after an outage",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      const refused = { kind: "Refuse", status: 503 } as const;
-      for (const call of ["login", "getServiceAccount", "listBindings", "syncBindings"])
-        world.fault(call, refused, 10_000);
-      world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
-      await world.pass(30 * MINUTE);
-      world.expect("it is still bound", world.bound, [READ]);
-      world.cease();
-      await world.pass(2 * MINUTE);
-      world.expect("nothing is bound", world.bound, []);
-    },
-    unready,
-  ),
+  unready("access is revoked within two minutes after an outage", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    const refused = { kind: "Refuse", status: 503 } as const;
+    for (const call of ["login", "getServiceAccount", "listBindings", "syncBindings"])
+      world.fault(call, refused, 10_000);
+    world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+    await world.pass(30 * MINUTE);
+    world.expect("it is still bound", world.bound, [READ]);
+    world.cease();
+    await world.pass(2 * MINUTE);
+    world.expect("nothing is bound", world.bound, []);
+  }),
   ...withdrawals.map(([what, withdraw, left]) =>
-    story(
+    unready(
       `policies are unbound within two minutes after an outage: ${what}`,
       async (world) => {
         await world.begin({ policyIds: [DEPLOY, READ] });
@@ -435,41 +409,33 @@ export const bindingStories: readonly Story[] = [
         await world.pass(2 * MINUTE);
         world.expect("they are unbound", world.bound, left);
       },
-      { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] },
+      { excuses: ["S10 completeness", "S11 S20 releases"] },
     ),
   ),
-  story(
-    "a rejected revocation is not repeated when its account is written",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      world.fault("syncBindings", { kind: "Refuse", status: 403 }, 100);
-      world.sim.delete(policyBindingType, "reader");
-      await world.pass(2 * SECOND);
-      const before = world.calls("syncBindings");
-      const listed = () => world.sim.get(serviceAccountType, ACCOUNT)?.status;
-      const old = JSON.stringify(listed());
-      world.rotate("one");
-      await world.pass(2 * MINUTE);
-      world.expect("the account is written", JSON.stringify(listed()) !== old);
-      world.expect("no call", world.calls("syncBindings") - before, 0);
-    },
-    unready,
-  ),
-  story(
-    "a revocation that the console rejects is tried again within minutes",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      world.fault("syncBindings", { kind: "Refuse", status: 403 });
-      world.sim.delete(policyBindingType, "reader");
-      await world.pass(2 * SECOND);
-      world.expect("it stays", reasonOf(world), "PermissionDenied");
-      await world.pass(5 * MINUTE);
-      world.expect("few calls", world.calls("syncBindings") <= 3);
-      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
-    },
-    unready,
-  ),
-  story(
+  unready("a rejected revocation is not repeated when its account is written", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.fault("syncBindings", { kind: "Refuse", status: 403 }, 100);
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(2 * SECOND);
+    const before = world.calls("syncBindings");
+    const listed = () => world.sim.get(serviceAccountType, ACCOUNT)?.status;
+    const old = JSON.stringify(listed());
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    world.expect("the account is written", JSON.stringify(listed()) !== old);
+    world.expect("no call", world.calls("syncBindings") - before, 0);
+  }),
+  unready("a revocation that the console rejects is tried again within minutes", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.fault("syncBindings", { kind: "Refuse", status: 403 });
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(2 * SECOND);
+    world.expect("it stays", reasonOf(world), "PermissionDenied");
+    await world.pass(5 * MINUTE);
+    world.expect("few calls", world.calls("syncBindings") <= 3);
+    world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+  }),
+  unready(
     "PolicyBindings of an account that revokes everything go without a call of their own",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -480,22 +446,17 @@ export const bindingStories: readonly Story[] = [
       world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
       world.expect("no call", world.calls("syncBindings"), 1);
     },
-    unready,
   ),
-  story(
-    "PolicyBindings of an account that is retained revoke their policies",
-    async (world) => {
-      await world.begin({ policyIds: [READ], account: { deletionPolicy: "Retain" } });
-      world.sim.delete(serviceAccountType, ACCOUNT);
-      await world.pass(SECOND);
-      world.sim.delete(policyBindingType, "reader");
-      await world.pass(5 * SECOND);
-      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
-      world.expect("nothing is bound", world.bound, []);
-    },
-    unready,
-  ),
-  story(
+  unready("PolicyBindings of an account that is retained revoke their policies", async (world) => {
+    await world.begin({ policyIds: [READ], account: { deletionPolicy: "Retain" } });
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(SECOND);
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(5 * SECOND);
+    world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+    world.expect("nothing is bound", world.bound, []);
+  }),
+  unready(
     "a deleted PolicyBinding of an account that was removed by force says what it leaves",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -507,9 +468,8 @@ export const bindingStories: readonly Story[] = [
       const told = world.events("reader").join(" ");
       world.expect("an event", told.includes("PoliciesNotRevoked"));
     },
-    unready,
   ),
-  story(
+  unready(
     "a deleted PolicyBinding of an account that is gone from the console goes",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -526,9 +486,8 @@ export const bindingStories: readonly Story[] = [
       world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
       world.expect("no call", world.calls("syncBindings"), before);
     },
-    unready,
   ),
-  story(
+  unready(
     "an operator that comes a day late revokes before it gives up",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -542,7 +501,7 @@ export const bindingStories: readonly Story[] = [
       const told = world.events("reader").join(" ");
       world.expect("nothing is given up", told.includes("PoliciesNotRevoked"), false);
     },
-    { ...unready, excuses: ["L6 deletion", "L8 news"] },
+    { excuses: ["L6 deletion", "L8 news"] },
   ),
   story("drift is corrected within ten minutes, told and counted", async (world) => {
     await world.begin({ policyIds: [READ] });
@@ -581,7 +540,7 @@ export const bindingStories: readonly Story[] = [
     world.expect("an event", told.includes("ForeignPoliciesFound"));
     world.expect("nothing is written", world.calls("syncBindings"), 1);
   }),
-  story(
+  unready(
     "a suspended PolicyBinding whose policies are bound is Ready, even if its account is not",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -598,40 +557,31 @@ export const bindingStories: readonly Story[] = [
       const stalled = world.condition(policyBindingType, "reader", "Stalled");
       world.expect("no person has to act", stalled, undefined);
     },
-    unready,
   ),
-  story(
-    "a fight over policies ends after a while",
-    async (world) => {
-      await world.begin({ policyIds: [READ, DEPLOY] });
-      for (let minute = 0; minute < 50; minute += 1) {
-        bindInConsole(world, [READ]);
-        await world.pass(MINUTE);
-      }
-      world.expect("few corrections", world.calls("syncBindings") <= 7);
-    },
-    unready,
-  ),
-  story(
-    "more policies than a status can name are not bound",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      const console = world.sim.console.world;
-      const [policy] = [...console.policies.values()];
-      const theirs = Array.from({ length: 1_000 }, (_, index) => `pol-${index}`);
-      for (const policyId of theirs) console.putPolicy({ ...(policy as Policy), policyId });
-      bindInConsole(world, [READ, ...theirs]);
-      world.change(policyBindingType, "reader", { policyIds: [READ, DEPLOY] });
-      await world.pass(10 * MINUTE);
-      world.expect("nothing more is bound", world.bound.includes(DEPLOY), false);
-    },
-    unready,
-  ),
+  unready("a fight over policies ends after a while", async (world) => {
+    await world.begin({ policyIds: [READ, DEPLOY] });
+    for (let minute = 0; minute < 50; minute += 1) {
+      bindInConsole(world, [READ]);
+      await world.pass(MINUTE);
+    }
+    world.expect("few corrections", world.calls("syncBindings") <= 7);
+  }),
+  unready("more policies than a status can name are not bound", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    const console = world.sim.console.world;
+    const [policy] = [...console.policies.values()];
+    const theirs = Array.from({ length: 1_000 }, (_, index) => `pol-${index}`);
+    for (const policyId of theirs) console.putPolicy({ ...(policy as Policy), policyId });
+    bindInConsole(world, [READ, ...theirs]);
+    world.change(policyBindingType, "reader", { policyIds: [READ, DEPLOY] });
+    await world.pass(10 * MINUTE);
+    world.expect("nothing more is bound", world.bound.includes(DEPLOY), false);
+  }),
   ...[
     ["pol-unknown", /pol-unknown/],
     ["pol-scp-guardrail", /kind scp/],
   ].map(([policyId, words]) =>
-    story(
+    unready(
       `a policy that the console rejects is not on record, and stalls no other binding: ${policyId}`,
       async (world) => {
         await world.begin({ policyIds: [READ] });
@@ -648,10 +598,9 @@ export const bindingStories: readonly Story[] = [
         await world.pass(11 * MINUTE);
         world.expect("it is not tried again", world.calls("syncBindings"), before);
       },
-      unready,
     ),
   ),
-  story(
+  unready(
     "if the console's list of policies cannot be read, bindings are tried one by one",
     async (world) => {
       world.fault("listPolicies", { kind: "Refuse", status: 403 }, 10_000);
@@ -663,9 +612,8 @@ export const bindingStories: readonly Story[] = [
       const reasons = ["reader", "second", "third"].map((name) => reasonOf(world, name));
       world.expect("each says its own", reasons, ["Synced", "PolicyRefused", "Synced"]);
     },
-    unready,
   ),
-  story(
+  unready(
     "an invalid spec stalls its own object only",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -675,9 +623,9 @@ export const bindingStories: readonly Story[] = [
       world.expect("the other one is Ready", reasonOf(world), "Synced");
     },
     // The message starts with the field.
-    { ...unready, excuses: ["readable message"] },
+    { excuses: ["readable message"] },
   ),
-  story(
+  unready(
     "a policy that was left bound goes with its grant",
     async (world) => {
       await world.begin({ connection: granting({ retainPolicies: true }), policyIds: [READ] });
@@ -690,9 +638,9 @@ export const bindingStories: readonly Story[] = [
       await world.pass(2 * MINUTE);
       world.expect("then it is unbound", world.bound, []);
     },
-    { ...unready, excuses: ["S11 S20 releases"] },
+    { excuses: ["S11 S20 releases"] },
   ),
-  story(
+  unready(
     "each PolicyBinding that goes tells what stays bound, even if the next one cannot go",
     async (world) => {
       await world.begin({ connection: granting({ retainPolicies: true }), policyIds: [READ] });
@@ -706,7 +654,6 @@ export const bindingStories: readonly Story[] = [
       for (const name of ["reader", "second"])
         world.expect(name, world.events(name).join(" ").includes("PoliciesNotRevoked"));
     },
-    unready,
   ),
   story("a suspended PolicyBinding keeps what it has bound, and binds nothing", async (world) => {
     await world.begin({ policyIds: [READ] });
@@ -777,7 +724,7 @@ export const bindingStories: readonly Story[] = [
     const { plan } = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
     world.expect("the plan is gone", plan, undefined);
   }),
-  story(
+  unready(
     "a plan for everything changes nothing",
     async (world) => {
       await world.begin();
@@ -785,6 +732,6 @@ export const bindingStories: readonly Story[] = [
       world.expect("no key", world.issued, 0);
       world.expect("no policy", world.calls("syncBindings"), 0);
     },
-    { ...unready, flags: ["--leader-elect=false", "--read-only"] },
+    { flags: ["--leader-elect=false", "--read-only"] },
   ),
 ];

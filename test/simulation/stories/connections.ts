@@ -15,9 +15,8 @@ import type { Tree } from "../../support/api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, DEPLOY, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
 const WRONG = "not-the-password";
 
 const all = { namespaces: { names: ["team-a"] } };
@@ -37,29 +36,25 @@ function connectionReason(world: StoryWorld): string | undefined {
 }
 
 export const connectionStories: readonly Story[] = [
-  story(
-    "a namespace whose labels are not known yet gets nothing",
-    async (world) => {
-      const namespaces = { selector: { matchLabels: { tier: "prod" } } };
-      world.strikeWatch("namespaces", { kind: "Late", ms: 20 * SECOND });
-      await world.begin({
-        connection: {
-          grants: [
-            { name: "all", ...all },
-            { name: "prod", namespaces },
-          ],
-        },
-      });
-      world.sim.create(namespaceType, { metadata: { name: "team-b", labels: { tier: "test" } } });
-      world.sim.create(serviceAccountType, {
-        metadata: { name: "theirs", namespace: "team-b" },
-        spec: {},
-      });
-      await world.pass(2 * MINUTE);
-      world.expect("one account", world.sim.console.world.accounts.size, 1);
-    },
-    unready,
-  ),
+  unready("a namespace whose labels are not known yet gets nothing", async (world) => {
+    const namespaces = { selector: { matchLabels: { tier: "prod" } } };
+    world.strikeWatch("namespaces", { kind: "Late", ms: 20 * SECOND });
+    await world.begin({
+      connection: {
+        grants: [
+          { name: "all", ...all },
+          { name: "prod", namespaces },
+        ],
+      },
+    });
+    world.sim.create(namespaceType, { metadata: { name: "team-b", labels: { tier: "test" } } });
+    world.sim.create(serviceAccountType, {
+      metadata: { name: "theirs", namespace: "team-b" },
+      spec: {},
+    });
+    await world.pass(2 * MINUTE);
+    world.expect("one account", world.sim.console.world.accounts.size, 1);
+  }),
   story("grants of a namespace add up", async (world) => {
     const grants = [
       { name: "one", ...all, policyIds: [READ] },
@@ -86,22 +81,18 @@ export const connectionStories: readonly Story[] = [
     ];
     await world.begin({ account: { saId: theirs.saId }, connection: { grants } });
   }),
-  story(
-    "a connection that is used is not deleted",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      world.sim.delete(clusterConnectionType, "default");
-      await world.pass(10 * MINUTE);
-      world.expect("it stays", world.sim.get(clusterConnectionType, "default") !== undefined);
-      world.sim.delete(apiKeyType, "ci");
-      world.sim.delete(policyBindingType, "reader");
-      world.sim.delete(serviceAccountType, ACCOUNT);
-      await world.pass(15 * MINUTE);
-      world.expect("nothing is bound", world.bound, []);
-      world.expect("then it goes", world.sim.get(clusterConnectionType, "default"), undefined);
-    },
-    unready,
-  ),
+  unready("a connection that is used is not deleted", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.sim.delete(clusterConnectionType, "default");
+    await world.pass(10 * MINUTE);
+    world.expect("it stays", world.sim.get(clusterConnectionType, "default") !== undefined);
+    world.sim.delete(apiKeyType, "ci");
+    world.sim.delete(policyBindingType, "reader");
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(15 * MINUTE);
+    world.expect("nothing is bound", world.bound, []);
+    world.expect("then it goes", world.sim.get(clusterConnectionType, "default"), undefined);
+  }),
   story("credentials that were changed are used", async (world) => {
     await world.begin();
     setPassword(world, "another-password");
@@ -111,25 +102,21 @@ export const connectionStories: readonly Story[] = [
     await world.pass(2 * MINUTE);
     world.expect("a key was issued with them", world.issued, 2);
   }),
-  story(
-    "credentials that the connection no longer names are not used",
-    async (world) => {
-      await world.begin();
-      world.sim.create(secretType, {
-        metadata: { name: "other", namespace: OPERATOR_NAMESPACE },
-        stringData: { ...DEFAULT_CREDENTIALS, password: WRONG },
-      });
-      world.fault("get secrets", { kind: "Slow", ms: 5 * SECOND }, 10);
-      world.change(clusterConnectionType, "default", {
-        credentials: { login: { secretRef: { name: "other" } } },
-      });
-      await world.pass(SECOND / 2);
-      world.rotate("one");
-      await world.pass(MINUTE);
-      world.expect("no key is issued", world.issued, 1);
-    },
-    unready,
-  ),
+  unready("credentials that the connection no longer names are not used", async (world) => {
+    await world.begin();
+    world.sim.create(secretType, {
+      metadata: { name: "other", namespace: OPERATOR_NAMESPACE },
+      stringData: { ...DEFAULT_CREDENTIALS, password: WRONG },
+    });
+    world.fault("get secrets", { kind: "Slow", ms: 5 * SECOND }, 10);
+    world.change(clusterConnectionType, "default", {
+      credentials: { login: { secretRef: { name: "other" } } },
+    });
+    await world.pass(SECOND / 2);
+    world.rotate("one");
+    await world.pass(MINUTE);
+    world.expect("no key is issued", world.issued, 1);
+  }),
   story("wrong credentials are tried less and less, and right ones at once", async (world) => {
     setLogin(world, { password: WRONG });
     await world.begin();
@@ -171,17 +158,13 @@ export const connectionStories: readonly Story[] = [
       world.expect("then it logs in", connectionReason(world), "Authenticated");
     },
   ),
-  story(
-    "a second factor ends the attempts to log in",
-    async (world) => {
-      world.happens({ kind: "DemandSecondFactor" });
-      await world.begin();
-      await world.pass(5 * MINUTE);
-      world.expect("it says so", connectionReason(world), "MfaRequired");
-      world.expect("one login", world.calls("login"), 1);
-    },
-    unready,
-  ),
+  unready("a second factor ends the attempts to log in", async (world) => {
+    world.happens({ kind: "DemandSecondFactor" });
+    await world.begin();
+    await world.pass(5 * MINUTE);
+    world.expect("it says so", connectionReason(world), "MfaRequired");
+    world.expect("one login", world.calls("login"), 1);
+  }),
   story(
     "certificates are waited for, one after the other, and a new one is used",
     async (world) => {
@@ -232,30 +215,22 @@ export const connectionStories: readonly Story[] = [
       );
     },
   ),
-  story(
-    "what the operator may not read is said",
-    async (world) => {
-      world.fault("get configmaps", { kind: "Refuse", status: 403 }, 10_000);
-      await world.begin({ connection: { caBundleFrom: { configMapRef: { name: "console-ca" } } } });
-      const { reason, message = "" } =
-        world.condition(clusterConnectionType, "default", "Ready", "") ?? {};
-      world.expect("it says so", reason, "Forbidden");
-      const object = `get configmaps ${OPERATOR_NAMESPACE}/console-ca`;
-      world.expect("what", message.startsWith(`The Kubernetes API answered Forbidden: ${object}`));
-    },
-    unready,
-  ),
-  story(
-    "a session ends with its credentials",
-    async (world) => {
-      await world.begin();
-      world.sim.delete(secretType, "console-login", OPERATOR_NAMESPACE);
-      await world.pass(MINUTE);
-      world.expect("the connection says so", connectionReason(world), "SecretNotFound");
-      world.rotate("one");
-      await world.pass(5 * MINUTE);
-      world.expect("no key is issued", world.issued, 1);
-    },
-    unready,
-  ),
+  unready("what the operator may not read is said", async (world) => {
+    world.fault("get configmaps", { kind: "Refuse", status: 403 }, 10_000);
+    await world.begin({ connection: { caBundleFrom: { configMapRef: { name: "console-ca" } } } });
+    const { reason, message = "" } =
+      world.condition(clusterConnectionType, "default", "Ready", "") ?? {};
+    world.expect("it says so", reason, "Forbidden");
+    const object = `get configmaps ${OPERATOR_NAMESPACE}/console-ca`;
+    world.expect("what", message.startsWith(`The Kubernetes API answered Forbidden: ${object}`));
+  }),
+  unready("a session ends with its credentials", async (world) => {
+    await world.begin();
+    world.sim.delete(secretType, "console-login", OPERATOR_NAMESPACE);
+    await world.pass(MINUTE);
+    world.expect("the connection says so", connectionReason(world), "SecretNotFound");
+    world.rotate("one");
+    await world.pass(5 * MINUTE);
+    world.expect("no key is issued", world.issued, 1);
+  }),
 ];

@@ -10,9 +10,8 @@ import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 
 function callsOfConsole(world: StoryWorld): number {
@@ -28,20 +27,16 @@ function reconcile(world: StoryWorld, account: string): void {
 }
 
 export const consoleStories: readonly Story[] = [
-  story(
-    "a call that is always answered 401 costs no logins",
-    async (world) => {
-      await world.begin();
-      const logins = world.calls("login");
-      world.fault("syncBindings", refused(401), 1_000);
-      world.fault("issueKey", refused(401), 1_000);
-      world.rotate("one");
-      await world.pass(20 * MINUTE);
-      world.expect("few logins", world.calls("login") - logins <= 2);
-      world.expect("few calls", world.calls("issueKey") <= 20);
-    },
-    unready,
-  ),
+  unready("a call that is always answered 401 costs no logins", async (world) => {
+    await world.begin();
+    const logins = world.calls("login");
+    world.fault("syncBindings", refused(401), 1_000);
+    world.fault("issueKey", refused(401), 1_000);
+    world.rotate("one");
+    await world.pass(20 * MINUTE);
+    world.expect("few logins", world.calls("login") - logins <= 2);
+    world.expect("few calls", world.calls("issueKey") <= 20);
+  }),
   story("a response that cannot be read is not quoted with its secret", async (world) => {
     const unreadable = (body: string) => body.replace('"keyId"', '"identifier"');
     world.fault("issueKey", { kind: "Answer", status: 201, body: unreadable });
@@ -111,19 +106,15 @@ export const consoleStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("one login", world.calls("login") - logins, 1);
   }),
-  story(
-    "a call that is refused with a new token is not sent a third time",
-    async (world) => {
-      await world.begin();
-      world.fault("searchActions", refused(401), 1_000);
-      world.fault("syncBindings", refused(401), 1_000);
-      const before = world.calls("syncBindings");
-      world.change(policyBindingType, "reader", { policyIds: [READ] });
-      await world.pass(SECOND);
-      world.expect("twice at most", world.calls("syncBindings") - before, 2);
-    },
-    unready,
-  ),
+  unready("a call that is refused with a new token is not sent a third time", async (world) => {
+    await world.begin();
+    world.fault("searchActions", refused(401), 1_000);
+    world.fault("syncBindings", refused(401), 1_000);
+    const before = world.calls("syncBindings");
+    world.change(policyBindingType, "reader", { policyIds: [READ] });
+    await world.pass(SECOND);
+    world.expect("twice at most", world.calls("syncBindings") - before, 2);
+  }),
   story("a console that asks to wait is left alone by everything", async (world) => {
     await world.begin();
     for (const name of ["b", "c", "d", "e"])

@@ -13,9 +13,8 @@ import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { createInConsole, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 
 function statusOf(world: StoryWorld, name = ACCOUNT): Tree {
@@ -132,7 +131,7 @@ export const creationStories: readonly Story[] = [
     world.expect("it is there", reasonOf(world), "Created");
     world.expect("one account", accountsOf(world).length, 1);
   }),
-  story(
+  unready(
     "a creation that the console rejects closes its attempt and is for a person",
     async (world) => {
       world.fault("createServiceAccount", refused(422), 10);
@@ -141,7 +140,6 @@ export const creationStories: readonly Story[] = [
       world.expect("the attempt is closed", statusOf(world).attempt, undefined);
       world.expect("few calls", creations(world) <= 2);
     },
-    unready,
   ),
   story("an account whose object has lost its status is found again", async (world) => {
     await world.begin();
@@ -152,7 +150,7 @@ export const creationStories: readonly Story[] = [
     world.expect("one account", accountsOf(world).length, 1);
   }),
   ...[true, false].map((importServiceAccounts) =>
-    story(
+    unready(
       `a taken name says how to import the account (permission granted: ${importServiceAccounts})`,
       async (world) => {
         await world.begin({
@@ -166,10 +164,9 @@ export const creationStories: readonly Story[] = [
         const isNamed = message.includes("importServiceAccounts: true");
         world.expect("the permission", isNamed, !importServiceAccounts);
       },
-      unready,
     ),
   ),
-  story(
+  unready(
     "accounts of one name in two namespaces do not meet, unless the names read the same",
     async (world) => {
       const namespaces = { names: ["team-a", "team-a-b"] };
@@ -191,41 +188,32 @@ export const creationStories: readonly Story[] = [
         "team-a-ci-bot",
       ]);
     },
-    unready,
   ),
-  story(
-    "what changes in the console is seen on request",
-    async (world) => {
-      await world.begin();
-      world.sim.delete(policyBindingType, "reader");
-      world.sim.delete(apiKeyType, "ci");
-      await world.pass(2 * MINUTE);
-      const { saId = "" } = accountsOf(world)[0] ?? {};
-      const { key } = world.sim.console.world.issueKey(saId, { description: "", expiresInDays: 1 });
-      world.sim.setAccountStatusInConsole(saId, "inactive");
-      world.annotate(serviceAccountType, ACCOUNT, { [annotations.reconcileRequestedAt]: "one" });
-      await world.pass(2 * SECOND);
-      world.expect("it says so", reasonOf(world), "ServiceAccountNotActive");
-      const { lastHandledReconcileAt, liveKeyIds, keyCount } = statusOf(world);
-      world.expect("the request is answered", lastHandledReconcileAt, "one");
-      world.expect("the key is listed", (liveKeyIds as string[]).includes(key.keyId));
-      world.expect("and counted", keyCount, 2);
-    },
-    unready,
-  ),
-  story(
-    "an account that vanished from the console is not created again",
-    async (world) => {
-      await world.begin();
-      world.sim.delete(apiKeyType, "ci");
-      await world.pass(MINUTE);
-      for (const { saId } of accountsOf(world)) world.sim.console.world.deleteAccount(saId);
-      await world.pass(30 * MINUTE);
-      world.expect("it says so", reasonOf(world), "ServiceAccountGone");
-      world.expect("none was created", [creations(world), accountsOf(world).length], [1, 0]);
-    },
-    unready,
-  ),
+  unready("what changes in the console is seen on request", async (world) => {
+    await world.begin();
+    world.sim.delete(policyBindingType, "reader");
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(2 * MINUTE);
+    const { saId = "" } = accountsOf(world)[0] ?? {};
+    const { key } = world.sim.console.world.issueKey(saId, { description: "", expiresInDays: 1 });
+    world.sim.setAccountStatusInConsole(saId, "inactive");
+    world.annotate(serviceAccountType, ACCOUNT, { [annotations.reconcileRequestedAt]: "one" });
+    await world.pass(2 * SECOND);
+    world.expect("it says so", reasonOf(world), "ServiceAccountNotActive");
+    const { lastHandledReconcileAt, liveKeyIds, keyCount } = statusOf(world);
+    world.expect("the request is answered", lastHandledReconcileAt, "one");
+    world.expect("the key is listed", (liveKeyIds as string[]).includes(key.keyId));
+    world.expect("and counted", keyCount, 2);
+  }),
+  unready("an account that vanished from the console is not created again", async (world) => {
+    await world.begin();
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    for (const { saId } of accountsOf(world)) world.sim.console.world.deleteAccount(saId);
+    await world.pass(30 * MINUTE);
+    world.expect("it says so", reasonOf(world), "ServiceAccountGone");
+    world.expect("none was created", [creations(world), accountsOf(world).length], [1, 0]);
+  }),
   story("an account is looked for at another console before anything else", async (world) => {
     await world.begin();
     const { consoleURL } = statusOf(world);

@@ -4,7 +4,7 @@ import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { MEMBER } from "../scenarios.ts";
-import type { StoryWorld } from "./story.ts";
+import { type Story, type StoryOptions, type StoryWorld, unready } from "./story.ts";
 
 /** A connection whose only grant allows every policy, except for this change. */
 export function granting(change: Tree): Tree {
@@ -36,4 +36,9 @@ export function bindInConsole(world: StoryWorld, policyIds: readonly string[]): 
   const console = world.sim.console.world;
   const [account] = [...console.accounts.values()];
   console.replaceBindings(account?.tpn ?? "", policyIds);
+}
+
+/** A story in which policies go on the word of the connection's administrator, or all of them. */
+export function withdrawn(name: string, tell: Story["tell"], options: StoryOptions = {}): Story {
+  return unready(name, tell, { ...options, excuses: ["S10 completeness", "S11 S20 releases"] });
 }

@@ -3,14 +3,11 @@ import { policyBindingType, serviceAccountType } from "../../../src/controllers/
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
-import { bindInConsole, grant } from "./in-console.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { bindInConsole, grant, withdrawn } from "./in-console.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 type Act = (world: StoryWorld) => void;
 
-const unready = { endsReady: false } as const;
-/** The account's policies go on the word of the connection's administrator, or all of them. */
-const withdrawn = { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] } as const;
 const unreadable = { console: { shapes: { bindings: "unreadable" } } } as const;
 
 const revoke: Act = (world) => world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
@@ -64,7 +61,7 @@ const ways: readonly [what: string, withdraw: Act, then: Act][] = [
 
 export const lateBindingStories: readonly Story[] = [
   ...ways.map(([what, withdraw, then]) =>
-    story(
+    withdrawn(
       `what is bound late after it was withdrawn is bound for less than 5 s: ${what}`,
       async (world) => {
         await beginUnanswered(world);
@@ -83,10 +80,9 @@ export const lateBindingStories: readonly Story[] = [
         const metrics = await world.sim.scrape();
         world.expect("it is counted", metrics.includes("iam_operator_reappeared_policies_total 1"));
       },
-      withdrawn,
     ),
   ),
-  story(
+  withdrawn(
     "what is bound late after an outage of the console is unbound as well",
     async (world) => {
       await beginUnanswered(world);
@@ -102,7 +98,6 @@ export const lateBindingStories: readonly Story[] = [
       commitLate(world);
       world.expect("unbound again", (await boundFor(world, MINUTE)) < 30 * SECOND);
     },
-    withdrawn,
   ),
   story("a late call leaves policies alone that were bound outside the operator", async (world) => {
     await world.begin({ policyIds: [DEPLOY] });
@@ -116,7 +111,7 @@ export const lateBindingStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("without the late one", world.bound, [DEPLOY, MEMBER]);
   }),
-  story(
+  unready(
     "a late call leaves a policy alone that a deleted PolicyBinding retains",
     async (world) => {
       await beginUnanswered(world);
@@ -127,9 +122,8 @@ export const lateBindingStories: readonly Story[] = [
       await world.pass(2 * MINUTE);
       world.expect("it stays bound", world.bound, [READ]);
     },
-    unready,
   ),
-  story(
+  withdrawn(
     "what a late call binds is unbound again and again, without a pause for contention",
     async (world) => {
       await beginUnanswered(world);
@@ -141,9 +135,8 @@ export const lateBindingStories: readonly Story[] = [
       }
       world.expect("nothing is bound", world.bound, []);
     },
-    withdrawn,
   ),
-  story(
+  withdrawn(
     "while bindings cannot be read, revoked access is repeated in case a call takes effect late",
     async (world) => {
       await beginUnanswered(world);
@@ -152,7 +145,7 @@ export const lateBindingStories: readonly Story[] = [
       commitLate(world);
       world.expect("unbound again", (await boundFor(world, MINUTE)) < 5 * SECOND);
     },
-    { ...withdrawn, ...unreadable },
+    unreadable,
   ),
   story(
     "after a call without a response, bindings are read seven times in a minute",
@@ -206,7 +199,7 @@ export const lateBindingStories: readonly Story[] = [
       ],
     );
   }),
-  story(
+  withdrawn(
     "revoked access is confirmed by a read, which the record then has for an hour",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -227,6 +220,5 @@ export const lateBindingStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("everything is unbound", world.bound, []);
     },
-    withdrawn,
   ),
 ];

@@ -12,9 +12,8 @@ import type { Quota } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { createBinding, createKey, DEPLOY, inNamespace, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
 const { clusterId } = SEEDED;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 /** Without a right to the quotas of all tenants. */
@@ -169,31 +168,19 @@ const shownStories: readonly Story[] = [
       ready(world)?.message.includes(`${left} quotas are not`),
     );
   }),
-  story(
-    "every page of the quotas is exported",
-    async (world) => {
-      world.expect("all of them", await exportPages(world), PAGES);
-    },
-    unready,
-  ),
-  story(
-    "quotas of which one is listed twice are not exported",
-    async (world) => {
-      world.rewrite("listResourceQuotas", (body) =>
-        body.replaceAll('"q-100"', '"q-1"').replaceAll(":250", ":249"),
-      );
-      world.expect("nothing is exported", await exportPages(world), undefined);
-    },
-    unready,
-  ),
-  story(
-    "quotas that are too long to read are not exported",
-    async (world) => {
-      world.rewrite("listResourceQuotas", (body) => `${body}${" ".repeat(4_000_000)}`);
-      world.expect("nothing is exported", await exportPages(world), undefined);
-    },
-    unready,
-  ),
+  unready("every page of the quotas is exported", async (world) => {
+    world.expect("all of them", await exportPages(world), PAGES);
+  }),
+  unready("quotas of which one is listed twice are not exported", async (world) => {
+    world.rewrite("listResourceQuotas", (body) =>
+      body.replaceAll('"q-100"', '"q-1"').replaceAll(":250", ":249"),
+    );
+    world.expect("nothing is exported", await exportPages(world), undefined);
+  }),
+  unready("quotas that are too long to read are not exported", async (world) => {
+    world.rewrite("listResourceQuotas", (body) => `${body}${" ".repeat(4_000_000)}`);
+    world.expect("nothing is exported", await exportPages(world), undefined);
+  }),
 ];
 
 const timeStories: readonly Story[] = [
@@ -229,7 +216,7 @@ const timeStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("all within a minute", listings(world) - before, names.length);
   }),
-  story(
+  unready(
     "a suspended export and one that only its own rules forbid list nothing",
     async (world) => {
       await beginWithExport(world, { suspend: true });
@@ -240,7 +227,7 @@ const timeStories: readonly Story[] = [
       world.expect("nothing is listed", listings(world), 0);
     },
     // The message starts with the field.
-    { ...unready, excuses: ["readable message"] },
+    { excuses: ["readable message"] },
   ),
   story(
     "a rejected listing is tried again at its interval, then ever less often",
@@ -296,26 +283,22 @@ const keyStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("then it is listed", ready(world)?.reason, "Listed");
   }),
-  story(
-    "a key is never sent over another connection than its own",
-    async (world) => {
-      await world.begin();
-      const connectionRef = { kind: "Connection", name: "elsewhere" };
-      const { grants: _, ...spec } = connectionSpec;
-      const login = { secretRef: { name: "login" } };
-      const stringData = { ...DEFAULT_CREDENTIALS };
-      world.sim.create(secretType, { metadata: inNamespace("login"), stringData });
-      world.sim.create(connectionType, {
-        metadata: inNamespace("elsewhere"),
-        spec: { ...spec, credentials: { login } },
-      });
-      createExport(world, { ...withKey, connectionRef });
-      await world.pass(MINUTE);
-      world.expect("it says so", ready(world)?.reason, "ConnectionMismatch");
-      world.expect("nothing is listed", listings(world), 0);
-    },
-    unready,
-  ),
+  unready("a key is never sent over another connection than its own", async (world) => {
+    await world.begin();
+    const connectionRef = { kind: "Connection", name: "elsewhere" };
+    const { grants: _, ...spec } = connectionSpec;
+    const login = { secretRef: { name: "login" } };
+    const stringData = { ...DEFAULT_CREDENTIALS };
+    world.sim.create(secretType, { metadata: inNamespace("login"), stringData });
+    world.sim.create(connectionType, {
+      metadata: inNamespace("elsewhere"),
+      spec: { ...spec, credentials: { login } },
+    });
+    createExport(world, { ...withKey, connectionRef });
+    await world.pass(MINUTE);
+    world.expect("it says so", ready(world)?.reason, "ConnectionMismatch");
+    world.expect("nothing is listed", listings(world), 0);
+  }),
   story(
     "a rejected key is sent again after five minutes, and the next key at once",
     async (world) => {

@@ -47,6 +47,11 @@ export function story(name: string, tell: Story["tell"], options: StoryOptions =
   return { name, tell, ...options };
 }
 
+/** A story after which not every object is Ready. */
+export function unready(name: string, tell: Story["tell"], options: StoryOptions = {}): Story {
+  return story(name, tell, { ...options, endsReady: false });
+}
+
 /** Of one passage of time: more than twice those of the busiest day. */
 const MOST_EVENTS = 100_000;
 const RECOVERY_MS = 15 * MINUTE;

@@ -10,12 +10,9 @@ import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
-import { bindInConsole, createInConsole, grant, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { bindInConsole, createInConsole, grant, granting, withdrawn } from "./in-console.ts";
+import { type Story, type StoryWorld, unready } from "./story.ts";
 
-const unready = { endsReady: false } as const;
-/** Policies go on the word of an administrator, not of a PolicyBinding. */
-const withdrawn = { ...unready, excuses: ["S10 completeness", "S11 S20 releases"] } as const;
 const planOnly = { [annotations.planOnly]: "true" };
 
 type Begin = (world: StoryWorld) => Promise<void>;
@@ -151,7 +148,7 @@ async function behind(world: StoryWorld, { raise, reason }: Shield): Promise<voi
 }
 
 const shieldStories: readonly Story[] = shields.flatMap((shield) => [
-  story(
+  withdrawn(
     `a policy that is taken out of the grant is unbound behind ${shield.what}`,
     async (world) => {
       await behind(world, shield);
@@ -163,19 +160,14 @@ const shieldStories: readonly Story[] = shields.flatMap((shield) => [
       await world.pass(5 * MINUTE);
       world.expect("by one call", syncs(world), before);
     },
-    withdrawn,
   ),
-  story(
-    `revoked access unbinds everything behind ${shield.what}`,
-    async (world) => {
-      await behind(world, shield);
-      changeAccount(world, { access: "Revoked" });
-      await world.pass(2 * MINUTE);
-      world.expect("nothing is bound", world.bound, []);
-    },
-    withdrawn,
-  ),
-  story(
+  withdrawn(`revoked access unbinds everything behind ${shield.what}`, async (world) => {
+    await behind(world, shield);
+    changeAccount(world, { access: "Revoked" });
+    await world.pass(2 * MINUTE);
+    world.expect("nothing is bound", world.bound, []);
+  }),
+  withdrawn(
     `a namespace without a grant loses what the operator bound behind ${shield.what}`,
     async (world) => {
       await behind(world, shield);
@@ -183,12 +175,11 @@ const shieldStories: readonly Story[] = shields.flatMap((shield) => [
       await world.pass(11 * MINUTE);
       world.expect("only theirs is left", world.bound, [MEMBER]);
     },
-    withdrawn,
   ),
 ]);
 
 const grantStories: readonly Story[] = [
-  story(
+  withdrawn(
     "the last policy of an account may be withdrawn, and one that was bound outside the operator stays",
     async (world) => {
       await beginWithTwo(world);
@@ -203,9 +194,8 @@ const grantStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("bound again", world.bound, [MEMBER, READ]);
     },
-    withdrawn,
   ),
-  story(
+  withdrawn(
     "a policy that is taken out of the grant leaves the others of its PolicyBinding, even a suspended one",
     async (world) => {
       await beginWithTwo(world);
@@ -225,20 +215,15 @@ const grantStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("all are bound again", world.bound, [DEPLOY, MEMBER, READ]);
     },
-    withdrawn,
   ),
-  story(
-    "a connection that cannot be used withdraws nothing",
-    async (world) => {
-      await beginWithTwo(world);
-      grant(world, { policyIds: [DEPLOY] }, { suspend: true });
-      world.sim.delete(secretType, "console-login", OPERATOR_NAMESPACE);
-      await world.pass(20 * MINUTE);
-      world.expect("bound as before", world.bound, [DEPLOY, MEMBER, READ]);
-    },
-    withdrawn,
-  ),
-  story(
+  withdrawn("a connection that cannot be used withdraws nothing", async (world) => {
+    await beginWithTwo(world);
+    grant(world, { policyIds: [DEPLOY] }, { suspend: true });
+    world.sim.delete(secretType, "console-login", OPERATOR_NAMESPACE);
+    await world.pass(20 * MINUTE);
+    world.expect("bound as before", world.bound, [DEPLOY, MEMBER, READ]);
+  }),
+  withdrawn(
     "a removed grant is announced, and unbinds after the grace period, also after a restart",
     async (world) => {
       await beginWithTwo(world);
@@ -260,9 +245,8 @@ const grantStories: readonly Story[] = [
       await world.pass(11 * MINUTE);
       world.expect("once", syncs(world), before);
     },
-    withdrawn,
   ),
-  story(
+  withdrawn(
     "a grant that comes back in time keeps everything, and the grace period starts over",
     async (world) => {
       await beginWithTwo(world);
@@ -275,19 +259,14 @@ const grantStories: readonly Story[] = [
       await world.pass(9 * MINUTE);
       world.expect("bound as before", world.bound, [DEPLOY, MEMBER, READ]);
     },
-    withdrawn,
   ),
-  story(
-    "a removed grant unbinds at once with a grace period of 0s",
-    async (world) => {
-      await beginWithTwo(world);
-      grant(world, "Nothing", { withdrawalGracePeriod: "0s" });
-      await world.pass(5 * SECOND);
-      world.expect("only theirs is left", world.bound, [MEMBER]);
-    },
-    withdrawn,
-  ),
-  story(
+  withdrawn("a removed grant unbinds at once with a grace period of 0s", async (world) => {
+    await beginWithTwo(world);
+    grant(world, "Nothing", { withdrawalGracePeriod: "0s" });
+    await world.pass(5 * SECOND);
+    world.expect("only theirs is left", world.bound, [MEMBER]);
+  }),
+  withdrawn(
     "the grace period is not extended while the console cannot be called",
     async (world) => {
       await beginWithTwo(world);
@@ -301,9 +280,8 @@ const grantStories: readonly Story[] = [
       await world.pass(6 * MINUTE);
       world.expect("only theirs is left", world.bound, [MEMBER]);
     },
-    withdrawn,
   ),
-  story(
+  unready(
     "a PolicyBinding that is deleted in a namespace without a grant is revoked",
     async (world) => {
       await beginWithTwo(world);
@@ -314,9 +292,8 @@ const grantStories: readonly Story[] = [
       world.expect("it is gone", world.sim.get(policyBindingType, "reader"), undefined);
       world.expect("its policy, too", world.bound, [DEPLOY, MEMBER]);
     },
-    unready,
   ),
-  story(
+  withdrawn(
     "nothing is withdrawn from an account that was found at another console",
     async (world) => {
       await beginWithTwo(world);
@@ -324,12 +301,11 @@ const grantStories: readonly Story[] = [
       await world.pass(12 * MINUTE);
       world.expect("bound as before", world.bound, [DEPLOY, MEMBER, READ]);
     },
-    withdrawn,
   ),
 ];
 
 const suspensionStories: readonly Story[] = [
-  story(
+  withdrawn(
     "a suspended ServiceAccount holds everything else, deletions included, without a call",
     async (world) => {
       await beginWithTwo(world);
@@ -349,10 +325,9 @@ const suspensionStories: readonly Story[] = [
       world.expect("a withdrawal goes through", world.bound, [DEPLOY, MEMBER]);
       world.expect("it still stays", world.sim.get(policyBindingType, "reader") !== undefined);
     },
-    withdrawn,
   ),
   ...[{ deletionPolicy: "Retain" }, { suspend: true }].map((spec) =>
-    story(
+    withdrawn(
       `Retain without the right to it is Revoke, and says so: ${JSON.stringify(spec)}`,
       async (world) => {
         await beginWithTwo(world, { connection: granting({ retainPolicies: false }), spec });
@@ -365,10 +340,9 @@ const suspensionStories: readonly Story[] = [
         const told = world.events("reader").join(" ");
         world.expect("an event", /RetainNotGranted: .*pol-read were unbound/.test(told));
       },
-      withdrawn,
     ),
   ),
-  story(
+  unready(
     "Retain without the right to it waits for a console that does not answer",
     async (world) => {
       await beginWithTwo(world, {
@@ -387,7 +361,6 @@ const suspensionStories: readonly Story[] = [
       await world.pass(5 * MINUTE);
       world.expect("it stays", world.sim.get(policyBindingType, "reader") !== undefined);
     },
-    unready,
   ),
 ];
 
@@ -418,7 +391,7 @@ async function changeMind(
 
 const accessStories: readonly Story[] = [
   ...(["bindings", "unreadable"] as const).map((bindings) =>
-    story(
+    withdrawn(
       `revoked access unbinds what was bound outside since the last read (the console answers: ${bindings})`,
       async (world) => {
         await world.begin({ policyIds: [READ] });
@@ -429,19 +402,18 @@ const accessStories: readonly Story[] = [
         await world.pass(5 * SECOND);
         world.expect("nothing is bound", world.bound, []);
       },
-      { ...withdrawn, console: { shapes: { bindings } } },
+      { console: { shapes: { bindings } } },
     ),
   ),
   ...(["Revoked", "Granted"] as const).flatMap((access) =>
     [false, true].map((restarts) =>
-      story(
+      withdrawn(
         `access that is ${access} before the opposite is recorded has its way (after a restart: ${restarts})`,
         (world) => changeMind(world, access, restarts),
-        withdrawn,
       ),
     ),
   ),
-  story(
+  withdrawn(
     "revoked access works for an account without any PolicyBinding, and is for a person to restore",
     async (world) => {
       await world.begin({ policyIds: [READ] });
@@ -457,7 +429,6 @@ const accessStories: readonly Story[] = [
       const reconciling = world.condition(policyBindingType, "later", "Reconciling");
       world.expect("nothing is under way", reconciling, undefined);
     },
-    withdrawn,
   ),
 ];
 
