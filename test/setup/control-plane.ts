@@ -1,6 +1,9 @@
 /** One real control plane for all tests that only need a namespace of their own, whichever project they belong to. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { buildPlugin } from "../../scripts/build-plugin.ts";
 import { installOperator } from "../../scripts/demo/install.ts";
 import { createKubectl } from "../../scripts/demo/kubectl.ts";
 import { startControlPlane } from "../cluster/control-plane.ts";
@@ -20,6 +23,8 @@ export interface SharedControlPlane {
   readonly kubectl: string;
   readonly auditLog: string;
   readonly caFile: string;
+  /** The folder of the bundled kubectl plugin. */
+  readonly plugin: string;
 }
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -28,7 +33,9 @@ export default async function setup(
   project: TestProject,
 ): Promise<(() => Promise<void>) | undefined> {
   if ("controlPlane" in project.getProvidedContext()) return undefined;
-  const cluster = await startControlPlane({ onProgress: (line) => console.log(line) });
+  const plugin = mkdtempSync(join(tmpdir(), "kubectl-iam-bundle-"));
+  const starting = startControlPlane({ onProgress: (line) => console.log(line) });
+  const [cluster] = await Promise.all([starting, buildPlugin(plugin)]);
   const kubectl = createKubectl(cluster.kubectl, cluster.kubeconfig);
   await installOperator(kubectl, ROOT);
   await cluster.restartControllerManager();
@@ -39,6 +46,10 @@ export default async function setup(
     kubectl: cluster.kubectl,
     auditLog: cluster.auditLog,
     caFile: cluster.caFile,
+    plugin,
   });
-  return async () => cluster.stop();
+  return async () => {
+    await cluster.stop();
+    rmSync(plugin, { recursive: true });
+  };
 }

@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { inject } from "vitest";
-import { buildPlugin } from "../../../../scripts/build-plugin.ts";
 
 export interface Ended {
   readonly code: number;
@@ -32,15 +31,15 @@ export class Plugin {
     this.#bin = join(folder, "bin");
   }
 
-  /** Builds it, and puts it beside kubectl on a PATH of its own. `namespace` is that of the context. */
+  /** Puts it beside kubectl on a PATH of its own. `namespace` is that of the context. */
   static async install(kubeconfig: string, namespace: string): Promise<Plugin> {
     const folder = mkdtempSync(join(tmpdir(), "kubectl-iam-"));
     const bin = join(folder, "bin");
     mkdirSync(bin);
-    await buildPlugin(join(folder, "dist"));
-    symlinkSync(join(folder, "dist/kubectl-iam.mjs"), join(bin, "kubectl-iam"));
-    symlinkSync(join(folder, "dist/kubectl_complete-iam"), join(bin, "kubectl_complete-iam"));
-    symlinkSync(inject("controlPlane").kubectl, join(bin, "kubectl"));
+    const { kubectl, plugin: bundle } = inject("controlPlane");
+    symlinkSync(join(bundle, "kubectl-iam.mjs"), join(bin, "kubectl-iam"));
+    symlinkSync(join(bundle, "kubectl_complete-iam"), join(bin, "kubectl_complete-iam"));
+    symlinkSync(kubectl, join(bin, "kubectl"));
     symlinkSync(process.execPath, join(bin, "node"));
     const plugin = new Plugin(folder, kubeconfig);
     await plugin.shell(`kubectl config view --raw --flatten > ${folder}/config`);
