@@ -7,10 +7,13 @@ import { HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";
 import { inNamespace } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, storyWith } from "./story.ts";
 
-const counting = { flags: ["--leader-elect=false", "--consumers=count"] } as const;
-const restarting = { flags: ["--leader-elect=false", "--consumers=restart"] } as const;
+const counting = storyWith({ flags: ["--leader-elect=false", "--consumers=count"] });
+const restarting = storyWith({
+  flags: ["--leader-elect=false", "--consumers=restart"],
+  endsReady: false,
+});
 const { Deployment, StatefulSet, DaemonSet } = workloadTypes as Record<string, ResourceType>;
 const DEPLOYMENT = Deployment as ResourceType;
 const ROLLOUT = rolloutType as ResourceType;
@@ -100,136 +103,112 @@ const rolloutAndDeployment = {
 
 /** Rollouts of Argo, which another controller carries out. */
 const rolloutStories: readonly Story[] = [
-  story(
-    "a Rollout is restarted by its time alone, once for a content",
-    async (world) => {
-      createWorkload(world, ROLLOUT, "web");
-      createDeployment(world);
-      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "api" };
-      world.sim.create(ROLLOUT, { metadata: inNamespace("canary"), spec: { workloadRef } });
-      const specs = () => ["web", "canary"].map((name) => world.sim.get(ROLLOUT, name)?.spec);
-      const before = specs() as readonly Tree[];
-      const workloadRefs = ["web", "canary"].map((name) => ({ kind: "Rollout", name }));
-      await world.begin({ key: { rollout: { workloadRefs, minInterval: "0s" } } });
-      for (const app of ["web", "api"])
-        createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
-      await world.pass(2 * MINUTE);
-      world.expect("nothing at first", specs(), before);
-      world.rotate("one");
-      await world.pass(2 * MINUTE);
-      const after = specs() as readonly Tree[];
-      const { replacementTime = "" } = world.key().status?.content ?? {};
-      for (const [index, { restartAt, ...rest }] of after.entries()) {
-        world.expect("the rest is as it was", rest, before[index]);
-        world.expect("after the change", String(restartAt) > replacementTime);
-      }
-      world.expect("older Pods are left", said(world, "RolledOut"), "False RestartUnderWay");
-      world.happens({ kind: "Kill" });
-      await world.pass(MINUTE);
-      createPod(world, "web-2", { containers: [variable] }, { labels: { app: "web" } });
-      for (const name of ["web-1", "api-1"]) world.sim.delete(podType as ResourceType, name);
-      await world.pass(HOUR);
-      world.expect("all are current", said(world, "RolledOut"), "True NothingToRestart");
-      world.expect("once", specs(), after);
-      world.expect("the Deployment is left alone", restarts(world), 0);
-    },
-    { ...restarting, endsReady: false },
-  ),
+  restarting("a Rollout is restarted by its time alone, once for a content", async (world) => {
+    createWorkload(world, ROLLOUT, "web");
+    createDeployment(world);
+    const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "api" };
+    world.sim.create(ROLLOUT, { metadata: inNamespace("canary"), spec: { workloadRef } });
+    const specs = () => ["web", "canary"].map((name) => world.sim.get(ROLLOUT, name)?.spec);
+    const before = specs() as readonly Tree[];
+    const workloadRefs = ["web", "canary"].map((name) => ({ kind: "Rollout", name }));
+    await world.begin({ key: { rollout: { workloadRefs, minInterval: "0s" } } });
+    for (const app of ["web", "api"])
+      createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
+    await world.pass(2 * MINUTE);
+    world.expect("nothing at first", specs(), before);
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    const after = specs() as readonly Tree[];
+    const { replacementTime = "" } = world.key().status?.content ?? {};
+    for (const [index, { restartAt, ...rest }] of after.entries()) {
+      world.expect("the rest is as it was", rest, before[index]);
+      world.expect("after the change", String(restartAt) > replacementTime);
+    }
+    world.expect("older Pods are left", said(world, "RolledOut"), "False RestartUnderWay");
+    world.happens({ kind: "Kill" });
+    await world.pass(MINUTE);
+    createPod(world, "web-2", { containers: [variable] }, { labels: { app: "web" } });
+    for (const name of ["web-1", "api-1"]) world.sim.delete(podType as ResourceType, name);
+    await world.pass(HOUR);
+    world.expect("all are current", said(world, "RolledOut"), "True NothingToRestart");
+    world.expect("once", specs(), after);
+    world.expect("the Deployment is left alone", restarts(world), 0);
+  }),
   ...(
     [
       ["that may not be read", 403, "RestartFailed", /Rollout web: .*Forbidden/],
       ["whose kind is not installed", 404, "WorkloadNotFound", /Rollout web not found in/],
     ] as const
   ).map(([what, status, reason, words]) =>
-    story(
-      `a Rollout ${what} keeps no other workload from its restart`,
-      async (world) => {
-        createDeployment(world);
-        world.fault("get rollouts", { kind: "Refuse", status }, 1_000);
-        await beginAndRotate(world, { containers: [variable] }, rolloutAndDeployment);
-        await world.pass(2 * MINUTE);
-        world.expect("the reason", said(world, "RolledOut"), `False ${reason}`);
-        world.expect("the words", words.test(messageOf(world, "RolledOut")));
-        world.expect("the Deployment was restarted", restarts(world), 1);
-        world.expect("the key is in order", said(world, "Ready"), "True KeyDelivered");
-      },
-      { ...restarting, endsReady: false },
-    ),
-  ),
-  story(
-    "a Rollout with the template of no Deployment says so",
-    async (world) => {
-      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "nowhere" };
-      world.sim.create(ROLLOUT, { metadata: inNamespace("web"), spec: { workloadRef } });
+    restarting(`a Rollout ${what} keeps no other workload from its restart`, async (world) => {
+      createDeployment(world);
+      world.fault("get rollouts", { kind: "Refuse", status }, 1_000);
       await beginAndRotate(world, { containers: [variable] }, rolloutAndDeployment);
       await world.pass(2 * MINUTE);
-      world.expect("the reason", said(world, "RolledOut"), "False RestartFailed");
-      const words = "Rollout web: its workloadRef names Deployment nowhere";
-      world.expect("the words", messageOf(world, "RolledOut").includes(words));
-    },
-    { ...restarting, endsReady: false },
+      world.expect("the reason", said(world, "RolledOut"), `False ${reason}`);
+      world.expect("the words", words.test(messageOf(world, "RolledOut")));
+      world.expect("the Deployment was restarted", restarts(world), 1);
+      world.expect("the key is in order", said(world, "Ready"), "True KeyDelivered");
+    }),
   ),
+  restarting("a Rollout with the template of no Deployment says so", async (world) => {
+    const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "nowhere" };
+    world.sim.create(ROLLOUT, { metadata: inNamespace("web"), spec: { workloadRef } });
+    await beginAndRotate(world, { containers: [variable] }, rolloutAndDeployment);
+    await world.pass(2 * MINUTE);
+    world.expect("the reason", said(world, "RolledOut"), "False RestartFailed");
+    const words = "Rollout web: its workloadRef names Deployment nowhere";
+    world.expect("the words", messageOf(world, "RolledOut").includes(words));
+  }),
 ];
 
 export const consumerStories: readonly Story[] = [
-  story(
-    "a first key makes no Pod stale",
-    async (world) => {
-      createPod(world, "waiting", { containers: [variable] });
-      await world.pass(MINUTE);
-      await world.begin();
-      createPod(world, "api-1", { containers: [variable] });
-      await world.pass(HOUR);
-      world.expect("no Pod is stale", world.key().status?.consumers, { pods: 2, stale: 0 });
-    },
-    counting,
-  ),
-  story(
-    "the operator's first version that counts makes no Pod stale",
-    async (world) => {
-      await world.begin();
-      createPod(world, "api-1", { containers: [variable] });
-      await world.pass(MINUTE);
-      world.sim.meddle(() =>
-        world.sim.patch(apiKeyType, "ci", { status: { content: null, consumers: null } }, "status"),
-      );
-      world.happens({ kind: "Kill" });
-      await world.pass(HOUR);
-      world.expect("no Pod is stale", world.key().status?.consumers, { pods: 1, stale: 0 });
-    },
-    counting,
-  ),
-  story(
-    "a Pod with variables is stale until it is replaced",
-    async (world) => {
-      await world.begin({ key: { rotation: { overlap: "5m" } } });
-      createPod(world, "api-1", { containers: [variable] });
-      createPod(world, "other-1", { containers: [{ name: "main" }] });
-      await world.pass(2 * MINUTE);
-      world.expect("all are current", said(world, "ConsumersCurrent"), "True AllCurrent");
-      world.rotate("one");
-      await world.pass(10 * MINUTE);
-      world.expect("it is behind", world.key().status?.consumers, { pods: 1, stale: 1 });
-      world.expect("which is reported", said(world, "ConsumersCurrent"), "False ConsumersStale");
-      world.expect("by name", messageOf(world, "ConsumersCurrent").includes("api-1."));
-      const metrics = await world.sim.scrape();
-      const line = `iam_operator_stale_consumers{namespace="${NAMESPACE}",name="ci"} 1`;
-      world.expect("and by metrics", metrics.includes(line));
-      const { replacementTime } = world.key().status?.content ?? {};
-      await world.pass(30 * MINUTE);
-      world.expect(
-        "the content is as old",
-        world.key().status?.content?.replacementTime,
-        replacementTime,
-      );
-      world.sim.delete(podType as ResourceType, "api-1");
-      createPod(world, "api-2", { containers: [variable] });
-      await world.pass(HOUR);
-      world.expect("no Pod is stale", staleOf(world), 0);
-    },
-    counting,
-  ),
-  story(
+  counting("a first key makes no Pod stale", async (world) => {
+    createPod(world, "waiting", { containers: [variable] });
+    await world.pass(MINUTE);
+    await world.begin();
+    createPod(world, "api-1", { containers: [variable] });
+    await world.pass(HOUR);
+    world.expect("no Pod is stale", world.key().status?.consumers, { pods: 2, stale: 0 });
+  }),
+  counting("the operator's first version that counts makes no Pod stale", async (world) => {
+    await world.begin();
+    createPod(world, "api-1", { containers: [variable] });
+    await world.pass(MINUTE);
+    world.sim.meddle(() =>
+      world.sim.patch(apiKeyType, "ci", { status: { content: null, consumers: null } }, "status"),
+    );
+    world.happens({ kind: "Kill" });
+    await world.pass(HOUR);
+    world.expect("no Pod is stale", world.key().status?.consumers, { pods: 1, stale: 0 });
+  }),
+  counting("a Pod with variables is stale until it is replaced", async (world) => {
+    await world.begin({ key: { rotation: { overlap: "5m" } } });
+    createPod(world, "api-1", { containers: [variable] });
+    createPod(world, "other-1", { containers: [{ name: "main" }] });
+    await world.pass(2 * MINUTE);
+    world.expect("all are current", said(world, "ConsumersCurrent"), "True AllCurrent");
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.expect("it is behind", world.key().status?.consumers, { pods: 1, stale: 1 });
+    world.expect("which is reported", said(world, "ConsumersCurrent"), "False ConsumersStale");
+    world.expect("by name", messageOf(world, "ConsumersCurrent").includes("api-1."));
+    const metrics = await world.sim.scrape();
+    const line = `iam_operator_stale_consumers{namespace="${NAMESPACE}",name="ci"} 1`;
+    world.expect("and by metrics", metrics.includes(line));
+    const { replacementTime } = world.key().status?.content ?? {};
+    await world.pass(30 * MINUTE);
+    world.expect(
+      "the content is as old",
+      world.key().status?.content?.replacementTime,
+      replacementTime,
+    );
+    world.sim.delete(podType as ResourceType, "api-1");
+    createPod(world, "api-2", { containers: [variable] });
+    await world.pass(HOUR);
+    world.expect("no Pod is stale", staleOf(world), 0);
+  }),
+  counting(
     "a Pod with files is current after a while, one with a subPath is not",
     async (world) => {
       await beginAndRotate(world, { containers: [file()], volumes });
@@ -244,54 +223,41 @@ export const consumerStories: readonly Story[] = [
       await world.pass(15 * MINUTE);
       world.expect("the subPath is behind", staleOf(world), 1);
     },
-    counting,
   ),
-  story(
-    "what an init container read is not forgotten",
-    async (world) => {
-      await world.begin();
-      const startedAt = toIso8601(world.sim.kernel.now);
-      world.sim.create(podType as ResourceType, {
-        metadata: inNamespace("api-1"),
-        spec: { containers: [{ name: "main" }], initContainers: [{ ...variable, name: "init" }] },
-        status: {
-          phase: "Running",
-          initContainerStatuses: [{ name: "init", state: { terminated: { startedAt } } }],
-          containerStatuses: [{ name: "main", state: { running: { startedAt } } }],
-        },
-      });
-      await world.pass(2 * MINUTE);
-      world.rotate("one");
-      await world.pass(10 * MINUTE);
-      world.expect("it is behind", staleOf(world), 1);
-    },
-    counting,
-  ),
-  story(
-    "Pods that have ended use nothing",
-    async (world) => {
-      await beginAndRotate(world, { containers: [variable] });
-      world.sim.patch(podType as ResourceType, "api-1", { status: { phase: "Succeeded" } });
-      await world.pass(HOUR);
-      world.expect("no Pod", world.key().status?.consumers, { pods: 0, stale: 0 });
-    },
-    counting,
-  ),
-  story(
-    "the overlap waits for Pods that are behind",
-    async (world) => {
-      const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
-      const rotation = { overlap: "5m", maxOverlapExtension: "2h" };
-      await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
-      await world.pass(40 * MINUTE);
-      world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
-      world.sim.delete(podType as ResourceType, "api-1");
-      await world.pass(HOUR);
-      world.expect("then no longer", world.secret().previousKeyId, "");
-    },
-    counting,
-  ),
-  story(
+  counting("what an init container read is not forgotten", async (world) => {
+    await world.begin();
+    const startedAt = toIso8601(world.sim.kernel.now);
+    world.sim.create(podType as ResourceType, {
+      metadata: inNamespace("api-1"),
+      spec: { containers: [{ name: "main" }], initContainers: [{ ...variable, name: "init" }] },
+      status: {
+        phase: "Running",
+        initContainerStatuses: [{ name: "init", state: { terminated: { startedAt } } }],
+        containerStatuses: [{ name: "main", state: { running: { startedAt } } }],
+      },
+    });
+    await world.pass(2 * MINUTE);
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.expect("it is behind", staleOf(world), 1);
+  }),
+  counting("Pods that have ended use nothing", async (world) => {
+    await beginAndRotate(world, { containers: [variable] });
+    world.sim.patch(podType as ResourceType, "api-1", { status: { phase: "Succeeded" } });
+    await world.pass(HOUR);
+    world.expect("no Pod", world.key().status?.consumers, { pods: 0, stale: 0 });
+  }),
+  counting("the overlap waits for Pods that are behind", async (world) => {
+    const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
+    const rotation = { overlap: "5m", maxOverlapExtension: "2h" };
+    await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
+    await world.pass(40 * MINUTE);
+    world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
+    world.sim.delete(podType as ResourceType, "api-1");
+    await world.pass(HOUR);
+    world.expect("then no longer", world.secret().previousKeyId, "");
+  }),
+  counting(
     "the overlap waits where nobody can count the Pods",
     async (world) => {
       const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
@@ -313,46 +279,38 @@ export const consumerStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("the Pod counts when it can be read", staleOf(world), 1);
     },
-    { ...counting, endsReady: false },
+    { endsReady: false },
   ),
-  story(
-    "a Pod that starts before the Secret is written is behind",
-    async (world) => {
-      await world.begin();
-      await world.pass(2 * MINUTE);
-      world.fault("patch secrets", { kind: "Refuse", status: 500 }, 4);
-      const data = { keyId: "${keyId}", secret: "${secret}", account: "${saId}" };
-      world.change(apiKeyType, "ci", { secret: { data } });
-      await world.pass(2 * SECOND);
-      world.expect("it is not written yet", world.secret().account, undefined);
-      createPod(world, "api-1", { containers: [variable] });
-      await world.pass(HOUR);
-      world.expect("it is written", world.secret().account !== undefined);
-      world.expect("the Pod is behind", staleOf(world), 1);
-    },
-    counting,
-  ),
-  story(
-    "a workload is restarted once for a content",
-    async (world) => {
-      createDeployment(world);
-      await beginAndRotate(world, { containers: [variable] }, rollout);
-      await world.pass(5 * MINUTE);
-      const told = world.events("ci").filter((each) => each.startsWith("WorkloadRestarted"));
-      world.expect("one event", told.length, 1);
-      await world.pass(HOUR);
-      world.expect("restarted once", restarts(world), 1);
-      world.expect("for this content", restartedFor(world), world.key().status?.content?.hash);
-      world.expect("older Pods are left", said(world, "RolledOut"), "False NotConverging");
-      world.happens({ kind: "Kill" });
-      await world.pass(5 * MINUTE);
-      world.happens({ kind: "WipeStatus", plural: "apikeys" });
-      await world.pass(5 * MINUTE);
-      world.expect("nor by another process, or for a lost status", restarts(world), 1);
-    },
-    { ...restarting, endsReady: false },
-  ),
-  story(
+  counting("a Pod that starts before the Secret is written is behind", async (world) => {
+    await world.begin();
+    await world.pass(2 * MINUTE);
+    world.fault("patch secrets", { kind: "Refuse", status: 500 }, 4);
+    const data = { keyId: "${keyId}", secret: "${secret}", account: "${saId}" };
+    world.change(apiKeyType, "ci", { secret: { data } });
+    await world.pass(2 * SECOND);
+    world.expect("it is not written yet", world.secret().account, undefined);
+    createPod(world, "api-1", { containers: [variable] });
+    await world.pass(HOUR);
+    world.expect("it is written", world.secret().account !== undefined);
+    world.expect("the Pod is behind", staleOf(world), 1);
+  }),
+  restarting("a workload is restarted once for a content", async (world) => {
+    createDeployment(world);
+    await beginAndRotate(world, { containers: [variable] }, rollout);
+    await world.pass(5 * MINUTE);
+    const told = world.events("ci").filter((each) => each.startsWith("WorkloadRestarted"));
+    world.expect("one event", told.length, 1);
+    await world.pass(HOUR);
+    world.expect("restarted once", restarts(world), 1);
+    world.expect("for this content", restartedFor(world), world.key().status?.content?.hash);
+    world.expect("older Pods are left", said(world, "RolledOut"), "False NotConverging");
+    world.happens({ kind: "Kill" });
+    await world.pass(5 * MINUTE);
+    world.happens({ kind: "WipeStatus", plural: "apikeys" });
+    await world.pass(5 * MINUTE);
+    world.expect("nor by another process, or for a lost status", restarts(world), 1);
+  }),
+  restarting(
     "the Pod of a restarted workload is current, whatever the clocks say",
     async (world) => {
       createDeployment(world);
@@ -366,46 +324,37 @@ export const consumerStories: readonly Story[] = [
       await world.pass(HOUR);
       world.expect("no Pod is stale", staleOf(world), 0);
     },
-    { ...restarting, endsReady: false },
   ),
-  story(
-    "a workload whose Pods need nothing is not restarted",
-    async (world) => {
-      createDeployment(world);
-      createDeployment(world, "web");
-      await world.begin({
-        key: { rollout: { workloadRefs: [{ name: "api" }, { name: "web" }] } },
-      });
-      createPod(world, "api-1", { containers: [variable] });
-      await world.pass(2 * MINUTE);
-      world.rotate("one");
-      await world.pass(HOUR);
-      world.expect(
-        "only the one with Pods",
-        [restartAnnotations(world), restartAnnotations(world, "web")].map(
-          (each) => Object.keys(each).length,
-        ),
-        [2, 0],
-      );
-    },
-    { ...restarting, endsReady: false },
-  ),
-  story(
-    "a workload is not restarted again before the interval is over",
-    async (world) => {
-      createDeployment(world);
-      const slowly = { rollout: { ...rollout.rollout, minInterval: "1h" } };
-      await beginAndRotate(world, { containers: [variable] }, slowly);
-      await world.pass(5 * MINUTE);
-      world.rotate("two");
-      await world.pass(20 * MINUTE);
-      world.expect("restarted once", restarts(world), 1);
-      await world.pass(2 * HOUR);
-      world.expect("and again later", restarts(world), 2);
-    },
-    { ...restarting, endsReady: false },
-  ),
-  story(
+  restarting("a workload whose Pods need nothing is not restarted", async (world) => {
+    createDeployment(world);
+    createDeployment(world, "web");
+    await world.begin({
+      key: { rollout: { workloadRefs: [{ name: "api" }, { name: "web" }] } },
+    });
+    createPod(world, "api-1", { containers: [variable] });
+    await world.pass(2 * MINUTE);
+    world.rotate("one");
+    await world.pass(HOUR);
+    world.expect(
+      "only the one with Pods",
+      [restartAnnotations(world), restartAnnotations(world, "web")].map(
+        (each) => Object.keys(each).length,
+      ),
+      [2, 0],
+    );
+  }),
+  restarting("a workload is not restarted again before the interval is over", async (world) => {
+    createDeployment(world);
+    const slowly = { rollout: { ...rollout.rollout, minInterval: "1h" } };
+    await beginAndRotate(world, { containers: [variable] }, slowly);
+    await world.pass(5 * MINUTE);
+    world.rotate("two");
+    await world.pass(20 * MINUTE);
+    world.expect("restarted once", restarts(world), 1);
+    await world.pass(2 * HOUR);
+    world.expect("and again later", restarts(world), 2);
+  }),
+  counting(
     "a Pod made in the second of the switch may be behind",
     async (world) => {
       await world.begin();
@@ -426,31 +375,27 @@ export const consumerStories: readonly Story[] = [
       const older = created.filter((time) => time <= at).length;
       world.expect("Pods up to this second are behind", staleOf(world), older);
     },
-    { ...counting, endsReady: false },
+    { endsReady: false },
   ),
-  story(
-    "workloads of every kind are found by their labels",
-    async (world) => {
-      const labels = { "example.com/key": "ci" };
-      const kinds = { deployment: Deployment, statefulset: StatefulSet, daemonset: DaemonSet };
-      for (const [name, type] of Object.entries(kinds))
-        createWorkload(world, type as ResourceType, name, { labels });
-      createDeployment(world, "unlabelled");
-      await world.begin({ key: { rollout: { selector: { matchLabels: labels } } } });
-      for (const app of [...Object.keys(kinds), "unlabelled"])
-        createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
-      await world.pass(2 * MINUTE);
-      world.expect("nothing to do", said(world, "RolledOut"), "True NothingToRestart");
-      world.rotate("one");
-      await world.pass(2 * MINUTE);
-      const { hash } = world.key().status?.content ?? {};
-      for (const [name, type] of Object.entries(kinds))
-        world.expect(`the ${name}`, restartedFor(world, name, type as ResourceType), hash);
-      world.expect("and no other", restartedFor(world, "unlabelled"), undefined);
-    },
-    { ...restarting, endsReady: false },
-  ),
-  story(
+  restarting("workloads of every kind are found by their labels", async (world) => {
+    const labels = { "example.com/key": "ci" };
+    const kinds = { deployment: Deployment, statefulset: StatefulSet, daemonset: DaemonSet };
+    for (const [name, type] of Object.entries(kinds))
+      createWorkload(world, type as ResourceType, name, { labels });
+    createDeployment(world, "unlabelled");
+    await world.begin({ key: { rollout: { selector: { matchLabels: labels } } } });
+    for (const app of [...Object.keys(kinds), "unlabelled"])
+      createPod(world, `${app}-1`, { containers: [variable] }, { labels: { app } });
+    await world.pass(2 * MINUTE);
+    world.expect("nothing to do", said(world, "RolledOut"), "True NothingToRestart");
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    const { hash } = world.key().status?.content ?? {};
+    for (const [name, type] of Object.entries(kinds))
+      world.expect(`the ${name}`, restartedFor(world, name, type as ResourceType), hash);
+    world.expect("and no other", restartedFor(world, "unlabelled"), undefined);
+  }),
+  restarting(
     "a workload that does not exist is named, and the others are restarted",
     async (world) => {
       createDeployment(world);
@@ -463,22 +408,17 @@ export const consumerStories: readonly Story[] = [
       const told = world.events("ci").some((each) => each.startsWith("WorkloadNotFound"));
       world.expect("and in an event", told);
     },
-    { ...restarting, endsReady: false },
   ),
-  story(
-    "a suspended ApiKey restarts nothing",
-    async (world) => {
-      createDeployment(world);
-      await beginAndRotate(world, { containers: [variable] });
-      await world.pass(2 * MINUTE);
-      world.change(apiKeyType, "ci", { suspend: true, rollout: { selector: {} } });
-      await world.pass(5 * MINUTE);
-      world.expect("no restart", restarts(world), 0);
-      world.change(apiKeyType, "ci", { suspend: false });
-      await world.pass(MINUTE);
-      world.expect("then one", restarts(world), 1);
-    },
-    { ...restarting, endsReady: false },
-  ),
+  restarting("a suspended ApiKey restarts nothing", async (world) => {
+    createDeployment(world);
+    await beginAndRotate(world, { containers: [variable] });
+    await world.pass(2 * MINUTE);
+    world.change(apiKeyType, "ci", { suspend: true, rollout: { selector: {} } });
+    await world.pass(5 * MINUTE);
+    world.expect("no restart", restarts(world), 0);
+    world.change(apiKeyType, "ci", { suspend: false });
+    await world.pass(MINUTE);
+    world.expect("then one", restarts(world), 1);
+  }),
   ...rolloutStories,
 ];

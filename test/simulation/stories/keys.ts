@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.
 import { forbidden } from "../../support/api-server/failure.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createKey, inNamespace } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const LOST = { kind: "Reset", when: "AfterCommit" } as const;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -77,16 +77,12 @@ export const keyStories: readonly Story[] = [
     await world.begin();
     world.expect("nothing is said before", world.reasons(apiKeyType, "ci"), ["KeyDelivered"]);
   }),
-  story(
-    "that a key's new account has failed is reported at once",
-    async (world) => {
-      world.fault("createServiceAccount", refused(422), 100);
-      await world.begin();
-      const reason = world.condition(apiKeyType, "ci")?.reason;
-      world.expect("the reason", reason, "ServiceAccountNotReady");
-    },
-    { endsReady: false },
-  ),
+  unready("that a key's new account has failed is reported at once", async (world) => {
+    world.fault("createServiceAccount", refused(422), 100);
+    await world.begin();
+    const reason = world.condition(apiKeyType, "ci")?.reason;
+    world.expect("the reason", reason, "ServiceAccountNotReady");
+  }),
   story("a lost status is read back without a call", async (world) => {
     await world.begin();
     world.rotate("one");
@@ -175,7 +171,7 @@ export const keyStories: readonly Story[] = [
       world.expect("the next one is in use", world.secret().keyId, world.live[2]);
     },
   ),
-  story(
+  unready(
     "a pair without an attempt that is never accepted is given up as well",
     async (world) => {
       world.fault("searchActions", refused(401), 10_000);
@@ -189,7 +185,7 @@ export const keyStories: readonly Story[] = [
       const [lost] = world.key().status?.orphaned ?? [];
       world.expect("it is orphaned", [lost?.keyId, lost?.attemptId], [world.live[0], id]);
     },
-    { endsReady: false, excuses: ["staging removed"] },
+    { excuses: ["staging removed"] },
   ),
   story("keys that two lost responses have lost are listed once", async (world) => {
     await world.begin();
@@ -229,7 +225,7 @@ export const keyStories: readonly Story[] = [
     world.expect("nothing is orphaned", orphans(world), 0);
     world.expect("only the issue counts", world.key().status?.issuances?.count, 1);
   }),
-  story(
+  unready(
     "a refused issueKey is reported with the console's words and costs no budget",
     async (world) => {
       world.fault("issueKey", refused(422), 100);
@@ -240,7 +236,6 @@ export const keyStories: readonly Story[] = [
       const stalled = world.condition(apiKeyType, "ci", "Stalled");
       world.expect("the reason", stalled?.reason, "InvalidArgument");
     },
-    { endsReady: false },
   ),
   story("the operator dies with a key that no Secret holds", async (world) => {
     world.fault("issueKey", { kind: "Crash", when: "AfterCommit" });
@@ -385,18 +380,14 @@ export const keyStories: readonly Story[] = [
     },
     { isLong: true },
   ),
-  story(
-    "a restart does not renew the daily budget",
-    async (world) => {
-      await world.begin({ key: { maxIssuesPerDay: 2 } });
-      await deleteSecretAndWait(world);
-      world.happens({ kind: "Kill" });
-      await deleteSecretAndWait(world);
-      await world.pass(HOUR);
-      world.expect("two keys in a day", world.issued, 2);
-    },
-    { endsReady: false },
-  ),
+  unready("a restart does not renew the daily budget", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 2 } });
+    await deleteSecretAndWait(world);
+    world.happens({ kind: "Kill" });
+    await deleteSecretAndWait(world);
+    await world.pass(HOUR);
+    world.expect("two keys in a day", world.issued, 2);
+  }),
   story("a rejected issue gives back no more than itself", async (world) => {
     await world.begin({ key: { maxIssuesPerDay: 3 } });
     await deleteSecretAndWait(world);
@@ -466,21 +457,17 @@ export const keyStories: readonly Story[] = [
     const listed = [current, ...superseded, ...orphaned].map((key) => key?.keyId);
     world.expect("the key that was forgotten is listed", listed.includes(second));
   }),
-  story(
-    "lost responses in a row end at the cap on live keys",
-    async (world) => {
-      await world.begin({ key: { maxIssuesPerDay: 100 } });
-      for (let time = 0; time < 8; time += 1) {
-        world.fault("issueKey", LOST, 1);
-        reconcile(world);
-        world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
-        await world.pass(20 * MINUTE);
-      }
-      world.expect("the workload has its pair", world.secret().keyId !== undefined);
-      world.expect("no more keys than the cap", world.issued <= 6);
-    },
-    { endsReady: false },
-  ),
+  unready("lost responses in a row end at the cap on live keys", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 100 } });
+    for (let time = 0; time < 8; time += 1) {
+      world.fault("issueKey", LOST, 1);
+      reconcile(world);
+      world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
+      await world.pass(20 * MINUTE);
+    }
+    world.expect("the workload has its pair", world.secret().keyId !== undefined);
+    world.expect("no more keys than the cap", world.issued <= 6);
+  }),
   story(
     "an expired key is no longer listed",
     async (world) => {
@@ -542,22 +529,18 @@ export const keyStories: readonly Story[] = [
       },
     ),
   ),
-  story(
-    "a list that lacks the key in use proves nothing about a lost one",
-    async (world) => {
-      await world.begin();
-      await world.pass(MINUTE);
-      world.rotate("one");
-      await world.pass(10 * SECOND);
-      world.sim.putListsBehind(MINUTE, 10 * MINUTE);
-      world.fault("issueKey", LOST);
-      world.rotate("two");
-      await world.pass(MINUTE);
-      world.expect("one is assumed to be lost", orphans(world), 1);
-      await world.pass(HOUR);
-    },
-    { endsReady: false },
-  ),
+  unready("a list that lacks the key in use proves nothing about a lost one", async (world) => {
+    await world.begin();
+    await world.pass(MINUTE);
+    world.rotate("one");
+    await world.pass(10 * SECOND);
+    world.sim.putListsBehind(MINUTE, 10 * MINUTE);
+    world.fault("issueKey", LOST);
+    world.rotate("two");
+    await world.pass(MINUTE);
+    world.expect("one is assumed to be lost", orphans(world), 1);
+    await world.pass(HOUR);
+  }),
   story("two ApiKeys with the same spec are not renewed at the same time", async (world) => {
     await world.begin();
     createKey(world.sim, "other");

@@ -14,7 +14,7 @@ import type { Tree } from "../../support/api-server/tree.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const PLAN_ONLY = { [annotations.planOnly]: "true" };
 const serviceAccountRef = { name: ACCOUNT };
@@ -102,7 +102,7 @@ export const planStories: readonly Story[] = [
       world.annotate(policyBindingType, "second", { [annotations.planOnly]: null });
     },
   ),
-  story(
+  unready(
     "a deletion that is only planned for leaves everything",
     async (world) => {
       await world.begin({ connection: { extraCalls } });
@@ -122,7 +122,7 @@ export const planStories: readonly Story[] = [
       ]);
       world.expect("nothing is written", writes(world), before);
     },
-    { endsReady: false, console: { extraCalls } },
+    { console: { extraCalls } },
   ),
   story("a pair that no Secret holds is written although only a plan is wanted", async (world) => {
     world.fault("create secrets", { kind: "Refuse", status: 500 }, 1_000);
@@ -136,7 +136,7 @@ export const planStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("one key was issued", world.issued, 1);
   }),
-  story(
+  unready(
     "an operator that only plans imports an account, and changes nothing",
     async (world) => {
       const { orgId, projectId } = SEEDED;
@@ -150,6 +150,6 @@ export const planStories: readonly Story[] = [
       world.expect("the policies", planned(world, policyBindingType, "reader"), ["syncBindings"]);
       world.expect("nothing is written", writes(world), []);
     },
-    { endsReady: false, flags: ["--leader-elect=false", "--read-only"] },
+    { flags: ["--leader-elect=false", "--read-only"] },
   ),
 ];

@@ -6,7 +6,7 @@ import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";
 import { createKey, inNamespace } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const LIST = annotations.templateNames;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -56,22 +56,18 @@ function writes(world: StoryWorld): number {
 }
 
 const foreignSecrets: readonly Story[] = [
-  story(
-    "a foreign Secret of the name stays as it is",
-    async (world) => {
-      world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
-      await world.begin();
-      await world.pass(5 * MINUTE);
-      world.expect("no key was issued", world.issued, 0);
-      world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
-      world.expect("the ApiKey says so", world.condition(apiKeyType, "ci")?.status, "False");
-      const advice = conflictOf(world);
-      const command = `kubectl label secret -n ${NAMESPACE} ci iam-operator.io/api-key=ci`;
-      world.expect("how to overwrite it", advice.includes(command));
-      world.expect("not to delete it", /[Dd]elete it/.test(advice), false);
-    },
-    { endsReady: false },
-  ),
+  unready("a foreign Secret of the name stays as it is", async (world) => {
+    world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
+    await world.begin();
+    await world.pass(5 * MINUTE);
+    world.expect("no key was issued", world.issued, 0);
+    world.expect("the Secret is as it was", world.secret(), { mine: "yes" });
+    world.expect("the ApiKey says so", world.condition(apiKeyType, "ci")?.status, "False");
+    const advice = conflictOf(world);
+    const command = `kubectl label secret -n ${NAMESPACE} ci iam-operator.io/api-key=ci`;
+    world.expect("how to overwrite it", advice.includes(command));
+    world.expect("not to delete it", /[Dd]elete it/.test(advice), false);
+  }),
   story(
     "a Secret that another client creates while a key is issued stays as it is",
     async (world) => {
@@ -91,27 +87,23 @@ const foreignSecrets: readonly Story[] = [
       world.expect("one key was issued", world.issued, 1);
     },
   ),
-  story(
-    "a Secret of another type stays as it is",
-    async (world) => {
-      await world.begin();
-      const { metadata, data } = world.sim.get(secretType, "ci") as { metadata: Tree; data: Tree };
-      const { labels, annotations } = metadata;
-      world.sim.meddle(() => world.sim.delete(secretType, "ci"));
-      world.sim.create(secretType, {
-        metadata: {
-          ...inNamespace("ci"),
-          labels: labels as Tree,
-          annotations: annotations as Tree,
-        },
-        type: "example.com/type",
-        data: { keyId: data.keyId ?? "" },
-      });
-      await world.pass(10 * MINUTE);
-      world.expect("it has what it had", Object.keys(world.secret()), ["keyId"]);
-    },
-    { endsReady: false },
-  ),
+  unready("a Secret of another type stays as it is", async (world) => {
+    await world.begin();
+    const { metadata, data } = world.sim.get(secretType, "ci") as { metadata: Tree; data: Tree };
+    const { labels, annotations } = metadata;
+    world.sim.meddle(() => world.sim.delete(secretType, "ci"));
+    world.sim.create(secretType, {
+      metadata: {
+        ...inNamespace("ci"),
+        labels: labels as Tree,
+        annotations: annotations as Tree,
+      },
+      type: "example.com/type",
+      data: { keyId: data.keyId ?? "" },
+    });
+    await world.pass(10 * MINUTE);
+    world.expect("it has what it had", Object.keys(world.secret()), ["keyId"]);
+  }),
   story(
     "a Secret made again with another type waits for its maker, with the new pair kept",
     async (world) => {
@@ -134,32 +126,24 @@ const foreignSecrets: readonly Story[] = [
       world.expect("two keys were issued", world.issued, 2);
     },
   ),
-  story(
-    "a Secret of an earlier ApiKey of the same name is not taken over",
-    async (world) => {
-      await world.begin({ key: { secret: { deletionPolicy: "Retain" } } });
-      const before = world.secret().keyId;
-      world.sim.delete(apiKeyType, "ci");
-      await world.pass(MINUTE);
-      createKey(world.sim, "ci");
-      await world.pass(5 * MINUTE);
-      world.expect("the Secret is as it was", world.secret().keyId, before);
-    },
-    { endsReady: false },
-  ),
+  unready("a Secret of an earlier ApiKey of the same name is not taken over", async (world) => {
+    await world.begin({ key: { secret: { deletionPolicy: "Retain" } } });
+    const before = world.secret().keyId;
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    createKey(world.sim, "ci");
+    await world.pass(5 * MINUTE);
+    world.expect("the Secret is as it was", world.secret().keyId, before);
+  }),
 ];
 
 const edits: readonly Story[] = [
-  story(
-    "a key that cannot be written is written within minutes",
-    async (world) => {
-      world.fault("create secrets", refused(422), 3);
-      await world.begin();
-      await world.pass(20 * MINUTE);
-      world.expect("the Secret is there", world.secret().keyId, world.live.at(-1));
-    },
-    { endsReady: false },
-  ),
+  unready("a key that cannot be written is written within minutes", async (world) => {
+    world.fault("create secrets", refused(422), 3);
+    await world.begin();
+    await world.pass(20 * MINUTE);
+    world.expect("the Secret is there", world.secret().keyId, world.live.at(-1));
+  }),
   story(
     "a rotation into a Secret that is immutable waits until the Secret is gone",
     async (world) => {

@@ -238,6 +238,12 @@ export class StoryWorld {
   }
 }
 
+/** Makes stories that have these options, and others if given. */
+export function storyWith(common: StoryOptions) {
+  return (name: string, tell: Story["tell"], options: StoryOptions = {}): Story =>
+    story(name, tell, { ...common, ...options });
+}
+
 function conditionIn(object: Tree, type: string): Condition | undefined {
   const found = listAt(treeAt(object, "status"), "conditions").find(
     (each) => isTree(each) && each.type === type,
