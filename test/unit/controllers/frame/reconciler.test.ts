@@ -108,9 +108,9 @@ test("an object is not released again for a while, unless it is another version 
   expect(world.stored()).toBeUndefined();
   expect(await world.run(seen)).toEqual({ requeueAfterMs: 30_000 });
   expect(world.performed).toEqual(["Look"]);
-  await world.run({ ...seen, metadata: { ...seen.metadata, resourceVersion: "999" } });
   await world.clock.advance(30_000);
   await world.run(seen);
+  await world.run({ ...seen, metadata: { ...seen.metadata, resourceVersion: "999" } });
   expect(world.performed).toEqual(["Look", "Look", "Look"]);
 });
 
