@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
 import { secretVariables } from "../../../../src/api/secret-variables.ts";
+import type { IssuedPair } from "../../../../src/controllers/api-key/secret/pair.ts";
 import { targetPatch } from "../../../../src/controllers/api-key/secret/patch.ts";
 import { stagingSecret, targetSecret } from "../../../../src/controllers/api-key/secret/render.ts";
 import { matchTemplate } from "../../../../src/controllers/api-key/secret/template.ts";
@@ -14,6 +15,19 @@ import { keySpec, owner, pair, stored, values } from "./builders.ts";
 const spec = keySpec();
 const one = pair(1);
 const previous = { keyId: "sak_0", secret: new Redacted("0".repeat(43)) };
+type Previous = typeof previous;
+/** The Secret of key 1, or of another one, as it is written. */
+const written = (
+  data: Readonly<Record<string, string>> = spec.secret.data,
+  {
+    previous,
+    pair: held = one,
+  }: { readonly previous?: Previous | undefined; readonly pair?: IssuedPair } = {},
+) =>
+  targetSecret(owner, { ...spec, secret: { ...spec.secret, data } }, values, {
+    pair: held,
+    previous,
+  });
 const view = (secret: Secret) => viewSecret(secret, owner, spec, "target");
 const pairOf = (secret: Secret) => {
   const seen = view(secret);
@@ -44,12 +58,7 @@ describe("a pair is read back from its Secret", () => {
       fc.property(templates, secrets, fc.boolean(), (data, secret, withPrevious) => {
         const issued = { ...one, secret: new Redacted(secret) };
         const before = withPrevious ? previous : undefined;
-        const manifest = targetSecret(
-          owner,
-          { ...spec, secret: { ...spec.secret, data } },
-          values,
-          { pair: issued, previous: before },
-        );
+        const manifest = written(data, { pair: issued, previous: before });
         const seen = view(stored(manifest));
         if (seen.kind !== "Ours") throw new Error("not ours");
         expect({ ...seen.pair, secret: seen.pair?.secret.reveal() }).toEqual({ ...issued, secret });
@@ -84,13 +93,10 @@ describe("a pair is read back from its Secret", () => {
 
   test("also where both secrets stand side by side", () => {
     const data = { both: "${secret}${previousSecret}", ids: "${keyId}${previousKeyId}" };
-    const both = { ...spec, secret: { ...spec.secret, data } };
-    const seen = view(stored(targetSecret(owner, both, values, { pair: one, previous })));
+    const seen = view(stored(written(data, { previous })));
     expect(seen).toMatchObject({ pair: { keyId: "sak_1" }, previous: { keyId: "sak_0" } });
     expect(seen.kind === "Ours" && seen.previous?.secret.reveal()).toBe("0".repeat(43));
-    expect(
-      pairOf(stored(targetSecret(owner, both, values, { pair: one, previous: undefined })))?.keyId,
-    ).toBe("sak_1");
+    expect(pairOf(stored(written(data)))?.keyId).toBe("sak_1");
   });
 
   test("any edit of an entry is noticed, and never gives a wrong pair", () => {
@@ -100,12 +106,7 @@ describe("a pair is read back from its Secret", () => {
         fc.nat(400),
         fc.string({ minLength: 1, maxLength: 4 }),
         (data, place, insert) => {
-          const manifest = targetSecret(
-            owner,
-            { ...spec, secret: { ...spec.secret, data } },
-            values,
-            { pair: one, previous: undefined },
-          );
+          const manifest = written(data);
           const text = Buffer.from(manifest.data?.main ?? "", "base64").toString();
           const edited = text.slice(0, place) + insert + text.slice(place + insert.length);
           fc.pre(edited !== text);
@@ -145,15 +146,11 @@ describe("a pair is read back from its Secret", () => {
     const names = fc.constantFrom(...Object.values(annotations));
     fc.assert(
       fc.property(names, fc.oneof(template, fc.constant(undefined)), (name, value) => {
-        const manifest = stored(
-          targetSecret(owner, spec, values, { pair: one, previous: undefined }),
-        );
+        const manifest = stored(written());
         const { [name]: _, ...rest } = manifest.metadata.annotations ?? {};
         const edited = { ...rest, ...(value === undefined ? {} : { [name]: value }) };
-        const read = pairOf({
-          ...manifest,
-          metadata: { ...manifest.metadata, annotations: edited },
-        });
+        const metadata = { ...manifest.metadata, annotations: edited };
+        const read = pairOf({ ...manifest, metadata });
         if (read !== undefined)
           expect([read.keyId, read.secret.reveal()]).toEqual(["sak_1", one.secret.reveal()]);
       }),
@@ -164,16 +161,8 @@ describe("a pair is read back from its Secret", () => {
   test("an entry that is edited to be hard to read costs little time", () => {
     const open = (name: string, json = false) => ({ kind: "variable" as const, name, json });
     const x = { kind: "text" as const, text: "x" };
-    const hard = [
-      open("secret"),
-      x,
-      open("previousSecret"),
-      x,
-      open("secret"),
-      x,
-      open("previousSecret"),
-      x,
-    ];
+    const both = [open("secret"), x, open("previousSecret"), x];
+    const hard = [...both, ...both];
     expect(matchTemplate(hard, `${"x".repeat(500_000)}y`)).toBeUndefined();
     // A text that begins at every place and ends nowhere.
     const endless = `"${'\\"'.repeat(8_000_000)}`;
@@ -194,16 +183,13 @@ describe("a pair is read back from its Secret", () => {
 });
 
 describe("whose a Secret is", () => {
-  const manifest = stored(targetSecret(owner, spec, values, { pair: one, previous: undefined }));
+  const manifest = stored(written());
   const { type: _, ...untyped } = manifest;
+  const before = { ...owner, uid: "old-uid" };
+  const earlier = stored(targetSecret(before, spec, values, { pair: one, previous: undefined }));
   const metadata = { name: "ci", uid: "x", resourceVersion: "1" };
-  const other = {
-    apiVersion: "v1",
-    kind: "Deployment",
-    name: "web",
-    uid: "other",
-    controller: true,
-  };
+  const web = { apiVersion: "v1", kind: "Deployment", name: "web", uid: "other" };
+  const owned = { ...manifest.metadata, ownerReferences: [{ ...web, controller: true }] };
   test.each([
     ["absent", undefined, { kind: "Absent" }],
     ["as written", manifest, { kind: "Ours" }],
@@ -221,43 +207,23 @@ describe("whose a Secret is", () => {
     ],
     [
       "controlled by another",
-      { ...manifest, metadata: { ...manifest.metadata, ownerReferences: [other] } },
+      { ...manifest, metadata: owned },
       { kind: "Foreign", adoptable: false, why: "it belongs to Deployment web" },
     ],
-    [
-      "of an earlier object of the same name",
-      viewed("old-uid"),
-      { kind: "Foreign", adoptable: false },
-    ],
+    ["of an earlier object of the name", earlier, { kind: "Foreign", adoptable: false }],
   ])("%s", (_, secret, expected) => {
     expect(viewSecret(secret, owner, spec, "target")).toMatchObject(expected);
   });
-
-  function viewed(uid: string): Secret {
-    return stored(
-      targetSecret({ ...owner, uid }, spec, values, { pair: one, previous: undefined }),
-    );
-  }
 });
 
 test("a patch changes every entry in one write, removes the rest, keeps what is others', and fits one Secret only", () => {
-  const wanted = targetSecret(owner, spec, values, { pair: one, previous: undefined });
+  const wanted = written();
   const garden = { apiVersion: "v1", kind: "Garden", name: "g", uid: "g" };
-  const old = stored({
-    ...targetSecret(
-      owner,
-      keySpec({ secret: { data: { secret: "${secret}", old: "x" } } }),
-      values,
-      { pair: pair(2), previous: undefined },
-    ),
-  });
-  const seen = view({
-    ...old,
-    metadata: {
-      ...old.metadata,
-      ownerReferences: [garden, ...(old.metadata.ownerReferences ?? [])],
-    },
-  });
+  const { metadata, ...rest } = stored(
+    written({ secret: "${secret}", old: "x" }, { pair: pair(2) }),
+  );
+  const ownerReferences = [garden, ...(metadata.ownerReferences ?? [])];
+  const seen = view({ ...rest, metadata: { ...metadata, ownerReferences } });
   if (!("secret" in seen)) throw new Error("absent");
   expect(targetPatch(seen, wanted, owner)).toMatchObject({
     metadata: {
@@ -273,7 +239,7 @@ test("a patch changes every entry in one write, removes the rest, keeps what is 
 test.each(["constructor", "toString", "hasOwnProperty"])(
   "a patch removes an entry named %s, which every object seems to have",
   (name) => {
-    const wanted = targetSecret(owner, spec, values, { pair: one, previous: undefined });
+    const wanted = written();
     const seen = view(stored({ ...wanted, data: { ...wanted.data, [name]: "eA==" } }));
     if (!("secret" in seen)) throw new Error("absent");
     expect(targetPatch(seen, wanted, owner)).toMatchObject({ data: { [name]: null } });

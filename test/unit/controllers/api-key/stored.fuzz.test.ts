@@ -10,7 +10,7 @@ import { keyStatusCodec } from "../../../../src/controllers/api-key/rules/status
 import { viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
 import { requestToken } from "../../../../src/controllers/frame/rules/request.ts";
 import { effort } from "../../../setup/effort.ts";
-import { at, delivered, keySpec, NOW, object, owner, reportedStatus } from "./builders.ts";
+import { at, delivered, keySpec, NOW, noKeys, object, owner, reportedStatus } from "./builders.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 600 });
 const long = fc.constantFrom("x".repeat(2_000), "😀".repeat(700), `${"x".repeat(255)}😀`);
@@ -82,6 +82,16 @@ function expectWritable(status: ApiKeyStatus): void {
   expect(apiKeyKind.status.safeParse(status).error?.issues).toBeUndefined();
   expect(JSON.parse(Buffer.from(JSON.stringify(status)).toString("utf8"))).toEqual(status);
 }
+
+test("a decoded status comes back as it was", () => {
+  const { decode, encode } = keyStatusCodec;
+  fc.assert(
+    fc.property(statuses.map(decode), (status) => {
+      expect(decode(JSON.parse(JSON.stringify(encode(status))))).toEqual(status);
+    }),
+  );
+  expect(decode(undefined)).toEqual(noKeys);
+});
 
 describe("a status that can be written", () => {
   test("follows from any stored status and any annotations", () => {
