@@ -7,7 +7,8 @@ import { PATIENCE_S } from "./patience.ts";
 export const SYSTEM = "iam-operator-system";
 /** The namespace of the examples. */
 export const NAMESPACE = "team-a";
-const BINDING = "iam-operator-demo";
+/** Gives the operator its permissions in the whole cluster. */
+export const BINDING = "iam-operator-demo";
 
 /** Brings the CRDs, the operator's namespace and the permissions of deploy/rbac for the user `operator`. */
 export async function installOperator(kubectl: Kubectl, root: string): Promise<void> {

@@ -1,9 +1,7 @@
 /** Which calls the operator makes for what, exactly and in order. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GateRequest } from "../process/support/gate.ts";
-import { takeStock } from "../process/support/ledger.ts";
-import type { Place, Rig } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import type { GateRequest } from "../real-world/gate.ts";
+import type { OwnServers } from "../real-world/servers.ts";
 
 export interface CallsOf {
   readonly kube: number;
@@ -36,18 +34,24 @@ export interface RecordOptions {
   readonly args?: readonly string[];
 }
 
-export async function recordCalls(rig: Rig, { args = [] }: RecordOptions = {}): Promise<Recorded> {
-  const place = await rig.openPlace();
-  const gate = await place.openGate();
+export async function recordCalls(
+  servers: OwnServers,
+  { args = [] }: RecordOptions = {},
+): Promise<Recorded> {
+  const world = await servers.openWorld();
+  const gate = await world.openGate();
   const toConsole: { at: number; text: string }[] = [];
-  place.iam.faults.add({
+  world.iam.faults.add({
     fault: { kind: "Slow", ms: 0 },
     times: "always",
     where: ({ operation, method }) =>
       toConsole.push({ at: performance.now(), text: `console ${method} ${operation}` }) > 0,
   });
   const start = async () => {
-    const operator = await place.start({ via: gate, args: ["--leader-elect=false", ...args] });
+    const operator = await world.startProgram({
+      via: gate,
+      args: ["--leader-elect=false", ...args],
+    });
     await operator.untilReady();
     return operator;
   };
@@ -67,19 +71,19 @@ export async function recordCalls(rig: Rig, { args = [] }: RecordOptions = {}): 
   };
   const create = (name: string) =>
     record(async () => {
-      await place.createAccounts([name]);
-      await place.saIdOf(name);
+      await world.createAccounts([name]);
+      await world.saIdOf(name);
     }, name);
   const firstAccount = await create("first-of-all");
   const account = await create("sample-account");
   const issue = await record(async () => {
-    await place.createKeys([{ name: "sample-key", account: "sample-account" }]);
-    await ready(rig, place);
+    await world.createKeys([{ name: "sample-key", account: "sample-account" }]);
+    await world.ready("ApiKey", "sample-key");
   });
-  const annotate = (text: string) =>
-    rig.kubectl(["annotate", "iamkey", "sample-key", `--namespace=${place.namespace}`, text]);
-  const rotation = await record(() => annotate("iam-operator.io/rotate-requested-at=now"));
-  const idlePass = await record(() => annotate("example.com/nothing=now"));
+  const rotation = await record(() => world.rotate("sample-key", "now"));
+  const idlePass = await record(() =>
+    world.annotate("ApiKey", "sample-key", { "example.com/nothing": "now" }),
+  );
   await operator.stop();
   const restart = await record(async () => {
     operator = await start();
@@ -94,15 +98,8 @@ export async function recordCalls(rig: Rig, { args = [] }: RecordOptions = {}): 
     idlePass: idlePass.calls,
     restart: restart.calls,
     requests: issue.requests,
-    sample: { name: "sample-key", namespace: place.namespace, uid },
+    sample: { name: "sample-key", namespace: world.namespace, uid },
   };
-}
-
-async function ready(rig: Rig, place: Place): Promise<void> {
-  await until("the sample to be ready", async () => {
-    const stock = await takeStock(rig.kube, place.iam, place.namespace);
-    return stock.ready === 1 && stock.stuck.length === 0;
-  });
 }
 
 function countCalls(

@@ -9,8 +9,9 @@ import { createKubeTransport } from "../../src/kube/transport/transport.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../tools/iam-server/seed.ts";
 import type { IamServer } from "../../tools/iam-server/server.ts";
-import type { GateRequest } from "../process/support/gate.ts";
-import { inParallel, type Rig } from "../process/support/rig.ts";
+import type { GateRequest } from "../real-world/gate.ts";
+import { inParallel } from "../real-world/in-parallel.ts";
+import type { OwnServers } from "../real-world/servers.ts";
 import type { Recorded } from "./calls.ts";
 
 const ISSUES = "/keys";
@@ -18,7 +19,7 @@ const KEPT = { timeoutMs: 30_000, maxBytes: 8 << 20 };
 
 /** Seconds that the calls of `names.length` issues take. */
 export async function runFloor(
-  rig: Rig,
+  servers: OwnServers,
   { requests, sample }: Recorded,
   {
     namespace,
@@ -33,12 +34,12 @@ export async function runFloor(
   },
 ): Promise<number> {
   const endpoint = await loadKubeEndpoint({
-    kubeconfig: rig.cluster.kubeconfig,
+    kubeconfig: servers.cluster.kubeconfig,
     clock: systemClock,
   });
   const kube = createKubeTransport({ endpoint, clock: systemClock });
   const console = createTransport({ origin: iam.url, connections: writers, clock: systemClock });
-  const objects = await rig.kube.list(apiKeyType, { namespace });
+  const objects = await servers.kube.list(apiKeyType, { namespace });
   const uids = new Map(objects.map(({ metadata }) => [metadata.name, metadata.uid ?? ""]));
   const headers = {
     authorization: `Bearer ${iam.world.openSession(DEFAULT_CREDENTIALS.username)}`,

@@ -9,10 +9,11 @@ import { readFlags } from "../../scripts/flags.ts";
 import type { ApiKey } from "../../src/api/api-key.ts";
 import { isTrue } from "../../src/api/conditions.ts";
 import { serviceAccountType } from "../../src/controllers/resource-types.ts";
-import { takeStock } from "../process/support/ledger.ts";
-import { preferBundle } from "../process/support/program.ts";
-import { openRig, type Place, type Rig } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import { takeStock } from "../real-world/ledger.ts";
+import { preferBundle } from "../real-world/program.ts";
+import { type OwnServers, startServers } from "../real-world/servers.ts";
+import { until } from "../real-world/until.ts";
+import type { World } from "../real-world/world.ts";
 import { type Recorded, recordCalls } from "./calls.ts";
 import { runFloor } from "./floor.ts";
 import { cpuSeconds, memoryMib } from "./proc.ts";
@@ -39,27 +40,27 @@ const figures: Record<string, unknown> = {
 };
 tell("machine and bundle", figures);
 
-let rig = await openRig();
+let servers = await startServers();
 try {
-  note("startSeconds", await startTimes(rig));
-  const recorded = await recordCalls(rig);
+  note("startSeconds", await startTimes(servers));
+  const recorded = await recordCalls(servers);
   note("calls", {
     account: recorded.account,
     issue: recorded.issue,
     rotation: recorded.rotation,
     idlePass: recorded.idlePass,
   });
-  note("createToSecretMs", await latency(rig));
-  note("newKeyWaitsMs", await newKeyWaits(rig, { queued, failing: objects }));
+  note("createToSecretMs", await latency(servers));
+  note("newKeyWaitsMs", await newKeyWaits(servers, { queued, failing: objects }));
   for (const workers of [16, 64]) {
-    await rig.close();
+    await servers.close();
     // A fresh etcd for every run.
-    rig = await openRig();
-    const again = await recordCalls(rig);
-    note(`issue${workers}`, await issueMany(rig, again, workers, workers === 64));
+    servers = await startServers();
+    const again = await recordCalls(servers);
+    note(`issue${workers}`, await issueMany(servers, again, workers, workers === 64));
   }
 } finally {
-  await rig.close();
+  await servers.close();
 }
 if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`);
@@ -85,12 +86,14 @@ function sizesIn(directory: string): Readonly<Record<string, number>> {
 }
 
 /** From the start of the process to a good answer of /readyz, on an empty cluster. */
-async function startTimes({ openPlace }: Rig): Promise<{ median: number; all: readonly number[] }> {
-  const place = await openPlace();
+async function startTimes({
+  openWorld,
+}: OwnServers): Promise<{ median: number; all: readonly number[] }> {
+  const world = await openWorld();
   const all: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     const at = performance.now();
-    const operator = await place.start({ args: [ALONE] });
+    const operator = await world.startProgram({ args: [ALONE] });
     await operator.untilReady();
     all.push(rounded((performance.now() - at) / 1_000));
     await operator.stop();
@@ -99,36 +102,41 @@ async function startTimes({ openPlace }: Rig): Promise<{ median: number; all: re
 }
 
 /** From sending an ApiKey to its Secret, ten a second. */
-async function latency({ openPlace, cluster }: Rig) {
-  const place = await openPlace({ latencyMs: LATENCY_MS });
-  const operator = await place.start({ args: [ALONE] });
+async function latency({ openWorld, cluster }: OwnServers) {
+  const world = await openWorld({ latencyMs: LATENCY_MS });
+  const operator = await world.startProgram({ args: [ALONE] });
   const names = Array.from({ length: 200 }, (_, index) => `key-${index}`);
-  await place.createAccounts(names);
+  await world.createAccounts(names);
   await operator.untilReady();
-  await accountsReady(place, names.length);
+  await accountsReady(world, names.length);
   const keys = names.map((name) => ({ name, account: name }));
-  const times = await untilSecrets(cluster.kubeconfig, place, keys, 100);
+  const times = await untilSecrets(cluster.kubeconfig, world, keys, 100);
   await operator.stop();
   return times;
 }
 
 /** Many ApiKeys that are there when the operator starts, one of each account; and the same without logic. */
-async function issueMany(rig: Rig, recorded: Recorded, workers: number, further: boolean) {
-  const place = await rig.openPlace({ latencyMs: LATENCY_MS, concurrency: workers });
+async function issueMany(
+  servers: OwnServers,
+  recorded: Recorded,
+  workers: number,
+  further: boolean,
+) {
+  const world = await servers.openWorld({ latencyMs: LATENCY_MS, concurrency: workers });
   const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
   const args = [ALONE, `--concurrency=${workers}`];
-  await place.createAccounts(names);
-  const first = await place.start({ args });
-  await accountsReady(place, objects);
+  await world.createAccounts(names);
+  const first = await world.startProgram({ args });
+  await accountsReady(world, objects);
   await first.stop();
-  await place.createKeys(names.map((name) => ({ name, account: name })));
+  await world.createKeys(names.map((name) => ({ name, account: name })));
 
   const watcher = await watchFor<ApiKey>(
-    rig.cluster.kubeconfig,
-    `/apis/iam-operator.io/v1alpha1/namespaces/${place.namespace}/apikeys`,
+    servers.cluster.kubeconfig,
+    `/apis/iam-operator.io/v1alpha1/namespaces/${world.namespace}/apikeys`,
     ({ status }) => isTrue(status?.conditions, "Ready"),
   );
-  const operator = await place.start({ args });
+  const operator = await world.startProgram({ args });
   await operator.untilReady();
   const at = performance.now();
   await until("every key", () => watcher.seen.size === objects, 300_000, 100);
@@ -136,11 +144,11 @@ async function issueMany(rig: Rig, recorded: Recorded, workers: number, further:
   await watcher.close();
   const cpu = rounded(cpuSeconds(operator.pid));
   const memory = memoryMib(operator.pid);
-  await until("order", async () => (await stock(rig, place)).stuck.length === 0, 60_000, 500);
-  const { issued, surplus } = await stock(rig, place);
+  await until("order", async () => (await takeStock(world)).stuck.length === 0, 60_000, 500);
+  const { issued, surplus } = await takeStock(world);
   await operator.stop();
 
-  const floorSeconds = rounded(await floor(rig, recorded, workers));
+  const floorSeconds = rounded(await floor(servers, recorded, workers));
   return {
     seconds,
     floorSeconds,
@@ -149,24 +157,29 @@ async function issueMany(rig: Rig, recorded: Recorded, workers: number, further:
     peakMib: memory.peak,
     keysBeyond: issued - objects + surplus,
     // What the issue has left to do, such as listing the keys again, is done by the first restart.
-    ...(further ? { firstRestart: await idle(place), secondRestart: await idle(place) } : {}),
+    ...(further ? { firstRestart: await idle(world), secondRestart: await idle(world) } : {}),
   };
 }
 
-async function floor(rig: Rig, recorded: Recorded, writers: number): Promise<number> {
+async function floor(servers: OwnServers, recorded: Recorded, writers: number): Promise<number> {
   // No operator works here.
-  const place = await rig.openPlace({ latencyMs: LATENCY_MS });
+  const world = await servers.openWorld({ latencyMs: LATENCY_MS });
   const names = Array.from({ length: objects }, (_, index) => `key-${index}`);
-  await place.createKeys(names.map((name) => ({ name, account: name })));
-  return runFloor(rig, recorded, { namespace: place.namespace, iam: place.iam, names, writers });
+  await world.createKeys(names.map((name) => ({ name, account: name })));
+  return runFloor(servers, recorded, {
+    namespace: world.namespace,
+    iam: world.iam,
+    names,
+    writers,
+  });
 }
 
 /** A restart with everything in order: how long, and what it costs to have nothing to do. */
-async function idle(place: Place) {
-  const gate = await place.openGate();
-  const before = place.iam.requests.count("issueKey");
+async function idle(world: World) {
+  const gate = await world.openGate();
+  const before = world.iam.requests.count("issueKey");
   const at = performance.now();
-  const operator = await place.start({ via: gate, args: [ALONE, "--concurrency=64"] });
+  const operator = await world.startProgram({ via: gate, args: [ALONE, "--concurrency=64"] });
   await operator.untilReady();
   const syncedSeconds = rounded((performance.now() - at) / 1_000);
   await until("quiet", async () => isQuiet(gate.requests.at(-1)?.at), 120_000, 250);
@@ -179,7 +192,7 @@ async function idle(place: Place) {
     quietSeconds,
     kubeCallsAfterRestart: gate.requests.length,
     mutatingCallsAfterRestart: byPath(gate.mutations()),
-    keysIssuedAfterRestart: place.iam.requests.count("issueKey") - before,
+    keysIssuedAfterRestart: world.iam.requests.count("issueKey") - before,
     idleMillicores: millicores,
     rssMib: memoryMib(operator.pid).now,
   };
@@ -199,19 +212,14 @@ function isQuiet(lastAt: number | undefined): boolean {
   return lastAt !== undefined && performance.now() - lastAt > 3_000;
 }
 
-async function accountsReady(place: Place, count: number): Promise<void> {
+async function accountsReady(world: World, count: number): Promise<void> {
   await until(
     "every ServiceAccount to be ready",
     async () => {
-      const { namespace } = place;
-      const accounts = await rig.kube.list(serviceAccountType, { namespace });
+      const accounts = await world.kube.list(serviceAccountType, world);
       return accounts.filter(({ status }) => isTrue(status?.conditions, "Ready")).length === count;
     },
     300_000,
     500,
   );
-}
-
-function stock(rig: Rig, place: Place) {
-  return takeStock(rig.kube, place.iam, place.namespace);
 }

@@ -8,10 +8,12 @@ import { readFlags } from "../../scripts/flags.ts";
 import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { LAG_SAMPLE_MS } from "../../src/observability/metrics.ts";
-import { isInOrder, takeStock } from "../process/support/ledger.ts";
-import { type OperatorProcess, preferBundle } from "../process/support/program.ts";
-import { openRig, type Place, patiently, type Rig } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import { patiently } from "../real-world/in-parallel.ts";
+import { isInOrder, takeStock } from "../real-world/ledger.ts";
+import { type OperatorProcess, preferBundle } from "../real-world/program.ts";
+import { type OwnServers, startServers } from "../real-world/servers.ts";
+import { until } from "../real-world/until.ts";
+import type { World } from "../real-world/world.ts";
 import { memoryMib } from "./proc.ts";
 import { percentile, rounded, slope } from "./statistics.ts";
 import { LATENCY_MS } from "./waits.ts";
@@ -74,11 +76,11 @@ interface Floor {
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 if (preferBundle() === undefined) console.log("The operator runs from its sources.");
-const rig = await openRig();
+const servers = await startServers();
 try {
-  const place = await rig.openPlace({ latencyMs: LATENCY_MS, extraCalls: { deleteKey } });
-  const operator = await place.start(AS_DEPLOYED);
-  const work = await startWork(rig, place);
+  const world = await servers.openWorld({ latencyMs: LATENCY_MS, extraCalls: { deleteKey } });
+  const operator = await world.startProgram(AS_DEPLOYED);
+  const work = await startWork(servers, world);
   const measured = await soak(operator, work);
   const { figures, problems } = await judge(measured, work);
   console.log(`\nsoak\n${JSON.stringify(figures, undefined, 2)}`);
@@ -95,15 +97,15 @@ try {
     );
   process.exitCode = problems.length > 0 ? 1 : 0;
 } finally {
-  await rig.close();
+  await servers.close();
 }
 process.exit();
 
 type Work = Awaited<ReturnType<typeof startWork>>;
 
 /** ApiKeys that are in order, and what is done with them. */
-async function startWork({ kube }: Rig, place: Place) {
-  const { namespace, iam } = place;
+async function startWork({ kube }: OwnServers, world: World) {
+  const { namespace, iam } = world;
   const names = Array.from({ length: KEYS }, (_, slot) => `key-${slot}`);
   const keyIn = (slot: number) => ({
     name: names[slot] ?? "",
@@ -111,9 +113,9 @@ async function startWork({ kube }: Rig, place: Place) {
     spec: { rotation: { overlap: "5m" } },
   });
   let [created, asked] = [KEYS, 0];
-  await place.createAccounts(Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`));
-  await place.createKeys(names.map((_, slot) => keyIn(slot)));
-  const takeStockOfAll = () => takeStock(kube, iam, namespace);
+  await world.createAccounts(Array.from({ length: ACCOUNTS }, (_, index) => `account-${index}`));
+  await world.createKeys(names.map((_, slot) => keyIn(slot)));
+  const takeStockOfAll = () => takeStock(world);
   // Calls, not keys: one that finds the token of an hour ago expired is refused, and made once more.
   const done = () => iam.requests.count("issueKey") - created;
   let before = -1;
@@ -143,7 +145,7 @@ async function startWork({ kube }: Rig, place: Place) {
       created += 1;
       names[slot] = `key-${KEYS + turn}`;
       await patiently(() => kube.delete(apiKeyType, key, {}));
-      await place.createKeys([keyIn(slot)]);
+      await world.createKeys([keyIn(slot)]);
     },
     /** The stock once everything is in order, or when nothing is to be hoped for any more. */
     async settle() {

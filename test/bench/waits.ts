@@ -1,9 +1,10 @@
 /** How long a new ApiKey waits for its Secret, alone and beside many others. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import type { OperatorProcess } from "../process/support/program.ts";
-import type { KeySpec, Place, Rig } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import type { OperatorProcess } from "../real-world/program.ts";
+import type { OwnServers } from "../real-world/servers.ts";
+import { until } from "../real-world/until.ts";
+import type { KeySpec, World } from "../real-world/world.ts";
 import { percentile } from "./statistics.ts";
 import { watchFor } from "./watcher.ts";
 
@@ -17,41 +18,41 @@ const PATIENCE_MS = 900_000;
 type Load = (scene: Scene) => Promise<() => number>;
 
 interface Scene {
-  readonly rig: Rig;
-  readonly place: Place;
+  readonly servers: OwnServers;
+  readonly world: World;
   readonly operator: OperatorProcess;
 }
 
 /** Of ApiKeys in the namespace of the others, but with another account, and in another namespace. */
 export async function newKeyWaits(
-  rig: Rig,
+  servers: OwnServers,
   { queued, failing }: { readonly queued: number; readonly failing: number },
 ) {
   return {
-    unloaded: await waitsBeside(rig, async () => () => 0),
-    [`beside${queued}Queued`]: await waitsBeside(rig, queue(queued)),
-    [`beside${failing}Failing`]: await waitsBeside(rig, fail(failing)),
+    unloaded: await waitsBeside(servers, async () => () => 0),
+    [`beside${queued}Queued`]: await waitsBeside(servers, queue(queued)),
+    [`beside${failing}Failing`]: await waitsBeside(servers, fail(failing)),
   };
 }
 
-async function waitsBeside(rig: Rig, load: Load) {
-  const place = await rig.openPlace({ latencyMs: LATENCY_MS });
-  const other = await rig.openPlace({ latencyMs: LATENCY_MS });
-  const namespaces = `--namespaces=${place.namespace},${other.namespace}`;
-  const operator = await place.start({ args: [ALONE, namespaces] });
-  for (const { createAccounts, saIdOf } of [place, other]) {
-    await createAccounts(["probe"]);
-    await saIdOf("probe");
+async function waitsBeside(servers: OwnServers, load: Load) {
+  const world = await servers.openWorld({ latencyMs: LATENCY_MS });
+  const other = await servers.openWorld({ latencyMs: LATENCY_MS });
+  const namespaces = `--namespaces=${world.namespace},${other.namespace}`;
+  const operator = await world.startProgram({ args: [ALONE, namespaces] });
+  for (const each of [world, other]) {
+    await each.createAccounts(["probe"]);
+    await each.saIdOf("probe");
   }
-  const left = await load({ rig, place, operator });
+  const left = await load({ servers, world, operator });
   const keys = Array.from({ length: PROBES }, (_, index) => ({
     name: `probe-${index}`,
     account: "probe",
   }));
-  const probe = (where: Place) => untilSecrets(rig.cluster.kubeconfig, where, keys, 1_000);
+  const probe = (where: World) => untilSecrets(servers.cluster.kubeconfig, where, keys, 1_000);
   const [otherNamespace, sameNamespace, leftAtLastProbe] = await Promise.all([
     probe(other),
-    probe(place),
+    probe(world),
     sleep(PROBES * 1_000).then(left),
   ]);
   await operator.stop();
@@ -61,16 +62,16 @@ async function waitsBeside(rig: Rig, load: Load) {
 /** From sending each ApiKey to its Secret, as a watcher of Secrets sees it. */
 export async function untilSecrets(
   kubeconfig: string,
-  place: Place,
+  world: World,
   keys: readonly KeySpec[],
   everyMs: number,
 ) {
-  const path = `/api/v1/namespaces/${place.namespace}/secrets`;
+  const path = `/api/v1/namespaces/${world.namespace}/secrets`;
   const watcher = await watchFor(kubeconfig, path, () => true);
   const sentAt = new Map<string, number>();
   for (const key of keys) {
     sentAt.set(key.name, performance.now());
-    void place.createKeys([key]);
+    void world.createKeys([key]);
     await sleep(everyMs);
   }
   const names = [...sentAt.keys()];
@@ -87,27 +88,27 @@ export async function untilSecrets(
 
 /** ApiKeys that come to the operator all at once. */
 function queue(count: number): Load {
-  return async ({ place, operator }) => {
-    const { keys } = await createCrowd(place, count);
+  return async ({ world, operator }) => {
+    const { keys } = await createCrowd(world, count);
     operator.signal("SIGSTOP");
-    await place.createKeys(keys);
+    await world.createKeys(keys);
     operator.signal("SIGCONT");
-    return () => Math.max(0, count - place.iam.world.keys.size);
+    return () => Math.max(0, count - world.iam.world.keys.size);
   };
 }
 
 /** ApiKeys of accounts for which every call to the console fails, and has failed before. */
 function fail(count: number): Load {
-  return async ({ rig, place }) => {
-    const { keys, ids } = await createCrowd(place, count);
-    place.iam.faults.add({
+  return async ({ servers, world }) => {
+    const { keys, ids } = await createCrowd(world, count);
+    world.iam.faults.add({
       fault: { kind: "Refuse", status: 500 },
       times: "always",
       where: ({ path }) => ids.some((id) => path.includes(id)),
     });
-    await place.createKeys(keys);
+    await world.createKeys(keys);
     const isReported = async () => {
-      const objects = await rig.kube.list(apiKeyType, { namespace: place.namespace });
+      const objects = await servers.kube.list(apiKeyType, { namespace: world.namespace });
       return objects.every(({ status }) => (status?.conditions?.length ?? 0) > 0);
     };
     await until("a condition of every ApiKey", isReported, PATIENCE_MS, 500);
@@ -116,7 +117,7 @@ function fail(count: number): Load {
 }
 
 /** Accounts that are ready, and the ApiKeys that are to come. */
-async function createCrowd({ createAccounts, saIdOf }: Place, count: number) {
+async function createCrowd({ createAccounts, saIdOf }: World, count: number) {
   const accounts = Array.from(
     { length: Math.ceil(count / KEYS_PER_ACCOUNT) },
     (_, index) => `crowd-${index}`,

@@ -8,7 +8,7 @@ import { findBinaries } from "../cluster/binaries.ts";
 import { apiServerCommand, etcdCommand, layoutOf } from "../cluster/commands.ts";
 import type { ControlPlane } from "../cluster/control-plane.ts";
 import { startProgram } from "../cluster/program.ts";
-import { until } from "../process/support/until.ts";
+import { until } from "../real-world/until.ts";
 
 /** Copies the data of etcd while nothing writes to it. */
 export async function backUp(cluster: ControlPlane): Promise<void> {

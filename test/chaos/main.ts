@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { readFlags } from "../../scripts/flags.ts";
-import type { Stock } from "../process/support/ledger.ts";
-import { preferBundle } from "../process/support/program.ts";
+import type { Stock } from "../real-world/ledger.ts";
+import { preferBundle } from "../real-world/program.ts";
 import { type Scenario, scenarios, type Told } from "./scenarios.ts";
 import { openScene } from "./scene.ts";
 

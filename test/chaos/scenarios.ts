@@ -2,10 +2,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { BINDING } from "../../scripts/demo/install.ts";
 import { secretType } from "../../src/controllers/resource-types.ts";
-import { withServer } from "../process/support/gate.ts";
-import { ROOT } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import { withServer } from "../real-world/gate.ts";
+import { prepareLease } from "../real-world/lease.ts";
+import { ROOT } from "../real-world/servers.ts";
+import { until } from "../real-world/until.ts";
 import { backUp, restore } from "./etcd.ts";
 import { ISSUE_MS, type Scene, type Size } from "./scene.ts";
 import { supervise } from "./supervisor.ts";
@@ -127,10 +129,10 @@ function inTheMiddle(scene: Scene, timeoutMs?: number): Promise<boolean> {
 }
 
 async function killAgainAndAgain(scene: Scene, quick: boolean) {
-  const { place, say } = scene;
+  const { world, say } = scene;
   const rounds = quick ? 4 : 20;
   // Without a lease the next process starts at once, as a lone replica does after its lease has run out.
-  const start = () => place.start({ args: [...ARGS, "--leader-elect=false"] });
+  const start = () => world.startProgram({ args: [...ARGS, "--leader-elect=false"] });
   let operator = await start();
   await scene.createAccounts();
   await scene.createKeys();
@@ -144,7 +146,7 @@ async function killAgainAndAgain(scene: Scene, quick: boolean) {
     await sleep(ISSUE_MS + 200);
     scene.forgetOpenPosts();
     const lost = await unkept(scene);
-    say(`kill ${kills}: ${place.iam.world.keys.size} keys issued, ${lost - lossesAtKills} lost`);
+    say(`kill ${kills}: ${world.iam.world.keys.size} keys issued, ${lost - lossesAtKills} lost`);
     lossesAtKills = lost;
     operator = await start();
   }
@@ -153,20 +155,20 @@ async function killAgainAndAgain(scene: Scene, quick: boolean) {
 }
 
 /** Issued keys that stand in no Secret. */
-async function unkept({ rig, place }: Scene): Promise<number> {
-  const { namespace } = place;
-  const list = () => rig.kube.list(secretType, { namespace });
+async function unkept({ servers, world }: Scene): Promise<number> {
+  const { namespace } = world;
+  const list = () => servers.kube.list(secretType, { namespace });
   const secrets = await list().catch(list);
   const kept = new Set(
     secrets.map(({ data }) => Buffer.from(data?.keyId ?? "", "base64").toString()),
   );
-  return [...place.iam.world.keys.keys()].filter((keyId) => !kept.has(keyId)).length;
+  return [...world.iam.world.keys.keys()].filter((keyId) => !kept.has(keyId)).length;
 }
 
 async function terminate(scene: Scene) {
-  const { place, say } = scene;
+  const { world, say } = scene;
   const problems: string[] = [];
-  let operator = await place.start({ args: ARGS });
+  let operator = await world.startProgram({ args: ARGS });
   await scene.createAccounts();
   await scene.createKeys();
   for (let round = 1; round <= 5 && (await inTheMiddle(scene, PATIENCE_MS)); round += 1) {
@@ -177,18 +179,18 @@ async function terminate(scene: Scene) {
     say(`stop ${round}: ${open} calls 5 under way; ended after ${seconds(at)} s with code ${code}`);
     if (code !== 0) problems.push(`stop ${round} ended with ${code ?? signal}`);
     if (lost > 0) problems.push(`stop ${round} lost ${lost} keys`);
-    operator = await place.start({ args: ARGS });
+    operator = await world.startProgram({ args: ARGS });
   }
   return { problems, end: () => operator.stop() };
 }
 
 async function freeze(scene: Scene) {
-  const { place, say } = scene;
+  const { world, say } = scene;
   const problems: string[] = [];
-  const leader = await place.start({ args: ARGS });
+  const leader = await world.startProgram({ args: ARGS });
   await leader.untilReady();
   await until("the first to lead", () => leader.leads());
-  const standby = await place.start({ args: ARGS });
+  const standby = await world.startProgram({ args: ARGS });
   await standby.untilReady();
   await scene.createAccounts();
   await scene.createKeys();
@@ -209,11 +211,12 @@ async function freeze(scene: Scene) {
 }
 
 async function leadTwice(scene: Scene) {
-  const { place, say } = scene;
-  const other = await place.openRelease();
+  const { world, servers, say } = scene;
+  const { namespace: other } = await servers.openWorld();
+  await prepareLease(servers.kube, other);
   const operators = [
-    await place.start({ args: ARGS }),
-    await place.start({ args: [...ARGS, `--operator-namespace=${other}`] }),
+    await world.startProgram({ args: ARGS }),
+    await world.startProgram({ args: [...ARGS, `--operator-namespace=${other}`] }),
   ];
   for (const operator of operators) await until("both to lead", () => operator.leads());
   await scene.createAccounts();
@@ -227,17 +230,17 @@ async function leadTwice(scene: Scene) {
 }
 
 async function deleteLease(scene: Scene) {
-  const { place, rig, say } = scene;
-  const operators = [await place.start({ args: ARGS })];
+  const { world, servers, say } = scene;
+  const operators = [await world.startProgram({ args: ARGS })];
   await until("the first to lead", () => operators[0]?.leads() ?? false);
-  operators.push(await place.start({ args: ARGS }));
+  operators.push(await world.startProgram({ args: ARGS }));
   await operators[1]?.untilReady();
   await scene.createAccounts();
   await scene.createKeys();
   const problems: string[] = [];
   let deletions = 0;
   for (; deletions < 5 && (await inTheMiddle(scene, PATIENCE_MS)); deletions += 1) {
-    await rig.kubectl(["delete", "lease", "iam-operator", "--namespace", place.namespace]);
+    await servers.kubectl(["delete", "lease", "iam-operator", "--namespace", world.namespace]);
     await sleep(1_000 + Math.random() * 2_000);
     const leading = await Promise.all(operators.map((operator) => operator.leads()));
     if (leading.every(Boolean)) problems.push(`both lead after deletion ${deletions + 1}`);
@@ -248,30 +251,30 @@ async function deleteLease(scene: Scene) {
 }
 
 async function killApiServer(scene: Scene) {
-  const { place, rig, say } = scene;
-  const operator = await supervise(() => place.start({ args: ARGS }));
+  const { world, servers, say } = scene;
+  const operator = await supervise(() => world.startProgram({ args: ARGS }));
   await scene.createAccounts();
   await scene.createKeys();
   const problems: string[] = [];
   for (const outageMs of [3_000, 20_000]) {
     if (!(await inTheMiddle(scene))) problems.push(IDLE);
-    await rig.cluster.killApiServer();
+    await servers.cluster.killApiServer();
     await sleep(outageMs);
-    await rig.cluster.startApiServer();
+    await servers.cluster.startApiServer();
     say(`the API server is back after ${outageMs / 1_000} s; ${operator.exits.length} restarts`);
   }
   return { problems, notes: [`${operator.exits.length} restarts`], end: () => operator.stop() };
 }
 
 async function blackHole(scene: Scene) {
-  const { place, rig, say } = scene;
-  const proxy = await startTcpProxy(new URL(rig.cluster.url));
-  const kubeconfig = join(rig.cluster.directory, "proxy.kubeconfig");
-  const direct = readFileSync(rig.cluster.kubeconfigFor("operator"), "utf8");
+  const { world, servers, say } = scene;
+  const proxy = await startTcpProxy(new URL(servers.cluster.url));
+  const kubeconfig = join(servers.cluster.directory, "proxy.kubeconfig");
+  const direct = readFileSync(servers.cluster.kubeconfigFor("operator"), "utf8");
   writeFileSync(kubeconfig, withServer(direct, `https://127.0.0.1:${proxy.port}`));
   // Without a lease the process survives, and has to notice by itself that its connections are dead.
   const args = [...ARGS, "--leader-elect=false"];
-  const operator = await supervise(() => place.start({ kubeconfig, args }));
+  const operator = await supervise(() => world.startProgram({ kubeconfig, args }));
   await scene.createAccounts();
   await scene.createKeys();
   const wasBusy = await inTheMiddle(scene);
@@ -296,18 +299,18 @@ async function blackHole(scene: Scene) {
 }
 
 async function takeRights(scene: Scene) {
-  const { place, rig, say } = scene;
-  const operator = await supervise(() => place.start({ args: ARGS }));
+  const { world, servers, say } = scene;
+  const operator = await supervise(() => world.startProgram({ args: ARGS }));
   await scene.createAccounts();
   await scene.createKeys();
   const problems = (await inTheMiddle(scene)) ? [] : [IDLE];
-  await rig.kubectl(["delete", "clusterrolebinding", "op"]);
+  await servers.kubectl(["delete", "clusterrolebinding", BINDING]);
   say("the rights are gone");
   await sleep(15_000);
-  await rig.kubectl([
+  await servers.kubectl([
     "create",
     "clusterrolebinding",
-    "op",
+    BINDING,
     "--clusterrole=iam-operator",
     "--user=operator",
   ]);
@@ -323,8 +326,8 @@ async function takeRights(scene: Scene) {
 }
 
 async function changeCrds(scene: Scene) {
-  const { place, rig, say } = scene;
-  const operator = await supervise(() => place.start({ args: ARGS }));
+  const { world, servers, say } = scene;
+  const operator = await supervise(() => world.startProgram({ args: ARGS }));
   await scene.createAccounts();
   await scene.createKeys(0, 1);
   const crds = readdirSync(join(ROOT, "crds"))
@@ -337,7 +340,7 @@ async function changeCrds(scene: Scene) {
     const changed = crds.map((crd) =>
       crd.replaceAll(/^( +description: )(The Secret's name)/gm, `$1Change ${round}. $2`),
     );
-    await rig.kubectl(
+    await servers.kubectl(
       ["apply", "--server-side", "--force-conflicts", "-f", "-"],
       changed.join("\n---\n"),
     );
@@ -349,8 +352,8 @@ async function changeCrds(scene: Scene) {
 }
 
 async function setBackEtcd(scene: Scene) {
-  const { place, rig, say } = scene;
-  const operator = await supervise(() => place.start({ args: ARGS }));
+  const { world, servers, say } = scene;
+  const operator = await supervise(() => world.startProgram({ args: ARGS }));
   const { keysPerAccount } = scene.size;
   await scene.createAccounts();
   await scene.createKeys(0, keysPerAccount - 1);
@@ -358,11 +361,11 @@ async function setBackEtcd(scene: Scene) {
   // The last round is caught by the snapshot in the middle of its work.
   await scene.createKeys(keysPerAccount - 1);
   const problems = (await inTheMiddle(scene)) ? [] : [IDLE];
-  await backUp(rig.cluster);
-  const before = place.iam.world.keys.size;
+  await backUp(servers.cluster);
+  const before = world.iam.world.keys.size;
   await scene.settle();
-  say(`${place.iam.world.keys.size - before} keys were issued after the snapshot`);
-  const stopServers = await restore(rig.cluster, rig.kube);
+  say(`${world.iam.world.keys.size - before} keys were issued after the snapshot`);
+  const stopServers = await restore(servers.cluster, servers.kube);
   say("the snapshot is back");
   const end = async () => {
     await operator.stop();

@@ -2,9 +2,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestRecord } from "../../tools/iam-server/request-log.ts";
-import { type Stock, takeStock } from "../process/support/ledger.ts";
-import { openRig, type Place, type Rig } from "../process/support/rig.ts";
-import { until } from "../process/support/until.ts";
+import { type Stock, takeStock } from "../real-world/ledger.ts";
+import { type OwnServers, startServers } from "../real-world/servers.ts";
+import { until } from "../real-world/until.ts";
+import type { World } from "../real-world/world.ts";
 
 export interface Size {
   readonly accounts: number;
@@ -12,8 +13,8 @@ export interface Size {
 }
 
 export interface Scene {
-  readonly rig: Rig;
-  readonly place: Place;
+  readonly servers: OwnServers;
+  readonly world: World;
   readonly size: Size;
   readonly say: (line: string) => void;
   /** Calls 5 that have arrived at the console. */
@@ -38,12 +39,12 @@ const POLL_MS = 1_000;
 const TOLD_EVERY_MS = 10_000;
 
 export async function openScene(size: Size, say: (line: string) => void): Promise<Scene> {
-  const rig = await openRig();
-  const place = await rig.openPlace({ latencyMs: 5, concurrency: 64 });
+  const servers = await startServers();
+  const world = await servers.openWorld({ latencyMs: 5, concurrency: 64 });
   // Who is killed while an account is created must be able to find it: the first page has not all of them.
-  place.iam.shapes = { ...place.iam.shapes, serviceAccountPaging: "ignored" };
+  world.iam.shapes = { ...world.iam.shapes, serviceAccountPaging: "ignored" };
   const posts: RequestRecord[] = [];
-  place.iam.faults.add({
+  world.iam.faults.add({
     operation: "issueKey",
     fault: { kind: "Slow", ms: ISSUE_MS / 2 },
     times: "always",
@@ -54,8 +55,8 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
   const openPosts = () =>
     posts.slice(ofTheLiving).filter(({ status }) => status === undefined).length;
   return {
-    rig,
-    place,
+    servers,
+    world,
     size,
     say,
     posts,
@@ -63,9 +64,9 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
     forgetOpenPosts: () => {
       ofTheLiving = posts.length;
     },
-    createAccounts: () => place.createAccounts(accounts),
+    createAccounts: () => world.createAccounts(accounts),
     createKeys: (from = 0, to = size.keysPerAccount) =>
-      place.createKeys(
+      world.createKeys(
         Array.from({ length: to - from }, (_, round) =>
           accounts.map((account, index) => ({
             name: `key-${from + round}-${index}`,
@@ -80,9 +81,8 @@ export async function openScene(size: Size, say: (line: string) => void): Promis
         () => true,
         () => false,
       ),
-    settle: (patienceMs = 240_000) =>
-      untilInOrder(() => takeStock(rig.kube, place.iam, place.namespace), say, patienceMs),
-    close: () => rig.close(),
+    settle: (patienceMs = 240_000) => untilInOrder(() => takeStock(world), say, patienceMs),
+    close: () => servers.close(),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Starts the operator again whenever it ends, as a kubelet does. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Exit, OperatorProcess } from "../process/support/program.ts";
+import type { Exit, OperatorProcess } from "../real-world/program.ts";
 
 export interface Supervised {
   readonly current: OperatorProcess;

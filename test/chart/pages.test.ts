@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type IamServer, startIamServer } from "../../tools/iam-server/server.ts";
+import type { OperatorProcess } from "../real-world/program.ts";
 import { type Cluster, startCluster } from "./support/cluster.ts";
-import { type DeployedOperator, startDeployed } from "./support/operator.ts";
+import { startDeployed } from "./support/operator.ts";
 import { blocksOf, createShell } from "./support/pages.ts";
 
 const SYSTEM = "iam-operator-system";
@@ -23,7 +24,7 @@ const minute = 60_000;
 
 let cluster: Cluster;
 let iam: IamServer;
-let operator: DeployedOperator | undefined;
+let operator: OperatorProcess | undefined;
 let shell: (code: string) => Promise<string>;
 const done = new Set<string>();
 

@@ -1,5 +1,4 @@
 /** The operator's client for a real API server. */
-import { afterAll, beforeAll, inject } from "vitest";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import {
   createKubeClient,
@@ -9,7 +8,6 @@ import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
 import { createKubeTransport, type KubeTransport } from "../../src/kube/transport/transport.ts";
 import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
 import { systemClock } from "../../src/util/time.ts";
-import { createNamespace } from "./namespace.ts";
 
 export interface RealClient {
   readonly client: KubeClient;
@@ -39,22 +37,4 @@ export async function connect(
   };
   const client = createKubeClient({ ...common, fieldManager: "iam-operator", ...options });
   return { client, api: { ...common, openStream }, transport, requests };
-}
-
-export interface OwnNamespace extends RealClient {
-  readonly namespace: string;
-}
-
-/** A namespace of the shared control plane, for all tests around it. */
-export function useNamespace(name: string): () => OwnNamespace {
-  let own: OwnNamespace | undefined;
-  beforeAll(async () => {
-    const shared = inject("controlPlane");
-    own = { ...(await connect(shared.kubeconfig)), namespace: await createNamespace(shared, name) };
-  });
-  afterAll(() => own?.transport.close());
-  return () => {
-    if (own === undefined) throw new Error("there is a namespace only while tests run");
-    return own;
-  };
 }

@@ -11,7 +11,7 @@ import { buildImage } from "../../scripts/image/image.ts";
 import { Unable } from "../../scripts/image/tools.ts";
 import { startIamServer } from "../../tools/iam-server/server.ts";
 import { startNode } from "../cluster/node/node.ts";
-import { startTraceReceiver } from "../process/support/trace-receiver.ts";
+import { startTraceReceiver } from "../support/trace-receiver.ts";
 import { type Audit, compareRights, excuseFor, type Rule, type Window } from "./audit.ts";
 import { createStage, RELEASE, type Stage, SYSTEM } from "./stage.ts";
 import { createSteps } from "./steps.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse, stringify } from "yaml";
 import { CHART } from "../../scripts/chart/helm.ts";
-import type { TraceReceiver } from "../process/support/trace-receiver.ts";
+import type { TraceReceiver } from "../support/trace-receiver.ts";
 import type { Window } from "./audit.ts";
 import {
   judgeQueries,

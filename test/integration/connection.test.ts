@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inWorld } from "./support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 test(
   "a Connection logs in once, renews its token once, and stays while it is in use",
@@ -13,7 +13,7 @@ test(
     expect(world.iam.requests.count("login")).toBe(1);
 
     world.iam.world.revokeTokens();
-    await world.lookAgain("ServiceAccount", "ci", "one");
+    await world.reconcile("ServiceAccount", "ci", "one");
     await world.ready("ServiceAccount", "ci");
     expect(world.iam.requests.count("login")).toBe(2);
     const events = await world.events("ci");

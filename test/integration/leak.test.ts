@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { findLeaks } from "./support/leak-check.ts";
-import { World } from "./support/world.ts";
+import { openWorld } from "../real-world/in-world.ts";
+import { findLeaks } from "../real-world/leaks.ts";
 
 /** Every world of this folder is searched when it closes; here the search itself is tried. */
 test.each<readonly [string, (secret: string) => string]>([
@@ -16,13 +16,13 @@ test.each<readonly [string, (secret: string) => string]>([
 });
 
 test("a run fails if a secret is in a log, a status or a trace", async () => {
-  const world = await World.open();
+  const world = await openWorld();
   await world.serviceAccount("ci");
   await world.apiKey("key");
   await world.ready("ApiKey", "key");
   const { secret = "" } = await world.entries("key");
   expect(world.secrets()).toContain(secret);
-  await world.operator?.stop();
+  await world.manager?.stop();
   const issue = world.spans.find(({ name }) => name === "console issueKey");
   if (issue === undefined) throw new Error("the issue is in no trace");
   world.spans.push({ ...issue, fields: { note: secret } });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inWorld } from "./support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 test(
   "PolicyBindings of one account add up, each takes back only its own, and a restart writes nothing",
@@ -24,11 +24,11 @@ test(
     const { status } = await world.get("ServiceAccount", "ci");
     expect(status?.bindings?.foreignPolicyIds).toEqual(["pol-member"]);
 
-    await world.operator?.stop();
+    await world.manager?.stop();
     const before = world.iam.requests.count("syncBindings");
     await world.start();
-    await world.lookAgain("PolicyBinding", "one", "1");
-    await world.lookAgain("ServiceAccount", "ci", "1");
+    await world.reconcile("PolicyBinding", "one", "1");
+    await world.reconcile("ServiceAccount", "ci", "1");
     expect(world.iam.requests.count("syncBindings")).toBe(before);
 
     await unbind("one");

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
-import { inWorld } from "./support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 const { clusterId } = SEEDED;
 
 test(
   "a ResourceQuotaExport lists with a key once a policy allows it, shows what it lists, and takes its series along",
   inWorld({}, async (world) => {
-    const metrics = async () => (await world.operator?.metrics()) ?? "";
+    const metrics = async () => (await world.manager?.metrics()) ?? "";
     const shown = async (metric: string) =>
       (await metrics()).split("\n").filter((line) => line.startsWith(`${metric}{`));
     await world.serviceAccount("ci");

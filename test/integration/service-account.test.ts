@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inWorld } from "./support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 describe.concurrent("a ServiceAccount", () => {
   test(
@@ -44,24 +44,6 @@ describe.concurrent("a ServiceAccount", () => {
       const reasons = async () => (await world.events("ci")).map(({ reason }) => reason);
       await world.until("the last event", async () => (await reasons()).includes("Revoked"));
       expect(await reasons()).toContain("Created");
-    }),
-  );
-
-  test(
-    "imports an account and leaves its policies as they are, at the end too",
-    inWorld({}, async (world) => {
-      const account = { orgId: "org-1", projectId: "prj-1", name: "old", description: "" };
-      const { saId, tpn } = world.iam.world.createAccount(account);
-      world.iam.world.replaceBindings(tpn, ["pol-member"]);
-      await world.serviceAccount("ci", { saId });
-      await world.ready("ServiceAccount", "ci");
-      const { status } = await world.get("ServiceAccount", "ci");
-      expect(status).toMatchObject({ saId, tpn, origin: "Imported" });
-      await world.delete("ServiceAccount", "ci");
-      await world.isGone("ServiceAccount", "ci");
-      expect(world.iam.world.boundTo(tpn)).toEqual(["pol-member"]);
-      expect(world.iam.requests.count("createServiceAccount")).toBe(0);
-      expect(world.iam.requests.count("syncBindings")).toBe(0);
     }),
   );
 });

@@ -8,6 +8,8 @@ import { expect, inject, test } from "vitest";
 import { findCondition } from "../../src/api/conditions.ts";
 import { nameOf } from "../../src/kubectl-iam/cluster/kinds.ts";
 import { MINUTE } from "../../src/util/time.ts";
+import { inWorld } from "../real-world/in-world.ts";
+import type { World } from "../real-world/world.ts";
 import {
   connectCluster,
   runAlone,
@@ -15,14 +17,12 @@ import {
   thenDisconnect,
 } from "../tenants/support/cluster-connection.ts";
 import { Plugin } from "../unit/kubectl-iam/support/plugin.ts";
-import { inWorld } from "./support/in-world.ts";
 import {
   grantOf,
   type Symptom,
   withClusterConnection,
   withConnection,
 } from "./support/symptoms.ts";
-import type { World } from "./support/world.ts";
 
 const page = join(import.meta.dirname, "../../docs/symptoms.md");
 const rows = new Map<Symptom, string>();

@@ -3,6 +3,8 @@
  * none ends the leader. The API server is too slow for this beside other tests, so `npm test` leaves them out.
  */
 import { expect, test, vi } from "vitest";
+import { until } from "../real-world/until.ts";
+import { useServers } from "../real-world/use-servers.ts";
 import { spoilings, startSpoilingConsole } from "./support/attacks/console.ts";
 import {
   type Attacker,
@@ -12,8 +14,6 @@ import {
   partsOf,
 } from "./support/attacks/objects.ts";
 import { exportQuotas, HEAP_MIB, openScene, untilCutObjects } from "./support/attacks/scene.ts";
-import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
 
 const MINUTE = 60_000;
 vi.setConfig({ testTimeout: 30 * MINUTE });
@@ -21,11 +21,11 @@ vi.setConfig({ testTimeout: 30 * MINUTE });
 const LEAST_BYTES = 100_000;
 const MORE_THAN_THE_HEAP_MIB = 1.2 * HEAP_MIB;
 
-const rig = useRig();
+const servers = useServers();
 
 test("keys of 650 KB are refused; objects of every kind, filled in every field, more than the heap holds, end no leader", async () => {
-  const scene = await openScene(rig());
-  const attacker = await openAttacker(rig(), scene.attacker.namespace);
+  const scene = await openScene(servers());
+  const attacker = await openAttacker(servers(), scene.attacker.namespace);
   const matchLabels = { ["k".repeat(650_000)]: "" };
   expect(await attacker.refusedOf({ rollout: { selector: { matchLabels } } })).toEqual([
     "spec.rollout.selector.matchLabels",
@@ -42,8 +42,8 @@ test("keys of 650 KB are refused; objects of every kind, filled in every field, 
 test.each(partsOf(kindOf("ApiKey"), ["metadata"]).map((field) => [field.path, field] as const))(
   "ApiKeys that are as large as possible in their %s",
   async (path, field) => {
-    const scene = await openScene(rig());
-    const attacker = await openAttacker(rig(), scene.attacker.namespace);
+    const scene = await openScene(servers());
+    const attacker = await openAttacker(servers(), scene.attacker.namespace);
     const kind = kindOf("ApiKey");
     const mold = await attacker.only(kind, [field]);
     expect(mold.fields).toEqual([path]);
@@ -60,8 +60,8 @@ test.each(partsOf(kindOf("ApiKey"), ["metadata"]).map((field) => [field.path, fi
 test.each(attackedKinds.map((kind) => [kind.kind, kind] as const))(
   "%s objects that are large in one field of their spec, or in all of their status",
   async (_, kind) => {
-    const scene = await openScene(rig());
-    const attacker = await openAttacker(rig(), scene.attacker.namespace);
+    const scene = await openScene(servers());
+    const attacker = await openAttacker(servers(), scene.attacker.namespace);
     const { molds, refused } = await attacker.fullest(kind, ["status"]);
     expect(refused).toEqual([]);
     // A status needs an object that is stored, whose name the next objects have too.
@@ -81,12 +81,12 @@ test.each(attackedKinds.map((kind) => [kind.kind, kind] as const))(
 );
 
 test.each(spoilings)("a console whose answers are %s", async (spoiling) => {
-  const scene = await openScene(rig());
-  const { namespace, iam, createAccounts, createKeys } = scene.attacker;
-  await createAccounts(["one", "two"]);
-  await createKeys([{ name: "key", account: "one" }]);
-  const hostile = await startSpoilingConsole(iam.url, spoiling);
-  await exportQuotas(rig(), namespace, hostile.url);
+  const scene = await openScene(servers());
+  const { attacker } = scene;
+  await attacker.createAccounts(["one", "two"]);
+  await attacker.createKeys([{ name: "key", account: "one" }]);
+  const hostile = await startSpoilingConsole(attacker.iam.url, spoiling);
+  await exportQuotas(attacker, hostile.url);
   await until("spoiled answers", () => hostile.spoiled > 3, 2 * MINUTE);
   const report = [await scene.withstands(), await scene.withstandsRestart()];
   console.log(JSON.stringify({ attack: spoiling, spoiled: hostile.spoiled, report }));

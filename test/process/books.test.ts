@@ -6,10 +6,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isTrue } from "../../src/api/conditions.ts";
-import { type Accounts, ofAccount, openAccounts, type Where } from "./support/accounts.ts";
-import type { Place } from "./support/rig.ts";
-import { until } from "./support/until.ts";
-import { useSharedRig } from "./support/use-rig.ts";
+import { annotations } from "../../src/api/meta.ts";
+import { secretType } from "../../src/kube/resource-types.ts";
+import type { ConsoleFault, Fault } from "../../tools/iam-server/faults.ts";
+import type { Operation } from "../../tools/iam-server/operations.ts";
+import type { RequestRecord } from "../../tools/iam-server/request-log.ts";
+import type { AccountRecord } from "../../tools/iam-server/world.ts";
+import { takeStock } from "../real-world/ledger.ts";
+import { until } from "../real-world/until.ts";
+import { useSharedServers } from "../real-world/use-servers.ts";
+import type { World } from "../real-world/world.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -17,15 +23,14 @@ const CALL_TIMEOUT = "3s";
 /** An issue without a response is explained after 20 s, and another key takes a moment. */
 const RECOVERED_MS = 45 * SECOND;
 
-const rig = useSharedRig();
-let place: Place;
-let accounts: Accounts;
+const servers = useSharedServers();
+let world: World;
 const figures: Record<string, string> = {};
 
 beforeAll(async () => {
-  place = await rig().openPlace();
-  accounts = await openAccounts(rig(), place, CALL_TIMEOUT);
-  const operator = await place.start({ args: ["--leader-elect=false"] });
+  world = await servers().openWorld();
+  await world.patch("Connection", "console", { spec: { limits: { timeout: CALL_TIMEOUT } } });
+  const operator = await world.startProgram({ args: ["--leader-elect=false"] });
   await operator.untilReady(2 * MINUTE);
 }, 5 * MINUTE);
 
@@ -37,10 +42,79 @@ function note(story: string, figuresOf: Readonly<Record<string, number>>): void 
     .join(", ");
 }
 
+type Where = (request: RequestRecord) => boolean;
+
+/** Which calls change something for an account, by its name in Kubernetes. */
+function ofAccount(account: string): Where {
+  return ({ path, body }) => {
+    const saId = accountsNamed(account)[0]?.saId;
+    const { targetId, name } = (body ?? {}) as { targetId?: string; name?: string };
+    const isNamed = saId !== undefined && (path.includes(saId) || targetId?.includes(saId));
+    return name === nameInConsole(account) || isNamed === true;
+  };
+}
+
+const nameInConsole = (account: string) => `${world.namespace}-${account}`;
+
+/** In the order in which they were made. */
+function accountsNamed(account: string): readonly AccountRecord[] {
+  const name = nameInConsole(account);
+  return [...world.iam.world.accounts.values()].filter((each) => each.name === name);
+}
+
+function keyIds(account: string): readonly string[] {
+  const keys = accountsNamed(account).flatMap(({ saId }) => world.iam.world.keysOf(saId));
+  return keys.map(({ keyId }) => keyId);
+}
+
+/** A gateway or the network strikes one call, or several, for one account. */
+function strike(operation: Operation, fault: ConsoleFault, where: Where, times = 1): Fault {
+  return world.iam.faults.add({ operation, fault, where, times });
+}
+
 async function openAccount(account: string): Promise<Where> {
-  await place.createAccounts([account]);
-  await place.saIdOf(account);
-  return ofAccount(place, account);
+  await world.createAccounts([account]);
+  await world.saIdOf(account);
+  return ofAccount(account);
+}
+
+const createKey = (name: string) => world.createKeys([{ name, account: name }]);
+
+/** Asks for another look by annotation, as `kubectl iam reconcile` does. */
+async function reconcile(account: string, ...apiKeys: readonly string[]): Promise<void> {
+  const requested = { [annotations.reconcileRequestedAt]: String(performance.now()) };
+  await world.annotate("ServiceAccount", account, requested);
+  for (const name of apiKeys) await world.annotate("ApiKey", name, requested);
+}
+
+/** Milliseconds until the ApiKey is Ready with a key that the console accepts. */
+function readyAfter(name: string, timeoutMs?: number): Promise<number> {
+  const isUsable = async () => {
+    const { current, conditions } = (await world.find("ApiKey", name))?.status ?? {};
+    const isKept =
+      current !== undefined && world.iam.world.whyKeyIsRefused(current.keyId) === undefined;
+    return isKept && isTrue(conditions, "Ready");
+  };
+  return timeOf(() => until(`${name} to be Ready`, isUsable, timeoutMs));
+}
+
+/** Milliseconds until a status names every key and account that the console has of this account. */
+function namedAfter(account: string): Promise<number> {
+  let lost: readonly string[] = [];
+  const isBalanced = async () => {
+    const { unaccounted } = await takeStock(world);
+    const ids = accountsNamed(account).map(({ saId }) => saId);
+    const own = new Set([...ids, ...keyIds(account)]);
+    lost = unaccounted.filter((id) => own.has(id));
+    return lost.length === 0;
+  };
+  return timeOf(() => until(() => `a status that names ${lost.join(", ")}`, isBalanced));
+}
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const at = performance.now();
+  await work();
+  return performance.now() - at;
 }
 
 /** With `npm run test:all`, a minute late as well. */
@@ -53,20 +127,20 @@ describe.concurrent("the books balance", () => {
     const account = `late-${seconds}`;
     const where = await openAccount(account);
     const fault = { kind: "LateCommit", ms: seconds * SECOND } as const;
-    const { reached } = accounts.strike("issueKey", fault, where);
-    await place.createKeys([{ name: account, account }]);
+    const { reached } = strike("issueKey", fault, where);
+    await createKey(account);
     await reached;
     const sentAt = performance.now();
-    const ready = await accounts.untilReady(account);
-    await until("both keys", () => accounts.keyIds(account).length === 2);
+    const ready = await readyAfter(account);
+    await until("both keys", () => keyIds(account).length === 2);
     await sleep(Math.max(0, sentAt + fault.ms + SECOND - performance.now()));
-    await accounts.reconcile(account, [account]);
-    const named = await accounts.untilBalanced([account]);
+    await reconcile(account, account);
+    const named = await namedAfter(account);
     note(`issueKey commits ${seconds} s late`, { "Ready after": ready, "named after": named });
     expect(ready).toBeLessThan(RECOVERED_MS);
     // The account reports the key first, and its ApiKey takes it over.
     await until("the ApiKey to list the key", async () => {
-      return (await accounts.apiKey(account))?.status?.orphaned?.length === 1;
+      return (await world.get("ApiKey", account)).status?.orphaned?.length === 1;
     });
   });
 
@@ -75,12 +149,12 @@ describe.concurrent("the books balance", () => {
     async (answer) => {
       const account = `twice-${answer.toLowerCase()}`;
       const where = await openAccount(account);
-      accounts.strike("issueKey", { kind: "DoubleCommit", ms: 200, answer }, where);
-      await place.createKeys([{ name: account, account }]);
-      const ready = await accounts.untilReady(account);
-      await until("both keys", () => accounts.keyIds(account).length === 2);
-      await accounts.reconcile(account, [account]);
-      const named = await accounts.untilBalanced([account]);
+      strike("issueKey", { kind: "DoubleCommit", ms: 200, answer }, where);
+      await createKey(account);
+      const ready = await readyAfter(account);
+      await until("both keys", () => keyIds(account).length === 2);
+      await reconcile(account, account);
+      const named = await namedAfter(account);
       note(`issueKey twice, ${answer} response`, { "Ready after": ready, "named after": named });
     },
   );
@@ -90,15 +164,15 @@ describe.concurrent("the books balance", () => {
     async (seconds) => {
       const account = `made-late-${seconds}`;
       const fault = { kind: "LateCommit", ms: seconds * SECOND } as const;
-      const { reached } = accounts.strike("createServiceAccount", fault, ofAccount(place, account));
-      await place.createAccounts([account]);
+      const { reached } = strike("createServiceAccount", fault, ofAccount(account));
+      await world.createAccounts([account]);
       await reached;
       const sentAt = performance.now();
-      await place.saIdOf(account);
+      await world.saIdOf(account);
       const ready = performance.now() - sentAt;
       await sleep(Math.max(LIST_PAUSE_MS, sentAt + fault.ms + SECOND - performance.now()));
-      await accounts.reconcile(account);
-      const named = await accounts.untilBalanced([account]);
+      await reconcile(account);
+      const named = await namedAfter(account);
       note(`createServiceAccount commits ${seconds} s late`, {
         "account after": ready,
         "named after": named,
@@ -112,71 +186,71 @@ describe.concurrent("the books balance", () => {
     async (answer) => {
       const account = `made-twice-${answer.toLowerCase()}`;
       const fault = { kind: "DoubleCommit", ms: 200, answer } as const;
-      accounts.strike("createServiceAccount", fault, ofAccount(place, account));
-      await place.createAccounts([account]);
-      const saId = await place.saIdOf(account);
-      await until("both accounts", () => accounts.accountIds(account).length === 2);
+      strike("createServiceAccount", fault, ofAccount(account));
+      await world.createAccounts([account]);
+      const saId = await world.saIdOf(account);
+      await until("both accounts", () => accountsNamed(account).length === 2);
       await sleep(LIST_PAUSE_MS);
-      await accounts.reconcile(account);
-      const named = await accounts.untilBalanced([account]);
+      await reconcile(account);
+      const named = await namedAfter(account);
       note(`createServiceAccount twice, ${answer} response`, { "named after": named });
-      const made = accounts.accountIds(account);
-      expect(saId).toBe(made[answer === "First" ? 0 : 1]);
+      const made = accountsNamed(account);
+      expect(saId).toBe(made[answer === "First" ? 0 : 1]?.saId);
     },
   );
 
   test("after the responses for three ApiKeys of one account are lost", async () => {
     const account = "lost-three";
     const where = await openAccount(account);
-    accounts.strike("issueKey", { kind: "Reset", when: "AfterCommit" }, where, 3);
+    strike("issueKey", { kind: "Reset", when: "AfterCommit" }, where, 3);
     const names = [1, 2, 3].map((number) => `lost-${number}`);
-    await place.createKeys(names.map((name) => ({ name, account })));
-    const ready = await Promise.all(names.map((name) => accounts.untilReady(name, 90 * SECOND)));
-    const named = await accounts.untilBalanced([account]);
+    await world.createKeys(names.map((name) => ({ name, account })));
+    const ready = await Promise.all(names.map((name) => readyAfter(name, 90 * SECOND)));
+    const named = await namedAfter(account);
     note("three responses of one account lost", {
       "all Ready after": Math.max(...ready),
       "named after": named,
     });
     expect(Math.max(...ready)).toBeLessThan(MINUTE);
-    expect(accounts.keyIds(account)).toHaveLength(6);
+    expect(keyIds(account)).toHaveLength(6);
   });
 
   test("after a Secret is deleted that has been rotated twice", async () => {
     const account = "rotated";
     await openAccount(account);
-    await place.createKeys([{ name: account, account }]);
-    await accounts.untilReady(account);
+    await createKey(account);
+    await readyAfter(account);
     for (const count of [2, 3]) {
-      await accounts.rotate(account);
-      await until("a new key", () => accounts.keyIds(account).length === count);
+      await world.rotate(account, String(count));
+      await until("a new key", () => keyIds(account).length === count);
       await until("it to be in use", async () => {
-        return (await accounts.apiKey(account))?.status?.current?.revision === count;
+        return (await world.get("ApiKey", account)).status?.current?.revision === count;
       });
     }
-    await accounts.deleteSecret(account);
-    await accounts.reconcile(account, [account]);
-    await until("another key", () => accounts.keyIds(account).length === 4, MINUTE);
-    const ready = await accounts.untilReady(account);
+    await world.kube.delete(secretType, { namespace: world.namespace, name: account }, {});
+    await reconcile(account, account);
+    await until("another key", () => keyIds(account).length === 4, MINUTE);
+    const ready = await readyAfter(account);
     note("Secret deleted after two rotations", { "Ready after": ready });
-    await accounts.untilBalanced([account]);
+    await namedAfter(account);
   });
 
   test("after an administrator deletes the current key", async () => {
     const account = "deleted";
     await openAccount(account);
-    await place.createKeys([{ name: account, account }]);
-    await accounts.untilReady(account);
-    const [keyId = ""] = accounts.keyIds(account);
-    place.iam.world.deleteKey(keyId);
-    await accounts.reconcile(account, [account]);
+    await createKey(account);
+    await readyAfter(account);
+    const [keyId = ""] = keyIds(account);
+    world.iam.world.deleteKey(keyId);
+    await reconcile(account, account);
     const isReady = async () =>
-      isTrue((await accounts.apiKey(account))?.status?.conditions, "Ready");
+      isTrue((await world.get("ApiKey", account)).status?.conditions, "Ready");
     const at = performance.now();
     await until("the ApiKey not to be Ready, or to have another key", async () => {
-      return !(await isReady()) || accounts.keyIds(account).length > 0;
+      return !(await isReady()) || keyIds(account).length > 0;
     });
     const noticed = performance.now() - at;
-    const replaced = noticed + (await accounts.untilReady(account, 90 * SECOND));
+    const replaced = noticed + (await readyAfter(account, 90 * SECOND));
     note("administrator deletes the key", { "noticed after": noticed, "replaced after": replaced });
     expect(replaced).toBeLessThan(MINUTE);
   });
@@ -184,16 +258,18 @@ describe.concurrent("the books balance", () => {
   test("and revoked stays revoked when an earlier syncBindings call commits late", async () => {
     const account = "revoked";
     const where = await openAccount(account);
-    const made = [...place.iam.world.accounts.values()].find(({ name }) => name.endsWith(account));
-    const bound = () => place.iam.world.boundTo(made?.tpn ?? "");
-    await accounts.bind(account, ["pol-read"]);
+    const [made] = accountsNamed(account);
+    const bind = (policyIds: readonly string[]) =>
+      world.apply("PolicyBinding", account, { serviceAccountRef: { name: account }, policyIds });
+    const bound = () => world.iam.world.boundTo(made?.tpn ?? "");
+    await bind(["pol-read"]);
     await until("pol-read", () => bound().length === 1);
     const fault = { kind: "LateCommit", ms: 15 * SECOND } as const;
-    const { reached } = accounts.strike("syncBindings", fault, where);
-    await accounts.bind(account, ["pol-read", "pol-deploy"]);
+    const { reached } = strike("syncBindings", fault, where);
+    await bind(["pol-read", "pol-deploy"]);
     await reached;
     const at = performance.now();
-    await accounts.revoke(account);
+    await world.patch("ServiceAccount", account, { spec: { access: "Revoked" } });
     await until("the revocation", () => bound().length === 0);
     const revoked = performance.now() - at;
     await until("the late call", () => bound().length > 0, 30 * SECOND, 10);

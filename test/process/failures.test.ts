@@ -5,25 +5,24 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
-import { findLeaks } from "../integration/support/leak-check.ts";
-import type { Gate, GateRequest } from "./support/gate.ts";
-import { isInOrder, type Stock, takeStock } from "./support/ledger.ts";
-import type { OperatorProcess } from "./support/program.ts";
-import type { Place } from "./support/rig.ts";
-import { until } from "./support/until.ts";
-import { useSharedRig } from "./support/use-rig.ts";
+import type { Gate, GateRequest } from "../real-world/gate.ts";
+import { isInOrder, type Stock, takeStock } from "../real-world/ledger.ts";
+import type { OperatorProcess } from "../real-world/program.ts";
+import { until } from "../real-world/until.ts";
+import { useSharedServers } from "../real-world/use-servers.ts";
+import type { World } from "../real-world/world.ts";
 
 /** A lease of 15 s and a try every 2 s, as the operator has them, with room for a busy machine. */
 const TAKEOVER_MS = 17_000 + 8_000;
 
-const rig = useSharedRig();
+const servers = useSharedServers();
 
-async function settled(place: Place, timeoutMs = 120_000): Promise<Stock> {
-  let stock = await takeStock(rig().kube, place.iam, place.namespace);
+async function settled(world: World, timeoutMs = 120_000): Promise<Stock> {
+  let stock = await takeStock(world);
   await until(
     () => `every key to be in order; stuck: ${stock.stuck.join("; ")}`,
     async () => {
-      stock = await takeStock(rig().kube, place.iam, place.namespace);
+      stock = await takeStock(world);
       return stock.stuck.length === 0;
     },
     timeoutMs,
@@ -42,15 +41,15 @@ interface Moment {
 
 interface Trap {
   readonly gate: Gate;
-  readonly place: Place;
+  readonly world: World;
   readonly saId: string;
   readonly name: string;
 }
 
 const atConsole =
   (operation: "issueKey" | "getServiceAccount", when: "BeforeCommit" | "AfterCommit") =>
-  ({ place, saId }: Trap) =>
-    place.iam.faults.add({
+  ({ world, saId }: Trap) =>
+    world.iam.faults.add({
       operation,
       pathIncludes: saId,
       fault: { kind: "Hold", when },
@@ -92,24 +91,24 @@ const moments: readonly Moment[] = [
 
 describe.concurrent("a process that fails", () => {
   test("SIGKILL at every moment of an issue leaves no key unaccounted for", async ({ expect }) => {
-    const place = await rig().openPlace();
-    const gate = await place.openGate();
-    const first = await place.start({ via: gate });
+    const world = await servers().openWorld();
+    const gate = await world.openGate();
+    const first = await world.startProgram({ via: gate });
     await first.untilReady();
-    await place.createAccounts(moments.map(({ name }) => name));
+    await world.createAccounts(moments.map(({ name }) => name));
     const traps = await Promise.all(
       moments.map(async ({ name, arm }) =>
-        arm({ gate, place, name, saId: await place.saIdOf(name) }),
+        arm({ gate, world, name, saId: await world.saIdOf(name) }),
       ),
     );
-    await place.createKeys(moments.map(({ name }) => ({ name, account: name })));
+    await world.createKeys(moments.map(({ name }) => ({ name, account: name })));
     await Promise.all(traps.map(({ reached }) => reached));
     await first.kill();
     for (const trap of traps) trap.release();
 
-    const second = await place.start({ args: ["--leader-elect=false"] });
+    const second = await world.startProgram({ args: ["--leader-elect=false"] });
     await second.untilReady();
-    const stock = await settled(place);
+    const stock = await settled(world);
     expect(isInOrder(stock), JSON.stringify({ ...stock, keyIdsOf: undefined })).toBe(true);
     const orphansOf = Object.fromEntries(
       moments.map(({ name }) => [name, stock.keyIdsOf.get(name)?.orphaned.length]),
@@ -120,15 +119,14 @@ describe.concurrent("a process that fails", () => {
     const lost = moments.filter(({ losesKey }) => losesKey).length;
     expect(stock).toMatchObject({ issued: moments.length + lost, surplus: lost });
     expect(await second.stop()).toEqual({ code: 0, signal: null });
-    expect(findLeaks(place.outputs(), place.secrets())).toEqual([]);
   });
 
   test("of two replicas one works; when it is killed the other takes over", async ({ expect }) => {
-    const place = await rig().openPlace();
-    const { leader, standby, standbyGate } = await startPair(place);
-    await place.createAccounts(["ci"]);
-    await place.createKeys([{ name: "one", account: "ci" }]);
-    await settled(place);
+    const world = await servers().openWorld();
+    const { leader, standby, standbyGate } = await startPair(world);
+    await world.createAccounts(["ci"]);
+    await world.createKeys([{ name: "one", account: "ci" }]);
+    await settled(world);
     expect(standbyGate.mutations()).toEqual([]);
     expect((await standby.get("/readyz")).status).toBe(200);
 
@@ -136,12 +134,12 @@ describe.concurrent("a process that fails", () => {
     await leader.kill();
     await until("the standby to lead", () => standby.leads(), TAKEOVER_MS);
     expect(performance.now() - killedAt).toBeLessThan(TAKEOVER_MS);
-    await place.createKeys([{ name: "two", account: "ci" }]);
-    const stock = await settled(place);
+    await world.createKeys([{ name: "two", account: "ci" }]);
+    const stock = await settled(world);
     expect(stock).toMatchObject({ issued: 2, surplus: 0, unaccounted: [] });
 
     // After a clean stop nobody has to wait for the lease to run out.
-    const third = await place.start();
+    const third = await world.startProgram();
     await third.untilReady();
     const stoppedAt = performance.now();
     expect(await standby.stop()).toEqual({ code: 0, signal: null });
@@ -152,15 +150,15 @@ describe.concurrent("a process that fails", () => {
   test("a leader frozen past its lease writes nothing when it goes on, and exits", async ({
     expect,
   }) => {
-    const place = await rig().openPlace();
-    const { leader, leaderGate, standby } = await startPair(place);
-    await place.createAccounts(["ci"]);
-    await place.saIdOf("ci");
-    const fault = place.iam.faults.add({
+    const world = await servers().openWorld();
+    const { leader, leaderGate, standby } = await startPair(world);
+    await world.createAccounts(["ci"]);
+    await world.saIdOf("ci");
+    const fault = world.iam.faults.add({
       operation: "issueKey",
       fault: { kind: "Hold", when: "AfterCommit" },
     });
-    await place.createKeys([{ name: "one", account: "ci" }]);
+    await world.createKeys([{ name: "one", account: "ci" }]);
     await fault.reached;
     leader.signal("SIGSTOP");
     await until("the standby to lead", () => standby.leads(), TAKEOVER_MS);
@@ -171,7 +169,7 @@ describe.concurrent("a process that fails", () => {
     leader.signal("SIGCONT");
     expect(await leader.exit).toEqual({ code: 1, signal: null });
     expect(leaderGate.mutations(continuedAt)).toEqual([]);
-    const stock = await settled(place);
+    const stock = await settled(world);
     expect(stock).toMatchObject({ issued: 2, surplus: 1, orphaned: 1, unaccounted: [] });
     expect(isInOrder(stock)).toBe(true);
   });
@@ -179,35 +177,35 @@ describe.concurrent("a process that fails", () => {
   test("a leader cut off from the API server exits before its lease can be taken", async ({
     expect,
   }) => {
-    const place = await rig().openPlace();
-    const gate = await place.openGate();
-    const operator = await place.start({ via: gate });
+    const world = await servers().openWorld();
+    const gate = await world.openGate();
+    const operator = await world.startProgram({ via: gate });
     await operator.untilReady();
-    await place.createAccounts(["ci"]);
-    await place.createKeys([{ name: "one", account: "ci" }]);
-    await settled(place);
-    const posts = place.iam.requests.count("issueKey");
+    await world.createAccounts(["ci"]);
+    await world.createKeys([{ name: "one", account: "ci" }]);
+    await settled(world);
+    const posts = world.iam.requests.count("issueKey");
     gate.goDark();
     const darkAt = performance.now();
-    await place.createKeys([{ name: "two", account: "ci" }]);
+    await world.createKeys([{ name: "two", account: "ci" }]);
     expect(await operator.exit).toEqual({ code: 1, signal: null });
     expect(performance.now() - darkAt).toBeLessThan(15_000);
     expect(operator.output()).toContain("lost the lease");
-    expect(place.iam.requests.count("issueKey")).toBe(posts);
+    expect(world.iam.requests.count("issueKey")).toBe(posts);
   });
 });
 
-async function startPair(place: Place): Promise<{
+async function startPair(world: World): Promise<{
   readonly leader: OperatorProcess;
   readonly leaderGate: Gate;
   readonly standby: OperatorProcess;
   readonly standbyGate: Gate;
 }> {
-  const [leaderGate, standbyGate] = [await place.openGate(), await place.openGate()];
-  const leader = await place.start({ via: leaderGate });
+  const [leaderGate, standbyGate] = [await world.openGate(), await world.openGate()];
+  const leader = await world.startProgram({ via: leaderGate });
   await leader.untilReady();
   await until("the first to lead", () => leader.leads());
-  const standby = await place.start({ via: standbyGate });
+  const standby = await world.startProgram({ via: standbyGate });
   await standby.untilReady();
   return { leader, leaderGate, standby, standbyGate };
 }

@@ -1,17 +1,17 @@
 /** Starting and stopping the real process on a real control plane. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { connectionType, secretType } from "../../src/controllers/resource-types.ts";
+import { leaseType, secretType } from "../../src/kube/resource-types.ts";
 import { freePorts } from "../cluster/ports.ts";
-import { findLeaks } from "../integration/support/leak-check.ts";
-import { withServer } from "./support/gate.ts";
-import { takeStock } from "./support/ledger.ts";
-import { runOperator, startOperator } from "./support/program.ts";
-import { until } from "./support/until.ts";
-import { useSharedRig } from "./support/use-rig.ts";
+import { withServer } from "../real-world/gate.ts";
+import { findLeaks } from "../real-world/leaks.ts";
+import { runOperator, startOperator } from "../real-world/program.ts";
+import { until } from "../real-world/until.ts";
+import { useSharedServers } from "../real-world/use-servers.ts";
 
-const rig = useSharedRig();
+const servers = useSharedServers();
 
 const mistakes: readonly (readonly [args: readonly string[], advice: string])[] = [
   [["--concurrency=0"], "--concurrency"],
@@ -40,8 +40,9 @@ test("a kubeconfig that is not there ends with code 1 and its path", async () =>
 
 test("an API server that cannot be reached: alive, not ready, and stops when told to", async () => {
   const [port] = await freePorts(1);
-  const kubeconfig = join(rig().cluster.directory, "unreachable.kubeconfig");
-  const text = readFileSync(rig().cluster.kubeconfigFor("operator"), "utf8");
+  const directory = mkdtempSync(join(tmpdir(), "iam-operator-unreachable-"));
+  const kubeconfig = join(directory, "kubeconfig");
+  const text = readFileSync(servers().cluster.kubeconfigFor("operator"), "utf8");
   writeFileSync(kubeconfig, withServer(text, `https://127.0.0.1:${port}`));
   const operator = await startOperator({ kubeconfig });
   try {
@@ -58,20 +59,18 @@ test("an API server that cannot be reached: alive, not ready, and stops when tol
     expect(await operator.stop()).toEqual({ code: 0, signal: null });
   } finally {
     await operator.kill();
+    rmSync(directory, { recursive: true });
   }
 });
 
 test("it serves its pages, logs JSON, and keeps secrets out of everything", async () => {
-  const place = await rig().openPlace();
-  const operator = await place.start({ args: ["--log-level=debug"] });
+  const world = await servers().openWorld();
+  const operator = await world.startProgram({ args: ["--log-level=debug"] });
   await operator.untilReady();
   expect((await operator.get("/healthz")).status).toBe(200);
-  await place.createAccounts(["ci"]);
-  await place.createKeys([{ name: "one", account: "ci" }]);
-  await until("the key to be ready", async () => {
-    const stock = await takeStock(rig().kube, place.iam, place.namespace);
-    return stock.ready === 1 && stock.stuck.length === 0;
-  });
+  await world.createAccounts(["ci"]);
+  await world.createKeys([{ name: "one", account: "ci" }]);
+  await world.ready("ApiKey", "one");
   const { text: metrics } = await operator.get("/metrics");
   expect(metrics).toMatch(/^iam_operator_apikey_issues_total\{result="Issued"\} 1$/m);
   expect(metrics).toMatch(/^leader_election_master_status\{name="iam-operator"\} 1$/m);
@@ -81,51 +80,52 @@ test("it serves its pages, logs JSON, and keeps secrets out of everything", asyn
   const lines = operator.output().trimEnd().split("\n");
   expect(operator.log()).toHaveLength(lines.length);
   expect(await operator.stop()).toEqual({ code: 0, signal: null });
-  expect(findLeaks({ ...channels, ...place.outputs() }, place.secrets())).toEqual([]);
+  expect(findLeaks({ ...channels, output: operator.output() }, world.secrets())).toEqual([]);
   // The check itself sees a leak in a log.
-  const planted = { log: `${operator.output()}${place.secrets()[0]}` };
-  expect(findLeaks(planted, place.secrets())).toHaveLength(1);
+  const planted = { log: `${operator.output()}${world.secrets()[0]}` };
+  expect(findLeaks(planted, world.secrets())).toHaveLength(1);
 });
 
 test("by default, a Connection to this machine is refused before anything is sent", async () => {
-  const place = await rig().openPlace();
-  const operator = await place.start({ args: ["--connection-networks="] });
+  const world = await servers().openWorld();
+  const operator = await world.startProgram({ args: ["--connection-networks="] });
   await operator.untilReady();
   await until("the Connection to say so", async () => {
-    const key = { namespace: place.namespace, name: "console" };
-    const connection = await rig().kube.get(connectionType, key);
-    return JSON.stringify(connection?.status).includes("connections must not use this address");
+    const connection = await world.get("Connection", "console");
+    return JSON.stringify(connection.status).includes("connections must not use this address");
   });
-  expect(place.iam.requests.all).toEqual([]);
+  expect(world.iam.requests.all).toEqual([]);
 });
 
 test("SIGTERM in the middle of an issue waits for the pair, keeps it, and gives the lease back", async () => {
-  const place = await rig().openPlace();
-  const operator = await place.start();
+  const world = await servers().openWorld();
+  const operator = await world.startProgram();
   await operator.untilReady();
-  await place.createAccounts(["ci"]);
-  await place.saIdOf("ci");
-  const fault = place.iam.faults.add({
+  await world.createAccounts(["ci"]);
+  await world.saIdOf("ci");
+  const fault = world.iam.faults.add({
     operation: "issueKey",
     fault: { kind: "Hold", when: "AfterCommit" },
   });
-  await place.createKeys([{ name: "one", account: "ci" }]);
+  await world.createKeys([{ name: "one", account: "ci" }]);
   await fault.reached;
-  expect(await place.leaseHolder()).toContain("_");
+  const leaseHolder = async () => {
+    const lease = await world.kube.get(leaseType, {
+      namespace: world.namespace,
+      name: "iam-operator",
+    });
+    return lease?.spec?.holderIdentity;
+  };
+  expect(await leaseHolder()).toContain("_");
   operator.signal("SIGTERM");
   await until("the operator to say that it stops", () => operator.output().includes("stopping"));
   expect(operator.isRunning).toBe(true);
   fault.release();
   expect(await operator.exit).toEqual({ code: 0, signal: null });
 
-  expect(await place.leaseHolder()).toBe("");
-  const [key] = place.iam.world.keys.values();
-  const secrets = await rig().kube.list(secretType, { namespace: place.namespace });
-  const kept = secrets.flatMap(({ data = {} }) => {
-    const [keyId, secret] = [data.keyId, data.secret].map((value = "") =>
-      Buffer.from(value, "base64").toString(),
-    );
-    return place.iam.world.isPair(keyId ?? "", secret ?? "") ? [keyId] : [];
-  });
-  expect(new Set(kept)).toEqual(new Set([key?.keyId]));
+  expect(await leaseHolder()).toBe("");
+  const secrets = await world.kube.list(secretType, world);
+  const live = await Promise.all(secrets.map(({ metadata }) => world.holdsLivePair(metadata.name)));
+  expect(live).toContain(true);
+  expect(world.iam.world.keys.size).toBe(1);
 });

@@ -2,26 +2,26 @@
 import { request } from "node:https";
 import { expect, test } from "vitest";
 import { freePorts } from "../cluster/ports.ts";
-import { until } from "./support/until.ts";
-import { useRig } from "./support/use-rig.ts";
+import { until } from "../real-world/until.ts";
+import { useServers } from "../real-world/use-servers.ts";
 
-const rig = useRig();
+const servers = useServers();
 
 test("only who may get /metrics reads them, and nobody while the operator may not ask", async () => {
-  const { kubectl } = rig();
-  const place = await rig().openPlace();
+  const { kubectl } = servers();
+  const world = await servers().openWorld();
   const [port = 0] = await freePorts(1);
-  const operator = await place.start({
+  const operator = await world.startProgram({
     args: ["--metrics-secure", `--metrics-address=127.0.0.1:${port}`],
   });
   await operator.untilReady();
   const tokenOf = async (account: string) => {
-    await kubectl(["create", "serviceaccount", account, `-n=${place.namespace}`]);
-    return (await kubectl(["create", "token", account, `-n=${place.namespace}`])).trim();
+    await kubectl(["create", "serviceaccount", account, `-n=${world.namespace}`]);
+    return (await kubectl(["create", "token", account, `-n=${world.namespace}`])).trim();
   };
   const [reader, stranger] = [await tokenOf("reader"), await tokenOf("stranger")];
   await kubectl(["create", "clusterrole", "scrape", "--verb=get", "--non-resource-url=/metrics"]);
-  const subject = `--serviceaccount=${place.namespace}:reader`;
+  const subject = `--serviceaccount=${world.namespace}:reader`;
   await kubectl(["create", "clusterrolebinding", "scrape", "--clusterrole=scrape", subject]);
 
   expect((await get(port, "/metrics")).status).toBe(401);

@@ -16,10 +16,8 @@ declare module "vitest" {
 
 export interface SharedControlPlane {
   readonly url: string;
-  /** Of a cluster administrator. */
+  /** Of a cluster administrator; beside it are those of other users. */
   readonly kubeconfig: string;
-  /** Of the user `operator`, with the rights of deploy/rbac. */
-  readonly operatorKubeconfig: string;
   readonly kubectl: string;
   readonly auditLog: string;
   readonly caFile: string;
@@ -42,7 +40,6 @@ export default async function setup(
   project.vitest.provide("controlPlane", {
     url: cluster.url,
     kubeconfig: cluster.kubeconfig,
-    operatorKubeconfig: cluster.kubeconfigFor("operator"),
     kubectl: cluster.kubectl,
     auditLog: cluster.auditLog,
     caFile: cluster.caFile,

@@ -14,7 +14,6 @@ const SLOW = [
   "process/failures.test.ts",
   "kubectl-iam/docs.cluster.test.ts",
   "process/calls.test.ts",
-  "integration/consumers.test.ts",
   "process/lifecycle.test.ts",
   "tenants/claims-elsewhere.cluster.test.ts",
   "process/traces.test.ts",

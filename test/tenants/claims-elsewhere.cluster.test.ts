@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { isTrue } from "../../src/api/conditions.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
-import type { World } from "../integration/support/world.ts";
+import type { World } from "../real-world/world.ts";
 import { startImpostor } from "./impostor.ts";
 import {
   connectCluster,
@@ -119,7 +119,7 @@ test.each<Case>([
       await attacker.condition("ApiKey", "steal", "Ready", "False");
       expect(await attacker.message("ApiKey", "steal")).toContain("was found at");
 
-      await victim.lookAgain("ServiceAccount", "ci", "1");
+      await victim.reconcile("ServiceAccount", "ci", "1");
       await victim.ready("ServiceAccount", "ci");
       await victim.patch("ServiceAccount", "ci", { spec: { access: "Revoked" } });
       await victim.until("revoked access", () => bound().length === 0);
@@ -150,7 +150,7 @@ test.each(["created", "imported"] as const)(
       release();
       await attacker.isGone("ServiceAccount", "ci");
       expect(bound()).toEqual(["pol-read"]);
-      await victim.lookAgain("ServiceAccount", "ci", "1");
+      await victim.reconcile("ServiceAccount", "ci", "1");
       await victim.ready("ServiceAccount", "ci");
     }),
   TIMEOUT_MS,

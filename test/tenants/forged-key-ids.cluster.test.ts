@@ -4,8 +4,9 @@ import { annotations, labels } from "../../src/api/meta.ts";
 import { pairHash } from "../../src/controllers/api-key/secret/pair.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
-import { inWorld } from "../integration/support/in-world.ts";
-import type { World } from "../integration/support/world.ts";
+import { EXTRA_CALLS } from "../real-world/extra-calls.ts";
+import { inWorld } from "../real-world/in-world.ts";
+import type { World } from "../real-world/world.ts";
 
 const { orgId, projectId } = SEEDED;
 /** Nobody but the victim's consumers knows the real one. */
@@ -40,13 +41,13 @@ const callsAbout = ({ iam }: World, keyId: string) =>
 
 test(
   "a staging Secret made by hand ends no key of another account when its ApiKey is deleted",
-  inWorld({ extraCalls: true }, async (world) => {
+  inWorld({ extraCalls: EXTRA_CALLS }, async (world) => {
     const keyId = victimKey(world);
     await world.serviceAccount("ci");
     await world.apiKey("key");
     await world.ready("ApiKey", "key");
     const own = (await world.entries("key")).keyId ?? "";
-    await world.operator?.stop();
+    await world.manager?.stop();
     await forge(world, "key-next", "staging", keyId);
     await world.delete("ApiKey", "key");
     await world.start();

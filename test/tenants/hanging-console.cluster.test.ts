@@ -4,7 +4,7 @@ import { isTrue } from "../../src/api/conditions.ts";
 import { SECOND } from "../../src/util/time.ts";
 import type { FaultRule } from "../../tools/iam-server/faults.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
-import type { World } from "../integration/support/world.ts";
+import type { World } from "../real-world/world.ts";
 import { startWeb } from "../support/local-server.ts";
 import { withNeighbours } from "./support/neighbours.ts";
 
@@ -96,7 +96,7 @@ test(
       await hostile.apply("Connection", name, { ...connection.spec, baseURL });
     for (const other of others) await withoutBindings(other, names("other", 2));
     const { requests } = hostile.iam;
-    const hanging = () => requests.all.filter(({ faults }) => faults.includes("hang"));
+    const hanging = () => requests.all.filter(({ faults }) => faults.includes("Silence"));
     await hostile.until("the calls to hang", () => {
       const operations = hanging().map(({ operation }) => operation);
       return operations.includes("getServiceAccount") && operations.includes("listBindings");

@@ -1,6 +1,6 @@
 /** Anyone who can create ApiKeys but not Secrets could steer other controllers by the metadata of an ApiKey's Secret. */
 import { expect, test } from "vitest";
-import { inWorld } from "../integration/support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 const reserved = "argocd.argoproj.io/secret-type";
 
@@ -25,7 +25,7 @@ test(
     await world.until("the label to go", async () => (await labels())[reserved] === undefined);
     await world.until("a reason", refused);
     expect(await labels()).toMatchObject({ team: "a" });
-    await world.annotate("ApiKey", "key", { "iam-operator.io/rotate-requested-at": "1" });
+    await world.rotate("key", "1");
     await world.until("another key", () => world.iam.requests.count("issueKey") === 2);
   }),
 );

@@ -1,6 +1,6 @@
 /** Operators with disjoint selectors: one of them alone replaces the policies of an account, whoever labelled what. */
 import { expect, test } from "vitest";
-import { inWorld } from "../integration/support/in-world.ts";
+import { inWorld } from "../real-world/in-world.ts";
 
 const config = { selector: "shard=a" };
 const ofShard = (shard: string) => ({ metadata: { labels: { shard } } });
@@ -21,7 +21,7 @@ test(
     await world.apply("PolicyBinding", "read", binding("pol-read"));
     await world.patch("PolicyBinding", "read", ofShard("b"));
     await world.ready("PolicyBinding", "read");
-    await world.operator?.stop();
+    await world.manager?.stop();
     const before = syncs();
 
     config.selector = "shard=b";

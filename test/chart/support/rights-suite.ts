@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
+import type { OperatorProcess } from "../../real-world/program.ts";
 import { type Cluster, install, startCluster } from "./cluster.ts";
 import { type OlderServer, startOlderServer } from "./older-server.ts";
-import { type DeployedOperator, startDeployed } from "./operator.ts";
+import { startDeployed } from "./operator.ts";
 import { callsOf, isUsed, type Right, rightsOf, text } from "./rights.ts";
 import {
   cancel,
@@ -74,7 +75,7 @@ export function describeRights(scopes: readonly Scope[]): void {
   });
 
   describe.each(scopes)("$title", ({ system, settings, shared, isWatched, tenants }) => {
-    let operator: DeployedOperator | undefined;
+    let operator: OperatorProcess | undefined;
     let rights: readonly Right[];
     const account = { namespace: system, name: system };
     const user = `system:serviceaccount:${system}:${system}`;
@@ -105,7 +106,7 @@ export function describeRights(scopes: readonly Scope[]): void {
         for (const namespace of tenants) await live(namespace);
       } catch (error) {
         const objects = await kubectl(["get", "iam", "-A", "-o", "yaml"]);
-        throw new Error(`${error}\n${objects}\n${operator.log()}`);
+        throw new Error(`${error}\n${objects}\n${operator.output()}`);
       }
       if (shared) await endConnection();
       await operator.stop();

@@ -2,6 +2,7 @@
 import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { IamServer } from "../../../tools/iam-server/server.ts";
+import { until } from "../../real-world/until.ts";
 
 const API = "iam-operator.io/v1alpha1";
 
@@ -110,12 +111,4 @@ export async function spoil(kubectl: Kubectl, namespace: string): Promise<void> 
 export async function cancel(kubectl: Kubectl, namespace: string): Promise<void> {
   const kinds = "iamrq,iamkey,iampb,iamsa,iamconn";
   await kubectl(["delete", kinds, "--all", `-n=${namespace}`, "--timeout=90s"]);
-}
-
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited 60 s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
 }

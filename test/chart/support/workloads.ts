@@ -1,6 +1,7 @@
 /** Workloads that read a key as variables, with Pods that a kubelet would run. */
 import type { Kubectl } from "../../../scripts/demo/kubectl.ts";
-import { rotate, until } from "./tenant.ts";
+import { until } from "../../real-world/until.ts";
+import { rotate } from "./tenant.ts";
 
 export const workloadKinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
 

@@ -11,7 +11,7 @@ import { API_VERSION } from "../../../src/api/meta.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { type IamServer, startIamServer } from "../../../tools/iam-server/server.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { startOperator } from "../../process/support/program.ts";
+import { startOperator } from "../../real-world/program.ts";
 import { FLUX, type Flux, startFlux } from "./flux.ts";
 
 vi.setConfig({ testTimeout: 10 * 60_000 });

@@ -1,6 +1,8 @@
 /** Things that go wrong, each broken on purpose in one of two worlds: with a Connection, or with a ClusterConnection. */
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
-import type { Kinds, World } from "./world.ts";
+import type { Kinds } from "../../real-world/kinds.ts";
+import type { World } from "../../real-world/world.ts";
 
 export interface Symptom {
   /** What was done, as its author would tell it. */
@@ -284,8 +286,7 @@ const keys: readonly Symptom[] = [
     "An ApiKey's Secret is deleted, and its daily budget is used up",
     "no-budget",
     "BudgetExceeded",
-    (world) =>
-      world.kube.delete(world.secretType, { namespace: world.namespace, name: "no-budget" }, {}),
+    (world) => world.kube.delete(secretType, { namespace: world.namespace, name: "no-budget" }, {}),
     { maxIssuesPerDay: 1 },
   ),
   key("`spec.suspend` is set on an ApiKey", "suspended", "Suspended", (world) =>

@@ -1,33 +1,16 @@
 /** Random changes to the fixtures, judged by the operator's own parse and by a real API server. */
-import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { kinds } from "../../../src/api/kinds.ts";
-import { GROUP } from "../../../src/api/meta.ts";
 import { parseSpec } from "../../../src/api/parse-spec.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
 import { good, manifest, stalled } from "../../unit/api/fixtures.ts";
-import { runKubectl } from "../../unit/api/run-kubectl.ts";
 import { type DryRun, startDryRun } from "./dry-run.ts";
 
-let cluster: ControlPlane;
 let server: DryRun;
 
 beforeAll(async () => {
-  cluster = await startControlPlane({ controllerManager: false });
-  const { kubeconfig, kubectl } = cluster;
-  const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
-  const folder = join(import.meta.dirname, "../../../crds");
-  const run = (...args: readonly string[]) => runKubectl(kubectl, kubeconfig, args);
-  await run("apply", "--server-side", "--filename", folder);
-  await run("wait", "--for=condition=Established", "--timeout=30s", ...crds);
-  server = startDryRun(cluster);
+  server = await startDryRun();
 }, 120_000);
-
-afterAll(async () => {
-  server?.close();
-  await cluster?.stop();
-});
+afterAll(() => server?.close());
 
 type Path = readonly (string | number)[];
 

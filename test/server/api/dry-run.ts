@@ -1,14 +1,11 @@
 /** Creations that a real API server judges and does not keep, over HTTP: milliseconds each, where kubectl takes a fifth of a second. */
-import { readFileSync } from "node:fs";
-import { Agent, request } from "node:https";
-import { parse } from "yaml";
+import { join } from "node:path";
 import type { Kind } from "../../../src/api/kind.ts";
-import { API_VERSION } from "../../../src/api/meta.ts";
-import type { ControlPlane } from "../../cluster/control-plane.ts";
-
-interface Kubeconfig {
-  readonly users: readonly { readonly user: { readonly token: string } }[];
-}
+import { kinds } from "../../../src/api/kinds.ts";
+import { API_VERSION, GROUP } from "../../../src/api/meta.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
+import { connect } from "../../cluster/real-client.ts";
+import { runKubectl } from "../../unit/api/run-kubectl.ts";
 
 export interface Answer {
   /** 201 if the server would create the object. */
@@ -18,35 +15,38 @@ export interface Answer {
 }
 
 export interface DryRun {
+  readonly cluster: ControlPlane;
   create(kind: Kind, object: unknown, namespace?: string): Promise<Answer>;
-  close(): void;
+  close(): Promise<void>;
 }
 
-/** Creates as the administrator of the cluster. */
-export function startDryRun({ kubeconfig, caFile, url }: ControlPlane): DryRun {
-  const token = (parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig).users[0]?.user.token ?? "";
-  const agent = new Agent({ ca: readFileSync(caFile), keepAlive: true });
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+/** An API server with the CRDs. */
+export async function startDryRun(): Promise<DryRun> {
+  const cluster = await startControlPlane({ controllerManager: false });
+  const kubectl = (...args: readonly string[]) =>
+    runKubectl(cluster.kubectl, cluster.kubeconfig, args);
+  const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
+  const folder = join(import.meta.dirname, "../../../crds");
+  await kubectl("apply", "--server-side", "--filename", folder);
+  await kubectl("wait", "--for=condition=Established", "--timeout=30s", ...crds);
+  const { transport } = await connect(cluster.kubeconfig);
   return {
-    create: (kind, object, namespace = "default") => {
+    cluster,
+    async create(kind, object, namespace = "default") {
       const where = kind.scope === "Cluster" ? "" : `namespaces/${namespace}/`;
-      const target = `${url}/apis/${API_VERSION}/${where}${kind.plural}?dryRun=All`;
-      return new Promise((resolve, reject) => {
-        request(target, { method: "POST", agent, headers }, (response) => {
-          const chunks: Buffer[] = [];
-          response.on("data", (chunk: Buffer) => chunks.push(chunk));
-          response.on("error", reject);
-          response.on("end", () =>
-            resolve({
-              status: response.statusCode ?? 0,
-              body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as Answer["body"],
-            }),
-          );
-        })
-          .on("error", reject)
-          .end(JSON.stringify(object));
+      const { status, body } = await transport.send({
+        method: "POST",
+        url: `${cluster.url}/apis/${API_VERSION}/${where}${kind.plural}?dryRun=All`,
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: JSON.stringify(object),
+        timeoutMs: 30_000,
+        maxBytes: 2 ** 24,
       });
+      return { status, body: JSON.parse(body.toString()) as Answer["body"] };
     },
-    close: () => agent.destroy(),
+    async close() {
+      await transport.close();
+      await cluster.stop();
+    },
   };
 }

@@ -9,34 +9,28 @@ import { columnsOf, type Kind } from "../../../src/api/kind.ts";
 import { kinds } from "../../../src/api/kinds.ts";
 import { CATEGORY, GROUP } from "../../../src/api/meta.ts";
 import { parseSpec } from "../../../src/api/parse-spec.ts";
-import { type ControlPlane, startControlPlane } from "../../cluster/control-plane.ts";
-import { createNamespace } from "../../cluster/namespace.ts";
+import type { ControlPlane } from "../../cluster/control-plane.ts";
 import { bad, good, manifest, stalled } from "../../unit/api/fixtures.ts";
 import { type DryRun, startDryRun } from "./dry-run.ts";
 
+const namespace = "api";
 const root = join(import.meta.dirname, "../../..");
 const examples = join(root, "deploy/examples");
 
 let cluster: ControlPlane;
 let server: DryRun;
-let namespace: string;
 let folder: string;
 let files = 0;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "iam-operator-api-"));
-  cluster = await startControlPlane({ controllerManager: false });
-  namespace = await createNamespace(cluster, "api");
-  await kubectl("create", "namespace", "team-a");
-  await kubectl("apply", "--server-side", "--filename", join(root, "crds"));
-  const crds = kinds.map(({ plural }) => `crd/${plural}.${GROUP}`);
-  await kubectl("wait", "--for=condition=Established", "--timeout=30s", ...crds);
-  server = startDryRun(cluster);
+  server = await startDryRun();
+  ({ cluster } = server);
+  for (const name of [namespace, "team-a"]) await kubectl("create", "namespace", name);
 }, 120_000);
 
 afterAll(async () => {
-  server?.close();
-  await cluster?.stop();
+  await server?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,7 +1,7 @@
 /** ClusterConnections exist once in the cluster: an operator that serves them serves those of every test, so these go one by one. */
 import { afterAll, beforeAll, inject } from "vitest";
 import { MINUTE } from "../../../src/util/time.ts";
-import type { World } from "../../integration/support/world.ts";
+import type { World } from "../../real-world/world.ts";
 import { withLock } from "../../support/lock.ts";
 
 /** What the operator of such a test has to be told. */
@@ -36,7 +36,7 @@ export async function connectCluster(
   const { spec } = await world.get("Connection", "console");
   await world.delete("Connection", "console");
   await world.apply("ClusterConnection", world.namespace, { ...spec, grants, ...more });
-  if (world.operator === undefined) await world.start();
+  if (world.manager === undefined) await world.start();
   await world.ready("ClusterConnection", world.namespace);
 }
 

@@ -1,8 +1,7 @@
 /** Several tenants, each with a namespace and a console of its own, and one operator for all of them. */
 import type { Config } from "../../../src/app/config.ts";
-import { inWorld } from "../../integration/support/in-world.ts";
-import { MortalProcess } from "../../integration/support/mortal-process.ts";
-import type { World } from "../../integration/support/world.ts";
+import { inWorld } from "../../real-world/in-world.ts";
+import type { World } from "../../real-world/world.ts";
 
 /** A test body with the operator in the first world, which works in the namespaces of `count` others as well. */
 export function withNeighbours(
@@ -15,7 +14,7 @@ export function withNeighbours(
       if (neighbours.length < count) return open([...neighbours, world])();
       const namespaces = [world, ...neighbours].map(({ namespace }) => namespace);
       // Calls that hang are not waited for in the end.
-      await world.start(new MortalProcess(), { namespaces, shutdownGrace: 0, ...config });
+      await world.start({ namespaces, shutdownGrace: 0, ...config });
       return body(world, ...neighbours);
     });
   return open([]);

@@ -322,7 +322,13 @@ export const bad: readonly BadFixture[] = [
   ...refused(clusterConnectionKind, granted, [
     ["grants[0].name", undefined, ...REQUIRED],
     ["grants[0].namespaces", {}, "must have names, a selector, or all: true"],
+    ["grants[0].namespaces", { all: false }, "must have names, a selector, or all: true"],
     ["grants[0].namespaces", { selector: {} }, "must have matchLabels or matchExpressions"],
+    [
+      "grants[0].namespaces",
+      { selector: { matchLabels: {}, matchExpressions: [] } },
+      "write all: true instead",
+    ],
     ["grants[0].namespaces.names[0]", "team-*", "patterns are not supported, use a selector"],
     [
       "grants[0].namespaces.names[1]",
@@ -331,6 +337,13 @@ export const bad: readonly BadFixture[] = [
       "spec.grants[0].namespaces.names: must name nothing twice",
     ],
     ["grants[0].quotaExports[0]", 0, "Invalid value: 0 … greater than or equal to 1", ">=1"],
+    ...["never", "10", "200h"].map(
+      (each): Row => [
+        "withdrawalGracePeriod",
+        each,
+        "must be Never, or a duration of at most 168h",
+      ],
+    ),
     ["grants[0].policyIds[0]", "pol-*", 'or "*" for any policy'],
     [
       "grants[1]",

@@ -5,7 +5,7 @@ import { type ClusterEvent, eventType } from "../../../src/kube/resource-types.t
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { useNamespace } from "../../cluster/real-client.ts";
+import { useNamespace } from "../../real-world/use-namespace.ts";
 
 const own = useNamespace("events");
 

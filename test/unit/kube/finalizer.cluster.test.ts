@@ -3,7 +3,7 @@ import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/kube/c
 import { isKubeError } from "../../../src/kube/errors.ts";
 import { keyOf } from "../../../src/kube/resource.ts";
 import { type ConfigMap, configMapType } from "../../../src/kube/resource-types.ts";
-import { useNamespace } from "../../cluster/real-client.ts";
+import { useNamespace } from "../../real-world/use-namespace.ts";
 
 const OURS = "iam-operator.io/cleanup";
 const THEIRS = "example.com/theirs";

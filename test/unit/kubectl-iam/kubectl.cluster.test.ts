@@ -2,10 +2,11 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runPod } from "../../integration/support/consumers.ts";
-import { findLeaks } from "../../integration/support/leak-check.ts";
+
+import { findLeaks } from "../../real-world/leaks.ts";
 import { runInProcess } from "./support/in-process.ts";
 import type { Ended, RunOptions } from "./support/plugin.ts";
+import { runPod } from "./support/run-pod.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;

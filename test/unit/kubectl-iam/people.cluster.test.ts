@@ -5,17 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { configMapType } from "../../../src/kube/resource-types.ts";
 import { startIamServer } from "../../../tools/iam-server/server.ts";
-import { World } from "../../integration/support/world.ts";
+import { openWorld } from "../../real-world/in-world.ts";
+import { grant } from "../../real-world/lease.ts";
+import type { World } from "../../real-world/world.ts";
 import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
 import { runInProcess } from "./support/in-process.ts";
 import { runOperatorPod } from "./support/kubelet.ts";
 import type { Ended } from "./support/plugin.ts";
 import { openScene, type Scene } from "./support/scene.ts";
-
-const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: true } as const;
-const roleType: ResourceType = { ...rbac, plural: "roles", kind: "Role" };
-const bindingType: ResourceType = { ...rbac, plural: "rolebindings", kind: "RoleBinding" };
 
 let scene: Scene;
 let world: World;
@@ -34,7 +32,7 @@ async function iam(args: string): Promise<Ended> {
 }
 
 test("-A shows the objects of every namespace, each with its own", async () => {
-  const other = await World.open({ bare: true });
+  const other = await openWorld({ bare: true });
   await other.apiKey("elsewhere");
   const lines = async (command: string) => (await iam(command)).output.split("\n");
   const here = new RegExp(`^${world.namespace} +iamkey/ci-bot-key +True `);
@@ -54,20 +52,11 @@ test("-A shows the objects of every namespace, each with its own", async () => {
 
 describe("a user with read permissions", () => {
   beforeAll(async () => {
-    const metadata = { name: "viewer", namespace: world.namespace };
-    const look = ["get", "list", "watch"];
-    await world.kube.create(roleType, {
-      metadata,
-      rules: [
-        { apiGroups: ["iam-operator.io"], resources: ["*"], verbs: look },
-        { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: look },
-      ],
-    } as KubeObject);
-    await world.kube.create(bindingType, {
-      metadata,
-      roleRef: { apiGroup: rbac.group, kind: "Role", name: "viewer" },
-      subjects: [{ apiGroup: rbac.group, kind: "User", name: "viewer" }],
-    } as KubeObject);
+    const verbs = ["get", "list", "watch"];
+    await grant(world.kube, world.namespace, "viewer", [
+      { apiGroups: ["iam-operator.io"], resources: ["*"], verbs },
+      { apiGroups: ["events.k8s.io"], resources: ["events"], verbs },
+    ]);
   });
 
   test.each([
@@ -110,16 +99,9 @@ describe("a user with read permissions", () => {
 
 describe("a user with permission to read ApiKeys only", () => {
   beforeAll(async () => {
-    const metadata = { name: "key-viewer", namespace: world.namespace };
-    await world.kube.create(roleType, {
-      metadata,
-      rules: [{ apiGroups: ["iam-operator.io"], resources: ["apikeys"], verbs: ["get", "list"] }],
-    } as KubeObject);
-    await world.kube.create(bindingType, {
-      metadata,
-      roleRef: { apiGroup: rbac.group, kind: "Role", name: "key-viewer" },
-      subjects: [{ apiGroup: rbac.group, kind: "User", name: "key-viewer" }],
-    } as KubeObject);
+    await grant(world.kube, world.namespace, "key-viewer", [
+      { apiGroups: ["iam-operator.io"], resources: ["apikeys"], verbs: ["get", "list"] },
+    ]);
   });
   const left =
     "Not shown, since you do not have permission to list them: connections, serviceaccounts, policybindings, resourcequotaexports.\n";

@@ -106,8 +106,7 @@ describe("without an operator", () => {
   });
 
   beforeAll(async () => {
-    await world.operator?.stop();
-    world.operator = undefined;
+    await world.manager?.stop();
     await world.kube.create(leaseType, lease(Date.now() - 55_000) as KubeObject);
   });
 

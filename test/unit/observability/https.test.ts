@@ -18,7 +18,7 @@ import {
 import { selfSigned } from "../../../src/observability/self-signed.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemClock } from "../../../src/util/time.ts";
-import { until } from "../../process/support/until.ts";
+import { until } from "../../real-world/until.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const now = Date.parse("2026-03-04T05:06:07Z");

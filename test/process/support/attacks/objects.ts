@@ -7,8 +7,9 @@ import { API_VERSION, GROUP, VERSION } from "../../../../src/api/meta.ts";
 import { loadKubeEndpoint } from "../../../../src/kube/config/config.ts";
 import { createKubeTransport } from "../../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../../src/util/time.ts";
-import { inParallel, type Rig, ROOT } from "../rig.ts";
-import { until } from "../until.ts";
+import { inParallel } from "../../../real-world/in-parallel.ts";
+import { type OwnServers, ROOT } from "../../../real-world/servers.ts";
+import { until } from "../../../real-world/until.ts";
 import {
   type Field,
   fieldsOf,
@@ -130,9 +131,9 @@ interface Answer {
 
 type Filled = { readonly metadata: { readonly name: string }; readonly status?: object };
 
-export async function openAttacker(rig: Rig, namespace: string): Promise<Attacker> {
+export async function openAttacker(servers: OwnServers, namespace: string): Promise<Attacker> {
   const endpoint = await loadKubeEndpoint({
-    kubeconfig: rig.cluster.kubeconfig,
+    kubeconfig: servers.cluster.kubeconfig,
     clock: systemClock,
   });
   const transport = createKubeTransport({ endpoint, clock: systemClock });
@@ -161,7 +162,7 @@ export async function openAttacker(rig: Rig, namespace: string): Promise<Attacke
       name,
       Buffer.from(text).toString("base64"),
     ]);
-    const { ok } = await fetch(`${rig.cluster.etcdUrl}/v3/kv/${action}`, {
+    const { ok } = await fetch(`${servers.cluster.etcdUrl}/v3/kv/${action}`, {
       method: "POST",
       body: JSON.stringify(Object.fromEntries(coded)),
     });

@@ -1,15 +1,10 @@
 /** A victim and an attacker whom one operator serves, with the heap and the memory that the chart gives it. */
 import { readFileSync } from "node:fs";
-import { API_VERSION } from "../../../../src/api/meta.ts";
-import {
-  connectionType,
-  policyBindingType,
-  resourceQuotaExportType,
-  serviceAccountType,
-} from "../../../../src/controllers/resource-types.ts";
-import { type OperatorProcess, preferBundle } from "../program.ts";
-import type { Place, Rig } from "../rig.ts";
-import { until } from "../until.ts";
+import { findCondition } from "../../../../src/api/conditions.ts";
+import { type OperatorProcess, preferBundle } from "../../../real-world/program.ts";
+import type { OwnServers } from "../../../real-world/servers.ts";
+import { until } from "../../../real-world/until.ts";
+import type { World } from "../../../real-world/world.ts";
 
 /** A container of that size, of which the heap may take three fifths; see the chart's deployment. */
 const CONTAINER_MIB = 256;
@@ -19,7 +14,7 @@ const RESTART_MS = 20_000;
 const REVOCATION_MS = 2_000;
 
 export interface Scene {
-  readonly attacker: Place;
+  readonly attacker: World;
   /** Throws unless the operator lives, fits into its container, and revokes the victim's access in time. */
   withstands(): Promise<object>;
   /** The same after a start beside what there is, which has to be ready in time. */
@@ -28,20 +23,20 @@ export interface Scene {
   close(): Promise<unknown>;
 }
 
-export async function openScene(rig: Rig): Promise<Scene> {
+export async function openScene(servers: OwnServers): Promise<Scene> {
   preferBundle();
-  const [victim, attacker] = [await rig.openPlace(), await rig.openPlace()];
+  const [victim, attacker] = [await servers.openWorld(), await servers.openWorld()];
   const start = () =>
-    victim.start({
+    victim.startProgram({
       args: [`--namespaces=${victim.namespace},${attacker.namespace}`],
       nodeArgs: [`--max-old-space-size=${HEAP_MIB}`, ...NODE_ARGS],
       environment: { MALLOC_ARENA_MAX: "2" },
     });
   let operator: OperatorProcess = await start();
   await operator.untilReady();
-  const tpn = await prepareVictim(rig, victim);
+  const tpn = await prepareVictim(victim);
   const withstands = async () => {
-    const revokedMs = await revoke(rig, victim, tpn).catch((error: unknown) => error);
+    const revokedMs = await revoke(victim, tpn).catch((error: unknown) => error);
     const peakMiB = operator.isRunning ? peakOf(operator.pid) : 0;
     if (peakMiB === 0) throw new Error(`the operator ended:\n${operator.output().slice(-1_500)}`);
     if (typeof revokedMs !== "number")
@@ -66,40 +61,30 @@ export async function openScene(rig: Rig): Promise<Scene> {
   };
 }
 
-async function prepareVictim({ kube }: Rig, { namespace, createAccounts, saIdOf, iam }: Place) {
-  await createAccounts(["ci"]);
-  const tpn = iam.world.accounts.get(await saIdOf("ci"))?.tpn ?? "";
-  await kube.create(policyBindingType, {
-    apiVersion: API_VERSION,
-    kind: "PolicyBinding",
-    metadata: { name: "read", namespace },
-    spec: { serviceAccountRef: { name: "ci" }, policyIds: ["pol-read"] },
-  } as never);
-  await until("the policy to be bound", () => iam.world.boundTo(tpn).length > 0);
+async function prepareVictim(victim: World): Promise<string> {
+  await victim.createAccounts(["ci"]);
+  const { world } = victim.iam;
+  const tpn = world.accounts.get(await victim.saIdOf("ci"))?.tpn ?? "";
+  const spec = { serviceAccountRef: { name: "ci" }, policyIds: ["pol-read"] };
+  await victim.apply("PolicyBinding", "read", spec);
+  await until("the policy to be bound", () => world.boundTo(tpn).length > 0);
   return tpn;
 }
 
-/** Points the Connection of a namespace at a console and lists quotas of a cluster; answers the reason of Ready. */
+/** Points the Connection at a console and lists quotas of a cluster; answers the reason of Ready. */
 export async function exportQuotas(
-  { kube }: Rig,
-  namespace: string,
+  world: World,
   baseURL: string,
 ): Promise<() => Promise<string | undefined>> {
-  await kube.mergePatch(connectionType, { namespace, name: "console" }, { spec: { baseURL } });
-  const key = { namespace, name: "quotas" };
-  await kube.create(resourceQuotaExportType, {
-    apiVersion: API_VERSION,
-    kind: "ResourceQuotaExport",
-    metadata: key,
-    spec: {
-      connectionRef: { kind: "Connection", name: "console" },
-      clusterId: 7,
-      interval: "15s",
-    },
-  } as never);
+  await world.patch("Connection", "console", { spec: { baseURL } });
+  await world.apply("ResourceQuotaExport", "quotas", {
+    connectionRef: { kind: "Connection", name: "console" },
+    clusterId: 7,
+    interval: "15s",
+  });
   return async () => {
-    const object = await kube.get(resourceQuotaExportType, key);
-    return object?.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
+    const { status } = await world.get("ResourceQuotaExport", "quotas");
+    return findCondition(status?.conditions, "Ready")?.reason;
   };
 }
 
@@ -112,12 +97,12 @@ export async function untilCutObjects({ metrics }: Scene, count: number): Promis
 }
 
 /** Takes the victim's access away and gives it back; answers how long the first took. */
-async function revoke({ kube }: Rig, { namespace, iam }: Place, tpn: string): Promise<number> {
+async function revoke(victim: World, tpn: string): Promise<number> {
   const set = (access: "Granted" | "Revoked") =>
-    kube.mergePatch(serviceAccountType, { namespace, name: "ci" }, { spec: { access } });
+    victim.patch("ServiceAccount", "ci", { spec: { access } });
   const startedAt = performance.now();
   await set("Revoked");
-  const isRevoked = () => iam.world.boundTo(tpn).length === 0;
+  const isRevoked = () => victim.iam.world.boundTo(tpn).length === 0;
   await until("the victim's access to be revoked", isRevoked, 30_000, 5);
   const took = Math.round(performance.now() - startedAt);
   await set("Granted");

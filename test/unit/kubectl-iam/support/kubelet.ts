@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { KubeObject, ResourceType } from "../../../../src/kube/resource.ts";
 import { podType } from "../../../../src/kube/resource-types.ts";
-import type { World } from "../../../integration/support/world.ts";
+import type { World } from "../../../real-world/world.ts";
 import { opensslCertificate } from "../../../support/openssl-certificate.ts";
 
 const nodeType: ResourceType = {

@@ -1,6 +1,7 @@
 /** A team with an account, two policies, a key and an export, and the plugin beside kubectl. */
 import { inject } from "vitest";
-import { World } from "../../../integration/support/world.ts";
+import { openWorld } from "../../../real-world/in-world.ts";
+import type { World } from "../../../real-world/world.ts";
 import { Plugin } from "./plugin.ts";
 
 export const CI_BOT_POLICIES = {
@@ -16,7 +17,7 @@ export interface Scene {
 }
 
 export async function openScene(): Promise<Scene> {
-  const world = await World.open();
+  const world = await openWorld();
   const plugin = await Plugin.install(inject("controlPlane").kubeconfig, world.namespace);
   await world.serviceAccount("ci-bot", { description: "Deploys team-a's applications" });
   await world.apply("PolicyBinding", "ci-bot", CI_BOT_POLICIES);

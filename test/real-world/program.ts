@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { freePorts } from "../../cluster/ports.ts";
+import { freePorts } from "../cluster/ports.ts";
 import { until } from "./until.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(import.meta.dirname, "../..");
 const SOURCE = join(ROOT, "src/main.ts");
 export const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
 

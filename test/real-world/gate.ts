@@ -2,10 +2,11 @@
  * A plain HTTP door to the API server that records every request, holds single ones, and can go dark. What it
  * holds before sending is lost with its sender; what it holds after the answer has been carried out.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as sendRequest } from "node:https";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface GateRequest {
@@ -42,13 +43,10 @@ interface ActiveHold {
   readonly released: Promise<void>;
 }
 
-let gates = 0;
-
 /** Opens a gate for the user of a kubeconfig. */
 export async function openGate(cluster: {
   readonly url: string;
   readonly caFile: string;
-  readonly directory: string;
   readonly kubeconfig: string;
 }): Promise<Gate> {
   const requests: GateRequest[] = [];
@@ -101,8 +99,8 @@ export async function openGate(cluster: {
   server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  gates += 1;
-  const kubeconfig = join(cluster.directory, `gate-${gates}.kubeconfig`);
+  const directory = mkdtempSync(join(tmpdir(), "iam-operator-gate-"));
+  const kubeconfig = join(directory, "kubeconfig");
   const plain = withServer(readFileSync(cluster.kubeconfig, "utf8"), url);
   // Without this, kubeconfigs with plain HTTP are refused.
   const insecure = "insecure-skip-tls-verify: true";
@@ -136,6 +134,7 @@ export async function openGate(cluster: {
       dark = true;
     },
     close() {
+      rmSync(directory, { recursive: true });
       agent.destroy();
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));

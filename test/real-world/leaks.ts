@@ -1,6 +1,6 @@
 /** Looks for secrets where none may be. */
-import { spellings } from "../../../src/iam/exchange/secret-spellings.ts";
-import { Redacted } from "../../../src/util/redacted.ts";
+import { spellings } from "../../src/iam/exchange/secret-spellings.ts";
+import { Redacted } from "../../src/util/redacted.ts";
 
 export interface Leak {
   /** Which channel: a log line, an event, a status, the metrics. */

@@ -1,14 +1,15 @@
 /** What became of every key: the console's books against what the ApiKeys and their Secrets say. */
-import type { ApiKey } from "../../../src/api/api-key.ts";
-import { isTrue } from "../../../src/api/conditions.ts";
-import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import type { ApiKey } from "../../src/api/api-key.ts";
+import { isTrue } from "../../src/api/conditions.ts";
+import type { ServiceAccount } from "../../src/api/service-account.ts";
 import {
   apiKeyType,
   secretType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { KubeClient } from "../../../src/kube/client/client.ts";
-import type { IamServer } from "../../../tools/iam-server/server.ts";
+} from "../../src/controllers/resource-types.ts";
+import type { IamServer } from "../../tools/iam-server/server.ts";
+import { textOf } from "./objects.ts";
+import type { World } from "./world.ts";
 
 export interface Stock {
   readonly objects: number;
@@ -36,11 +37,7 @@ export interface KeysOf {
   readonly orphaned: readonly string[];
 }
 
-export async function takeStock(
-  kube: KubeClient,
-  iam: IamServer,
-  namespace: string,
-): Promise<Stock> {
+export async function takeStock({ kube, iam, namespace }: World): Promise<Stock> {
   const objects = await kube.list(apiKeyType, { namespace });
   const accounts = await kube.list(serviceAccountType, { namespace });
   const secrets = await kube.list(secretType, { namespace });
@@ -118,12 +115,8 @@ function whyStuck(
   if (status?.attempt !== undefined) return `attempt ${status.attempt.id} is open`;
   if (secrets.has(`${name}-next`)) return "its staging Secret is left";
   const data = secrets.get(name);
-  const [keyId, secret] = [text(data?.keyId), text(data?.secret)];
+  const [keyId, secret] = [textOf(data?.keyId), textOf(data?.secret)];
   if (keyId !== status?.current?.keyId) return "Secret and status name different keys";
   if (!world.isPair(keyId, secret)) return "the Secret holds no pair";
   return world.whyKeyIsRefused(keyId);
-}
-
-function text(value = ""): string {
-  return Buffer.from(value, "base64").toString();
 }
