@@ -6,7 +6,7 @@ import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { configMapType } from "../../../src/kube/resource-types.ts";
 import { startIamServer } from "../../../tools/iam-server/server.ts";
 import { openWorld } from "../../real-world/in-world.ts";
-import { grant } from "../../real-world/lease.ts";
+import { permit } from "../../real-world/permissions.ts";
 import type { World } from "../../real-world/world.ts";
 import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
@@ -53,7 +53,7 @@ test("-A shows the objects of every namespace, each with its own", async () => {
 describe("a user with read permissions", () => {
   beforeAll(async () => {
     const verbs = ["get", "list", "watch"];
-    await grant(world.kube, world.namespace, "viewer", [
+    await permit(world.kube, world.namespace, "viewer", [
       { apiGroups: ["iam-operator.io"], resources: ["*"], verbs },
       { apiGroups: ["events.k8s.io"], resources: ["events"], verbs },
     ]);
@@ -99,7 +99,7 @@ describe("a user with read permissions", () => {
 
 describe("a user with permission to read ApiKeys only", () => {
   beforeAll(async () => {
-    await grant(world.kube, world.namespace, "key-viewer", [
+    await permit(world.kube, world.namespace, "key-viewer", [
       { apiGroups: ["iam-operator.io"], resources: ["apikeys"], verbs: ["get", "list"] },
     ]);
   });
